@@ -11,16 +11,17 @@ from zoexplore.bounds.bound import Solved
 from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.kernels.blocks import edges_of
 from zoexplore.bounds.kernels.gaussian import GAUSSIAN
-from zoexplore.bounds.kernels.profiles import convert
+from zoexplore.bounds.kernels.profiles import LEAST_LEVEL, convert
 from zoexplore.bounds.plans import MEAN, ORDERS, Plans, Tails, exponents, followed, in_norms, nothing_random, plan
 from zoexplore.bounds.rows import Rows
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import spread
 from zoexplore.run.setting import NUMERIC_FIELDS, Accounting
 
-COUNTED = [(name, float) for name in ("epsilon", "twice_rho", "delta_f", "steps", "z0")]
+COUNTED = [(name, float) for name in ("epsilon", "twice_rho", "delta_f", "steps", "z0", "lowest", "highest")]
 FAR_BEHIND = 2.0  # plans of one order that cost so many times the least are left out,
 SAME, TIE = 3e-5, 1e-4  # as are those that cost the same as another; a tie goes to what starts from distance 0
+LUCK = (0.03, 0.3, 0.6, 1.0)  # powers of delta at which it is seen which tails matter, beside the lowest level that counts
 BEHIND, PROMISED = 1.05, (0.3, 0.9)  # or exceed so many times the least with chances of those powers of delta
 EXPONENTS_FROM = 32  # dimensions from which exponential moments are taken
 BALLS_UP_TO, BALLS_OF = 100, 30  # dimensions, and directions, up to which records are counted by their length as well
@@ -52,28 +53,46 @@ def effort(conversion: int) -> Effort:
     return ON_AVERAGE if conversion == GAUSSIAN else OF_BUDGET
 
 
-def _count(rows: Rows, plans: Plans, conversion: int, run=None) -> np.ndarray:
+def _count(rows: Rows, plans: Plans, conversion: int, run=None, near=None) -> np.ndarray:
     """The results of plans, `COUNTED`.
 
     Args:
         run: which run each row is of, where only those that promise the least of their run are wanted; the others get inf.
+        near: the places of the lowest and the highest order of tails that are worth trying, row by row; all where None.
     """
     found = np.full(rows.K.size, np.inf, COUNTED)
+    found["highest"] = -np.inf
     for by_exponents in (True, False):
         index = np.flatnonzero((rows.order == MEAN) == by_exponents)
         if not index.size:
             continue
         some, of = rows.at(index), plans.at(index)
-        tails = exponents(some, of) if by_exponents else in_norms(some, of, effort(conversion).tails)
+        orders = _orders(index, conversion, near)
+        tails = exponents(some, of) if by_exponents else in_norms(some, of, orders)
         if run is not None:
             promises = [tails.exceeded(some.delta**luck).min(axis=1) for luck in PROMISED]
             kept = np.unique(np.concatenate([_promising(run[index], cost, BEHIND) for cost in promises]))
-            index, some, of, tails = index[kept], some.at(kept), of.at(kept), tails.at(kept)
+            index, some, of, tails, orders = index[kept], some.at(kept), of.at(kept), tails.at(kept), orders[kept]
+        if not by_exponents:
+            levels = *(some.delta**luck for luck in LUCK), LEAST_LEVEL * some.delta
+            least = [tails.exceeded(level).argmin(axis=1) for level in levels]
+            of_least = np.take_along_axis(orders, np.transpose(least), axis=1)
+            found["lowest"][index], found["highest"][index] = of_least.min(axis=1), of_least.max(axis=1)
         found["epsilon"][index], found["twice_rho"][index], found["delta_f"][index] = convert(*tails, some.delta, conversion).T
         edges = zip(some.most, some.far, of.counted.astype(int), strict=True)
         found["steps"][index] = [edges_of(most, far)[count] for most, far, count in edges]
         found["z0"][index] = some.z0
     return found
+
+
+def _orders(index, conversion: int, near) -> np.ndarray:
+    """The orders that tails of those rows are taken from, shape (rows, orders): all, or those near some and one beyond them."""
+    orders = effort(conversion).tails
+    if near is None:
+        return np.tile(orders, (index.size, 1))
+    low, high = np.searchsorted(orders, near[:, index])
+    width = min(int((high - low).max()) + 3, orders.size)
+    return orders[np.clip(low - 1, 0, orders.size - width)[:, None] + np.arange(width)]
 
 
 def _promising(kind, cost, width) -> np.ndarray:
@@ -129,13 +148,15 @@ def _rows(runs: RunArrays, beta, conversion: int) -> tuple[Rows, np.ndarray]:
     return both, np.concatenate([length, entry]) % count
 
 
-def _between(rows: Rows, run, chosen: Rows, before, after, conversion: int) -> tuple[Rows, np.ndarray]:
-    """The better result of the choices that the two nodes around each run made."""
+def _between(rows: Rows, run, chosen: Rows, found, before, after, conversion: int) -> tuple[Rows, np.ndarray]:
+    """The better result of the choices that the two nodes around each run made, by tails near those that mattered to them."""
     runs = run.max() + 1
     z0 = np.full(runs, FARTHEST)
     z0[run[rows.far]] = rows.z0[rows.far]
     base = rows.at(np.unique(run, return_index=True)[1])._replace(z0=np.zeros(runs))
     best, least = base, np.full(runs, np.inf, COUNTED)
+    lowest = np.fmin(found["lowest"][before], found["lowest"][after])
+    near = np.array([lowest, np.fmax(found["highest"][before], found["highest"][after])])
     ways = np.array([chosen.far, chosen.high, chosen.cube, chosen.order])
     for place, wanted in ((after, np.ones(runs, bool)), (before, (ways[:, before] != ways[:, after]).any(axis=0))):
         choice = chosen.at(place)
@@ -144,7 +165,7 @@ def _between(rows: Rows, run, chosen: Rows, before, after, conversion: int) -> t
         at = np.flatnonzero(wanted & (start < FARTHEST))
         if at.size:
             some = tried.at(at)
-            counted = _count(some, plan(some, effort(conversion).rounds), conversion)
+            counted = _count(some, plan(some, effort(conversion).rounds), conversion, near=near[:, at])
             less = counted["epsilon"] < least["epsilon"][at]
             best, least[at[less]] = best.put(at[less], tried.at(at[less])), counted[less]
     return best, least
@@ -162,7 +183,7 @@ def _solve(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.ndar
     others = np.setdiff1d(np.arange(size), nodes)
     after, some = np.searchsorted(nodes, others), np.isin(run, others)
     rows, run = rows.at(some), np.searchsorted(others, run[some])
-    best, least = _between(rows, run, chosen, after - 1, after, conversion)
+    best, least = _between(rows, run, chosen, found, after - 1, after, conversion)
     order = np.argsort(np.concatenate([nodes, others]))
     return Rows.stack(chosen, best).at(order), np.concatenate([found, least])[order]
 
@@ -185,7 +206,7 @@ def _along_T(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.nd
     left = np.flatnonzero(growing & (powers[above] != T))
     if left.size:
         rows, run = _rows(replace(runs, T=T[left]), beta, conversion)
-        tried, some = _between(rows, run, chosen, below[left], above[left], conversion)
+        tried, some = _between(rows, run, chosen, found, below[left], above[left], conversion)
         best, least[left] = best.put(left, tried), some
     shared = np.flatnonzero(least["epsilon"] > enough * (1 + TIE))
     best, least[shared] = best.put(shared, chosen.at(np.full(shared.size, powers.size))), found[-1]
@@ -247,7 +268,7 @@ def tails(runs: RunArrays, accounting: Accounting, solved: Solved) -> Tails:
     rows, plans = _chosen(runs, accounting, solved)
     if rows.order[0] == MEAN:
         return exponents(rows, plans)
-    return in_norms(rows, plans, effort(NUMBERS[accounting.conversion]).tails)
+    return in_norms(rows, plans, effort(NUMBERS[accounting.conversion]).tails[None, :])
 
 
 def epsilons(runs: RunArrays, accounting: Accounting, solved: Solved, deltas: np.ndarray) -> np.ndarray:

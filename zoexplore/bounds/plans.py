@@ -161,8 +161,7 @@ def exponents(rows: Rows, plans: Plans) -> Tails:
 
 
 def in_norms(rows: Rows, plans: Plans, orders: np.ndarray) -> Tails:
-    """Norms of the plans' costs, at each of the orders."""
-    orders = np.tile(orders, (rows.K.size, 1))
+    """Norms of the plans' costs, at each of the orders, shape (rows, orders)."""
     X, Y = _tails(rows, plans, orders)
     sure = nothing_random(rows)[:, None]
     X, Y = np.where(sure, 0.0, X), np.where(sure, X + Y, Y)
