@@ -13,6 +13,7 @@ from typing import Any
 
 import holoviews as hv
 
+from benchmarks.frontier.kept import Series, Studies, load
 from zoexplore import plots
 from zoexplore.bounds import BOUNDS
 from zoexplore.columns import spread
@@ -22,7 +23,6 @@ from zoexplore.plots.training import error_bars
 from zoexplore.run.formatting import format_count, format_number, format_short
 from zoexplore.training import METHODS, TASKS, Frontier
 from zoexplore.training.costs import kept, passes
-from zoexplore.training.finished import Comparison, Series, load
 from zoexplore.views.training.results import how
 from zoexplore.views.training.words import describe_frontier
 
@@ -107,9 +107,9 @@ def main() -> None:
     found, page = load(), ROOT / "build" / "comparison.md"
     page.parent.mkdir(exist_ok=True)
     page.write_text(written(found), encoding="utf-8")
-    for task, frontier in found.frontiers.items():
-        plots.save(plots.comparison(frontier), DOCS / f"comparison-{task}.svg")
-    _put(accuracies(found.frontiers[PRINTED]), f"comparison-{PRINTED}.svg")
+    for task, one in found.finished.items():
+        plots.save(plots.comparison(one.frontier), DOCS / f"comparison-{task}.svg")
+    _put(accuracies(found.finished[PRINTED].frontier), f"comparison-{PRINTED}.svg")
     for name in dict.fromkeys(series.study for series in found.series):
         plots.save(study([series for series in found.series if series.study == name]), DOCS / f"study-{name}.svg")
 
@@ -121,17 +121,18 @@ def _put(table: str, figure: str) -> None:
     page.write_text(before + name + re.sub(r"(^\|.*\n)+", lambda _: table + "\n", after, count=1, flags=re.M), encoding="utf-8")
 
 
-def written(found: Comparison) -> str:
+def written(found: Studies) -> str:
     """The page of every comparison, study, task and method, beside the figures."""
     parts = ["# The comparison in full", HEAD, _table(("account", "when", "what it is"), ACCOUNTS)]
-    for task, frontier in found.frontiers.items():
+    for task, one in found.finished.items():
+        frontier = one.frontier
         parts += [
             f"## {TASKS[task].title}",
             f"![Accuracy against ε on {task}](comparison-{task}.svg)",
             describe_frontier(frontier),
             accuracies(frontier),
             costs(frontier),
-            how(found, task),
+            how(one),
             chosen(found, task),
             *([held_back(found, task)] if task in found.control else []),
         ]
@@ -177,7 +178,7 @@ def costs(frontier: Frontier) -> str:
     return _table(head, rows)
 
 
-def chosen(found: Comparison, task: str) -> str:
+def chosen(found: Studies, task: str) -> str:
     """Every draw's choices, and the accuracy that averaging the tail would have given."""
     head = (
         "method", "trials of a draw", "K", "T", "batch", "clip", "η/K", "β", "ridge", "R", "on validation",
@@ -197,7 +198,7 @@ def chosen(found: Comparison, task: str) -> str:
     return _table(head, rows)
 
 
-def held_back(found: Comparison, task: str) -> str:
+def held_back(found: Studies, task: str) -> str:
     """The best of random settings beside the chosen ones, both in law on the test part."""
     rows = []
     for key, other in found.control[task].items():
@@ -207,7 +208,7 @@ def held_back(found: Comparison, task: str) -> str:
     return _table(("", "best of 50 random settings", "what was chosen"), rows)
 
 
-def studies(found: Comparison) -> list[str]:
+def studies(found: Studies) -> list[str]:
     """Each study as a figure and a table."""
     parts = []
     for name in dict.fromkeys(series.study for series in found.series):

@@ -3,7 +3,8 @@
     python -m benchmarks.frontier
 
 Every part keeps its results in a folder and continues from there, so it may be stopped at any time: searches and results after
-each setting. `zoexplore/training/comparison.json` is written anew after each draw of the tuning, figures and tables at the end.
+each setting. `zoexplore/training/comparison.json` and `studies.json` beside this file are written anew after each draw of the
+tuning, figures and tables at the end. What a folder has no part of stays as it is.
 """
 
 import argparse
@@ -19,14 +20,15 @@ from time import process_time
 from typing import Any
 
 from benchmarks.frontier import ablations, horizons
+from benchmarks.frontier.kept import Drawn, Series, Studies, load, of_json, save
 from benchmarks.frontier.law import Run, accuracy, ended, loss
 from benchmarks.frontier.search import ENDS, GRIDS, Found, Key, choice, control, multiplier, search
 from tools import comparison as figures
 from zoexplore.run.saving import write
 from zoexplore.run.setting import Accounting
 from zoexplore.training.aims import Choice, aimed
+from zoexplore.training.comparison import Finished
 from zoexplore.training.engine import one_thread
-from zoexplore.training.finished import FILE, Comparison, Drawn, Series, of_json, save
 from zoexplore.training.methods import COMPARED, METHODS
 from zoexplore.training.plans import NOISE_SEED
 from zoexplore.training.points import versions
@@ -43,7 +45,7 @@ STUDIES: dict[str, tuple[Callable[[], list[Series]], ...]] = {
     "ablations": (ablations.directions, ablations.shares, ablations.clips),
 }
 DRAWS = 2  # of the whole tuning
-SEEDS = 8  # of a result in law
+SEEDS = 16  # of a result in law
 CONTROL = 50  # random settings of a method, held back
 CONTROLLED = (2.0, 8.0)  # epsilons, at which the mechanism itself is run too
 HELD_BACK = 999  # the split and the seed that they have
@@ -186,30 +188,33 @@ def point_of(task: Task, key: Key, draws: list[Drawn]) -> Point:
     )  # fmt: skip
 
 
-def gathered(folder: Path) -> Comparison:
-    """All parts that are in a folder."""
-    made, points = Comparison(), dict[str, list[Point]]()
+def gathered(folder: Path, out: Path | None = None) -> Studies:
+    """All parts that are in a folder, in place of what was there of them."""
+    try:
+        found = load(out)
+    except OSError:
+        found = Studies()
     for task in COMPARED_ON:
-        part = Part.open(folder, task)
+        part, points, tuning = Part.open(folder, task), list[Point](), dict[str, list[Drawn]]()
         results = part.made.get("results", {})
         for key in keys(task):
             names = [name for name in results if name.startswith(f"{key[0]} at {key[1]:g},")]
             if draws := [of_json(Drawn, results[name]) for name in sorted(names)]:
-                made.tuning.setdefault(task, {})[f"{key[0]} at {key[1]:g}"] = draws
-                points.setdefault(task, []).append(point_of(TASKS[task], key, draws))
-        if task in points:
-            delta = TASKS[task].delta
-            made.frontiers[task] = Frontier(task, tuple(points[task]), Accounting(), delta, NOISE_SEED, versions())
-            made.dates[task] = part.made["date"]
-            made.seconds[task] = round(sum(Part.open(folder, name).made["seconds"] for name in (task, *_draws(task))))
+                tuning[f"{key[0]} at {key[1]:g}"] = draws
+                points.append(point_of(TASKS[task], key, draws))
+        if points:
+            made = Frontier(task, tuple(points), Accounting(), TASKS[task].delta, NOISE_SEED, versions())
+            trials = [draw.trials for draws in tuning.values() for draw in draws]
+            seconds = round(sum(Part.open(folder, name).made["seconds"] for name in (task, *_draws(task))))
+            found.finished[task] = Finished(made, part.made["date"], seconds, (min(trials), max(trials)))
+            found.tuning[task] = tuning
         if part.made.get("control"):
-            made.control[task] = part.made["control"]
+            found.control[task] = part.made["control"]
     for name in STUDIES:
-        part = Part.open(folder, name)
-        if "series" in part.made:
-            made.series.extend(of_json(Series, s) for lines in part.made["series"].values() for s in lines)
-            made.dates[name], made.seconds[name] = part.made["date"], round(part.made["seconds"])
-    return made
+        lines = [of_json(Series, s) for of in Part.open(folder, name).made.get("series", {}).values() for s in of]
+        known = {series.study for series in lines}
+        found.series[:] = [series for series in found.series if series.study not in known] + lines
+    return found
 
 
 def _draws(task: str) -> Iterator[str]:
@@ -221,7 +226,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("parts", nargs="*", help=f"of {' '.join((*COMPARED_ON, *STUDIES))}; all where none is named")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where parts are kept")
-    parser.add_argument("--out", type=Path, default=FILE)
+    parser.add_argument("--out", type=Path, help="a folder for both files; each has its place where none is named")
     asked = parser.parse_args()
     for name in asked.parts or (*COMPARED_ON, *STUDIES):
         part = Part.open(asked.folder, name)
@@ -231,13 +236,13 @@ def main() -> None:
         for draw, of in enumerate(_draws(name)):
             for key, found in searched(Part.open(asked.folder, of), name, draw).items():
                 results(part, TASKS[name], key, found, draw)
-            save(gathered(asked.folder), asked.out)
+            save(gathered(asked.folder, asked.out), asked.out)
         held_back(part, TASKS[name])
         for key in keys(name):
             if key[1] in (*CONTROLLED, inf):
                 mechanism(part, TASKS[name], key)
-    save(gathered(asked.folder), asked.out)
-    if asked.out == FILE:
+    save(gathered(asked.folder, asked.out), asked.out)
+    if asked.out is None:
         figures.main()
 
 

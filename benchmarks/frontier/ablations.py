@@ -13,12 +13,12 @@ from math import inf, sqrt
 
 import numpy as np
 
+from benchmarks.frontier.kept import Series
 from benchmarks.frontier.law import Run, accuracy, ended
 from benchmarks.frontier.search import multiplier, split
 from zoexplore.run.setting import Accounting
 from zoexplore.training.aims import Choice, aimed
 from zoexplore.training.engine import Configuration, Job, Seed, one_thread
-from zoexplore.training.finished import Series
 from zoexplore.training.tasks import TASKS, Task
 
 TASK = "mnist"

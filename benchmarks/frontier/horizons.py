@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.frontier.kept import Series
 from benchmarks.frontier.law import Run, accuracy, ended
 from zoexplore.bounds import curve
 from zoexplore.run.setting import Accounting
@@ -25,7 +26,6 @@ from zoexplore.training.accounts import accounts
 from zoexplore.training.aims import Choice, aimed
 from zoexplore.training.data import Data, prepare
 from zoexplore.training.engine import Configuration
-from zoexplore.training.finished import Series
 from zoexplore.training.tasks import Task, carried_by_scikit_learn
 
 EPSILON = 2.0

@@ -12,8 +12,8 @@ from tests.effort import proof
 from zoexplore.run.setting import Accounting
 from zoexplore.training import METHODS, TASKS
 from zoexplore.training.accounts import accounts
+from zoexplore.training.comparison import load
 from zoexplore.training.engine import Configuration
-from zoexplore.training.finished import load
 from zoexplore.training.privacy import privacy
 
 WIDTH = 2e-4  # of the other accountant's intervals of loss, as a share of epsilon
@@ -46,9 +46,9 @@ def poisson(z, rate, T, delta, target):
 def of_kind(*counted):
     """Private points of the comparison that are counted by composition of what begins so."""
     return [
-        pytest.param(p, found.delta, id=f"{task} {p.method} {p.target:g}")
-        for task, found in load().frontiers.items()
-        for p in found.points
+        pytest.param(p, found.frontier.delta, id=f"{task} {p.method} {p.target:g}")
+        for task, found in load().items()
+        for p in found.frontier.points
         if METHODS[p.method].noisy and p.by == "composition" and p.counted[p.by].startswith(counted)
     ]
 

@@ -16,11 +16,11 @@ def test_the_tab_opens_with_a_finished_comparison():
     drawn = plots.comparison(shown.frontier)
     assert len(noisy) == 4 * 5 == sum(drawn.traverse(len, [hv.Scatter]))
     said = shown.words.object
-    assert shown.comparison.dates[shown.task][:10] in said and "price of tuning" in said and "torch" in said
+    assert shown.comparison[shown.task].date[:10] in said and "price of tuning" in said and "torch" in said
 
 
 def test_without_a_comparison_the_tab_is_there_all_the_same(monkeypatch):
-    monkeypatch.setattr("zoexplore.views.training.results.finished", lambda: None)
+    monkeypatch.setattr("zoexplore.views.training.results.finished", dict)
     tab = Compared()
     assert "no finished comparison" in tab.head.object and pn.panel(tab).get_root() is not None
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from zoexplore.run.formatting import format_count
 from zoexplore.run.setting import Accounting
 from zoexplore.training import Frontier, Processes, Task
+from zoexplore.training.comparison import Finished, load
 from zoexplore.training.data import Data
-from zoexplore.training.finished import Comparison, load
 from zoexplore.training.tasks import mixture
 
 START = "The workers start and load the data"
@@ -138,12 +138,12 @@ def _waited(futures: list[Future], until: float, asked: Asked) -> Iterator[int]:
         _check(until, asked)
 
 
-def finished() -> Comparison | None:
-    """The finished comparison of this version; None if it has none."""
+def finished() -> dict[str, Finished]:
+    """The finished comparison of this version, by task; empty if it has none."""
     try:
         return load()
     except (OSError, ValueError):
-        return None
+        return {}
 
 
 def _prepared(asked: Asked) -> None:

@@ -6,7 +6,7 @@ import panel as pn
 import param
 
 from zoexplore.training import TASKS, Frontier
-from zoexplore.training.finished import Comparison
+from zoexplore.training.comparison import Finished
 from zoexplore.views.style import widgets
 from zoexplore.views.training.jobs import finished
 from zoexplore.views.training.words import describe_frontier, table
@@ -29,7 +29,7 @@ class Compared(View):
 
     def build(self) -> None:
         self.comparison = finished()
-        titles = {TASKS[name].title: name for name in self.comparison.frontiers} if self.comparison else {}
+        titles = {TASKS[name].title: name for name in self.comparison}
         self.param.task.objects = list(titles.values()) or [""]
         self.param.task.default = self.task = next(iter(titles.values()), "")
         self.drawing = widgets.stack()
@@ -41,12 +41,11 @@ class Compared(View):
     @property
     def frontier(self) -> Frontier:
         """The shown frontier."""
-        assert self.comparison
-        return self.comparison.frontiers[self.task]
+        return self.comparison[self.task].frontier
 
     async def refresh(self) -> None:
         """Show the chosen task, unless it is shown already."""
-        if self.comparison is None:
+        if not self.comparison:
             self.head.object = _NOTHING
         elif self._drawn != self.task:
             from zoexplore import plots  # imports HoloViews, which takes a second and which no other view needs
@@ -55,26 +54,25 @@ class Compared(View):
             self.draw_elements(self.drawing, plots.comparison(self.frontier))
             self.head.object = f"<p>{escape(describe_frontier(self.frontier))}</p>"
             numbers = widgets.details("The comparison in numbers", table(self.frontier))
-            self.words.object = numbers + widgets.details(
-                "How it was measured", f"<p>{escape(how(self.comparison, self.task))}</p>"
-            )
+            made = escape(how(self.comparison[self.task]))
+            self.words.object = numbers + widgets.details("How it was measured", f"<p>{made}</p>")
 
     def __panel__(self) -> pn.viewable.Viewable:
         choice = [self.menu] if self.comparison else []
         return widgets.component("compared", self.head, *choice, self.drawing, self.words)
 
 
-def how(comparison: Comparison, task: str) -> str:
+def how(found: Finished) -> str:
     """A text on how a task's results were made."""
-    frontier = comparison.frontiers[task]
+    frontier, (least, most) = found.frontier, found.trials
     libraries = [f"{name} {frontier.versions[name]}" for name in ("zoexplore", "torch", "numpy")]
-    tried = [drawn.trials for draws in comparison.tuning[task].values() for drawn in draws]
-    draws = max(map(len, comparison.tuning[task].values()))
+    draws = max(len(p.seeds) for p in frontier.points)
     times = "once" if draws == 1 else f"{draws} times"
     return (
-        f"Made {comparison.dates[task][:10]} by {_COMMAND} in {comparison.seconds[task] / 60:.0f} minutes of processor time "
-        f"({', '.join(libraries)}). Each method was tuned {times} for each ε, on the same grids, with {min(tried)} to "
-        f"{max(tried)} trials each, judged on parts of the training records; ε does not cover the price of tuning. "
+        f"Made {found.date[:10]} by {_COMMAND} in {found.seconds / 60:.0f} minutes of processor time "
+        f"({', '.join(libraries)}). Each method was tuned {times} for each ε, on the same grids, with {least} to "
+        f"{most} trials each, judged on parts of the training records; ε does not cover the price of tuning. "
         f"Accuracy is in law (benchmarks/frontier/law.py), the mean of several runs; bars are one standard error, the test "
-        f"records' included. ε is for one record more or less. Data: {TASKS[task].licence}. {PUBLISHED.get(task, '')}"
+        f"records' included. ε is for one record more or less. Data: {TASKS[frontier.task].licence}. "
+        f"{PUBLISHED.get(frontier.task, '')}"
     )

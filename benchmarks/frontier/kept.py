@@ -1,16 +1,18 @@
-"""The finished comparison that the page shows first: JSON beside this file, read without torch."""
+"""What the comparison and its studies are made of, beside what the package carries: JSON beside this file."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from zoexplore.run.saving import write
-from zoexplore.training.frontier_files import of_dict, to_json, tuples
-from zoexplore.training.results import Frontier
+from zoexplore.training import comparison
+from zoexplore.training.comparison import Finished
+from zoexplore.training.frontier_files import tuples
 
-FILE = Path(__file__).with_name("comparison.json")
+HERE = Path(__file__).parent
+NAME = "studies.json"
 
 
 @dataclass(frozen=True)
@@ -55,46 +57,45 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Methods tuned in the same way and measured at fixed epsilon.
+class Studies:
+    """All results.
 
     Args:
-        dates: when each part was made, ISO 8601, UTC.
-        seconds: processor time of each part.
-        frontiers: by task; a point has the accuracy in law of each draw, and the run of the draw with the best validation.
+        finished: by task, what the package carries.
         tuning: by task, "method at epsilon" to the choice of each draw of the tuning.
-        series: the lines of studies.
         control: by task, "method at epsilon" to the test accuracy of the best of 50 random settings.
+        series: the lines of studies.
     """
 
-    dates: dict[str, str] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
-    frontiers: dict[str, Frontier] = field(default_factory=dict)
+    finished: dict[str, Finished] = field(default_factory=dict)
     tuning: dict[str, dict[str, list[Drawn]]] = field(default_factory=dict)
-    series: list[Series] = field(default_factory=list)
     control: dict[str, dict[str, float]] = field(default_factory=dict)
+    series: list[Series] = field(default_factory=list)
 
 
-def save(found: Comparison, path: Path = FILE) -> None:
-    """Write a comparison as JSON. Raises OSError if it cannot be written."""
-    about = asdict(replace(found, frontiers={}))
-    about["frontiers"] = {name: json.loads(to_json(frontier)) for name, frontier in found.frontiers.items()}
-    write(path, json.dumps(about, separators=(",", ":")).encode())
+def save(found: Studies, folder: Path | None = None) -> None:
+    """Write both files, into one folder or each to its own. Raises OSError if one cannot be written."""
+    comparison.save(found.finished, _package(folder))
+    about = asdict(replace(found, finished={}))
+    del about["finished"]
+    write((folder or HERE) / NAME, json.dumps(about, separators=(",", ":")).encode())
 
 
-@cache
-def load(path: Path = FILE) -> Comparison:
-    """Read a comparison. Raises OSError or ValueError if there is none."""
-    about = json.loads(path.read_text())
-    about["frontiers"] = {name: of_dict(frontier) for name, frontier in about["frontiers"].items()}
-    about["tuning"] = {
+def load(folder: Path | None = None) -> Studies:
+    """Read both files. Raises OSError or ValueError if there are none."""
+    about = json.loads(((folder or HERE) / NAME).read_text())
+    tuning = {
         task: {key: [of_json(Drawn, one) for one in draws] for key, draws in found.items()}
         for task, found in about["tuning"].items()
     }
-    about["series"] = [of_json(Series, one) for one in about["series"]]
-    return Comparison(**about)
+    series = [of_json(Series, one) for one in about["series"]]
+    return Studies(dict(comparison.load(_package(folder))), tuning, about["control"], series)
 
 
-def of_json(kind: type, found: dict[str, Any]) -> Any:
+def _package(folder: Path | None) -> Path:
+    return folder / comparison.FILE.name if folder else comparison.FILE
+
+
+def of_json(kind: type, found: Mapping[str, Any]) -> Any:
     """A `Series` or `Drawn` from its JSON."""
     return kind(**{name: tuples(value) for name, value in found.items()})

@@ -1,0 +1,47 @@
+"""The finished comparison that the page shows first: JSON beside this file, read without torch."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+
+from zoexplore.run.saving import write
+from zoexplore.training.frontier_files import of_dict, to_json
+from zoexplore.training.results import Frontier
+
+FILE = Path(__file__).with_name("comparison.json")
+
+
+@dataclass(frozen=True)
+class Finished:
+    """Methods on one task, tuned in the same way and measured at fixed epsilon.
+
+    Args:
+        frontier: a point has the accuracy in law of each draw of the tuning, and the run of the draw with the best validation.
+        date: when it was made, ISO 8601, UTC.
+        seconds: processor time.
+        trials: the least and the most trials that a draw of the tuning took for a method at an epsilon.
+    """
+
+    frontier: Frontier
+    date: str
+    seconds: float
+    trials: tuple[int, int]
+
+
+def save(found: Mapping[str, Finished], path: Path = FILE) -> None:
+    """Write results by task as JSON. Raises OSError if it cannot be written."""
+    about = {task: asdict(one) | {"frontier": json.loads(to_json(one.frontier))} for task, one in found.items()}
+    write(path, json.dumps(about, separators=(",", ":")).encode())
+    load.cache_clear()
+
+
+@cache
+def load(path: Path = FILE) -> dict[str, Finished]:
+    """Read results by task. Raises OSError or ValueError if there are none."""
+    about = json.loads(path.read_text())
+    return {
+        task: Finished(**one | {"frontier": of_dict(one["frontier"]), "trials": tuple(one["trials"])})
+        for task, one in about.items()
+    }
