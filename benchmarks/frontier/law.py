@@ -19,10 +19,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from zoexplore.mechanism.batches import by_chance
 from zoexplore.mechanism.step import deviations
 from zoexplore.training.aims import Choice
-from zoexplore.training.data import Data
+from zoexplore.training.data import HELD_OUT, Data
 from zoexplore.training.models import MODELS
 
 BLOCK = 300_000  # derivatives by scores that are computed at once
@@ -36,11 +35,13 @@ class Run:
         choice: the setting.
         z: noise multiplier, as `Setting.noise_multiplier` has it; 0 without noise.
         independent: directions are independent and normal in place of orthonormal.
+        fold: it trains on the larger part of this split of the training records; on all of them if None.
     """
 
     choice: Choice
     z: float
     independent: bool = False
+    fold: int | None = None
 
     @property
     def along_one(self) -> bool:
@@ -72,7 +73,7 @@ def ended(
     """
     groups: dict[tuple, list[int]] = {}
     for i in sorted(range(len(runs)), key=lambda i: -runs[i].choice.T):
-        groups.setdefault((runs[i].choice.batch, runs[i].along_one, runs[i].independent), []).append(i)
+        groups.setdefault((runs[i].choice.batch, runs[i].along_one, runs[i].independent, runs[i].fold is None), []).append(i)
     ends = []
     for places in groups.values():
         state, done = _State(data, [runs[i] for i in places], seed, ridge, R, dtype), []
@@ -84,39 +85,61 @@ def ended(
     return End(*(torch.stack([end[i] for end in found]) for i in range(2)))
 
 
+def parted(n: int, fold: int) -> tuple[np.ndarray, np.ndarray]:
+    """A split of n training records: places of those to train on, and of a fifth held out; another fifth for another number."""
+    order, held = np.random.default_rng(fold).permutation(n), round(HELD_OUT * n)
+    return order[held:], order[:held]
+
+
 def accuracy(data: Data, w: Tensor) -> list[float]:
     """On the records held out, of parameters of shape (runs, d)."""
-    z, y = _held_out(data, w)
-    label = (z[..., 0] > 0).long() if z.shape[-1] == 1 else z.argmax(-1)
-    return (label == y).double().mean(1).tolist()
+    return _right(w, data.X_test, data.y_test).double().mean(1).tolist()
+
+
+def validated(data: Data, runs: Sequence[Run], w: Tensor) -> list[float]:
+    """The same on the training records that each run's fold holds out."""
+    right = _right(w, data.X, data.y).double()
+    held_out = (parted(len(data.X), run.fold)[1] for run in runs if run.fold is not None)
+    return [one[torch.from_numpy(places)].mean().item() for one, places in zip(right, held_out, strict=True)]
 
 
 def loss(data: Data, w: Tensor) -> list[float]:
-    """The same of the mean loss, without the ridge."""
-    z, y = _held_out(data, w)
+    """On the records held out, without the ridge."""
     model = MODELS["logistic" if data.classes == 2 else "softmax"]
-    return model.losses(z, y).double().mean(1).tolist()
+    return model.losses(_scores(w, data.X_test), torch.from_numpy(data.y_test)).double().mean(1).tolist()
 
 
-def _held_out(data: Data, w: Tensor) -> tuple[Tensor, Tensor]:
-    """Scores, shape (runs, records, c), and labels."""
-    X = torch.from_numpy(data.X_test).to(w.dtype)
-    return (X @ w.view(-1, X.shape[1]).T).view(len(X), len(w), -1).transpose(0, 1), torch.from_numpy(data.y_test)
+def _right(w: Tensor, X: np.ndarray, y: np.ndarray) -> Tensor:
+    """Whether labels are right, shape (runs, records)."""
+    z = _scores(w, X)
+    return ((z[..., 0] > 0).long() if z.shape[-1] == 1 else z.argmax(-1)) == torch.from_numpy(y)
+
+
+def _scores(w: Tensor, X: np.ndarray) -> Tensor:
+    """Shape (runs, records, c)."""
+    rows = torch.from_numpy(X).to(w.dtype)
+    return (rows @ w.view(-1, X.shape[1]).T).view(len(X), len(w), -1).transpose(0, 1)
 
 
 class _State:
     """Runs between two steps, those with most steps first."""
 
     def __init__(self, data: Data, runs: Sequence[Run], seed: int, ridge: float, R: float, dtype: torch.dtype):
-        self.X, self.y = torch.from_numpy(data.X).to(dtype), torch.from_numpy(data.y)
+        seen = np.ones((len(runs), len(data.X)), bool)
+        for i, run in enumerate(runs):
+            if run.fold is not None:
+                seen[i, parted(len(data.X), run.fold)[1]] = False
+        used = seen.any(0)
+        self.X, self.y = torch.from_numpy(data.X[used]).to(dtype), torch.from_numpy(data.y[used])
+        self.seen, self.seen_by_all = torch.from_numpy(seen[:, used]).to(dtype), bool(seen[:, used].all())
         self.length = self.X.norm(dim=1)
         self.c = 1 if data.classes == 2 else data.classes
         self.targets = self.y[None].to(dtype) if self.c == 1 else torch.nn.functional.one_hot(self.y).T.to(dtype).contiguous()
         self.d = d = self.c * self.X.shape[1]
         self.random, self.generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
         choices = [run.choice for run in runs]
-        self.batch = choices[0].batch
-        self.count = self.batch or len(self.X)
+        self.n, self.batch = int(seen[0].sum()), choices[0].batch
+        self.count = self.batch or self.n
         self.one, self.independent = runs[0].along_one, runs[0].independent
 
         def column(values: list[float]) -> Tensor:
@@ -138,13 +161,15 @@ class _State:
         kept = len(self.T) - over
         taken = list(zip(self.w[kept:].flip(0), self.mean[kept:].flip(0), strict=True))
         if over:
-            for name in ("T", "K", "rate", "ridge", "clip", "R", "along", "across", "w", "mean"):
+            for name in ("T", "K", "rate", "ridge", "clip", "R", "along", "across", "seen", "w", "mean"):
                 setattr(self, name, getattr(self, name)[:kept])
         return taken
 
     def step(self) -> None:
         """One step of every run."""
-        rows = None if self.batch is None else by_chance(len(self.X), self.batch, "poisson", self.random)
+        rows = None
+        if self.batch is not None:
+            rows = torch.from_numpy(np.flatnonzero(self.random.random(len(self.X)) < self.batch / self.n))
         if self.one:
             moved = self._one(rows)
         else:
@@ -153,9 +178,11 @@ class _State:
         if self.across.any():
             moved = moved + self.across[:, None] * self._normal()
         self.w, self.t = self.w - moved, self.t + 1
-        self.w *= (self.R / self.w.norm(dim=1)).clamp(max=1.0)[:, None]
+        if self.R.isfinite().any():
+            self.w *= (self.R / self.w.norm(dim=1)).clamp(max=1.0)[:, None]
         half = self.T // 2
-        self.mean = self.mean + torch.where(self.t > half, 1.0 / (self.T - half), 0.0).to(self.w.dtype)[:, None] * self.w
+        if self.t > half[-1]:
+            self.mean = self.mean + torch.where(self.t > half, 1.0 / (self.T - half), 0.0).to(self.w.dtype)[:, None] * self.w
 
     def _normal(self) -> Tensor:
         return torch.randn(self.w.shape, generator=self.generator, dtype=self.w.dtype)
@@ -169,8 +196,8 @@ class _State:
             part = slice(start, start + block) if rows is None else rows[start : start + block]
             X = self.X[part]
             z = (weights @ X.T).view(C, self.c, len(X))
-            p = z.sigmoid() if self.c == 1 else z.softmax(1)
-            yield X, self.length[part], p.sub_(self.targets[:, part])
+            p = (z.sigmoid() if self.c == 1 else z.softmax(1)).sub_(self.targets[:, part])
+            yield X, self.length[part], p if self.seen_by_all else p.mul_(self.seen[:, None, part])
 
     def _gradient(self, rows: Tensor | None) -> Tensor:
         """The mean of clipped gradients, shape (runs, d)."""

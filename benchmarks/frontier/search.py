@@ -3,7 +3,8 @@
 A setting has six coordinates: directions, steps, batch, reach, clip and share of the noise. It has neither ridge nor ball, which
 serve bounds on hidden iterates alone. A trial trains in law (`benchmarks.frontier.law`) on four fifths of the training records,
 with noise as the exact privacy-loss distribution asks for, and is judged by the rest. Settings spread evenly over the region have
-one trial each, and the best of them more. Mutants of the best follow. The last few meet on fresh splits, which alone decide.
+one trial each, and the best of them more. Mutants of the best follow. The last few meet on fresh splits, which alone decide: the
+best by the first of these meet on the others.
 
 The test part is never looked at. Choosing by private data costs privacy of its own, which no epsilon here covers.
 """
@@ -19,16 +20,16 @@ from zlib import crc32
 import numpy as np
 from scipy.stats import qmc
 
-from benchmarks.frontier.law import Run, accuracy, ended
+from benchmarks.frontier.law import Run, ended, parted, validated
 from zoexplore.questions.calibration import calibrate
 from zoexplore.run.setting import Setting
 from zoexplore.training.aims import NEIGHBOURS, Choice
-from zoexplore.training.data import Data, validation
+from zoexplore.training.data import Data
 from zoexplore.training.methods import METHODS
 from zoexplore.training.tasks import Task
 
-STEPS = tuple(round(3000 / 10 ** (i / 4)) for i in range(11))[::-1]  # 9 to 3000
-PARTS = (1, 4, 16)  # a batch has one of so many records
+STEPS = tuple(round(3000 * 10 ** (i / 4)) for i in range(-10, 7))  # 9 to 94 868
+PARTS = (1, 4, 16, 64, 256)  # a batch has one of so many records
 REACH = tuple(2 ** (i / 2) for i in range(8, 42))  # the distance of T steps whose gradients are as long as the clip
 CLIPS = tuple(2 ** (3 - i / 2) for i in range(25))  # 8 to 2^-9, of a gradient, in units of the Lipschitz constant
 DIRECTIONS = (128, 32, 8)  # one direction for so many parameters
@@ -39,15 +40,15 @@ GRIDS: dict[str, tuple[Any, ...]] = {
 ENDS = ("T", "reach", "clip")  # grids whose ends are ours: no choice should lie there
 EVERY, SOME, ONE = "every direction", "some directions", "one direction"
 REGION = {  # where settings are spread at first: places on the grids, of clips from 2^(1/2) or 2^(5/2) on
-    EVERY: {"T": (4, 8), "reach": (6, 25), "clip": (5, 21)},  # 95 to 533 steps
-    SOME: {"T": (6, 9), "reach": (6, 25), "clip": (5, 21)},  # 300 to 949
-    ONE: {"T": (9, 11), "part": (2, 3), "reach": (6, 21), "clip": (1, 15)},  # 1687 and 3000
+    EVERY: {"T": (4, 8), "part": (0, 3), "reach": (6, 25), "clip": (5, 21)},  # 95 to 533 steps
+    SOME: {"T": (6, 9), "part": (0, 3), "reach": (6, 25), "clip": (5, 21)},  # 300 to 949
+    ONE: {"T": (12, 15), "part": (2, 4), "reach": (6, 21), "clip": (1, 15)},  # 9487 to 30 000
 }
-WITHOUT_NOISE = {"T": (8, 11), "reach": (20, 32), "clip": (0, 1)}
+WITHOUT_NOISE = {"T": (8, 11), "part": (0, 3), "reach": (20, 32), "clip": (0, 1)}
 VISITS = {EVERY: 200, SOME: 200, ONE: 800}  # of a record in a run, at most: the batch of one that asks for more is made smaller
 FIRST, FEWER, AGAIN = 64, 12, 2  # settings with one trial; those of them with as many as `AGAIN`
 MUTANTS, PARENTS = 16, 4
-FINALISTS, SPLITS = 3, 10
+MEETINGS = ((8, 4), (3, 12))  # so many finalists on so many fresh splits
 
 Point = tuple[int, ...]  # places on the grids, in their order
 Key = tuple[str, float]  # method and epsilon; inf for a method without noise
@@ -112,10 +113,13 @@ def placed(method: str, unit: np.ndarray) -> list[Point]:
 
 
 def affordable(method: str, point: Sequence[int]) -> Point:
-    """The point itself, or with the largest batch for which its steps visit no record too often."""
+    """The point itself, or with the largest batch, and the most steps, that visit no record too often."""
     K, T, part, *rest = map(int, point)
     while STEPS[T] > VISITS[sort(method)] * PARTS[part]:
-        part += 1
+        if part + 1 < len(PARTS):
+            part += 1
+        else:
+            T -= 1
     return K, T, part, *rest
 
 
@@ -155,11 +159,10 @@ class _Trials:
 
     def go(self, points: Sequence[Point], folds: Sequence[int]) -> None:
         """Try points on splits, where they were not tried yet."""
-        for fold in folds:
-            new = [p for p in dict.fromkeys(points) if fold not in self.made[p]]
-            number = 1000 + 100 * self.draw + fold
-            for point, right in zip(new, judged(self.task, self.key, new, number, self.count), strict=True):
-                self.made[point][fold] = right
+        new = [(p, fold) for fold in folds for p in dict.fromkeys(points) if fold not in self.made[p]]
+        asked = [(point, 1000 + 100 * self.draw + fold) for point, fold in new]
+        for (point, fold), right in zip(new, judged(self.task, self.key, asked, self.count), strict=True):
+            self.made[point][fold] = right
 
     @property
     def count(self) -> int:
@@ -172,24 +175,30 @@ class _Trials:
 
     def decided(self) -> Found:
         """The last few meet on fresh splits."""
-        fresh, most = range(AGAIN, AGAIN + SPLITS), max(map(len, self.made.values()))
-        self.go(last := self.best(FINALISTS, most), fresh)
-        means = {p: fmean(self.made[p][fold] for fold in fresh) for p in last}
-        ranked = sorted(last, key=lambda p: -means[p])
-        return Found(ranked, means[ranked[0]], self.count)
+        first, last = AGAIN, self.best(MEETINGS[0][0], max(map(len, self.made.values())))
+        end = first
+        for count, splits in MEETINGS:
+            last, end = last[:count], end + splits
+            self.go(last, range(end - splits, end))
+            means = {p: fmean(self.made[p][fold] for fold in range(first, end)) for p in last}
+            last = sorted(last, key=lambda p: -means[p])
+        return Found(last, means[last[0]], self.count)
 
 
-def judged(task: Task, key: Key, points: Sequence[Point], fold: int, seed: int) -> list[float]:
-    """Accuracies of last iterates on one split."""
-    if not points:
+def judged(task: Task, key: Key, asked: Sequence[tuple[Point, int]], seed: int) -> list[float]:
+    """Accuracies of last iterates at points, each on the records that a split holds out."""
+    if not asked:
         return []
-    data, (method, epsilon) = split(task, fold), key
-    chosen = [choice(task, method, point, len(data.X)) for point in points]
-    runs = [Run(c, multiplier(len(data.X), c.batch, c.T, epsilon, task.delta)) for c in chosen]
-    return accuracy(data, ended(data, runs, crc32(f"{key} {fold} {seed}".encode())).last)
+    (method, epsilon), n = key, len(parted(len(task.data.X), 0)[0])
+    chosen = [choice(task, method, point, n) for point, _ in asked]
+    runs = [
+        Run(c, multiplier(n, c.batch, c.T, epsilon, task.delta), fold=fold) for c, (_, fold) in zip(chosen, asked, strict=True)
+    ]
+    return validated(task.data, runs, ended(task.data, runs, crc32(f"{key} {seed}".encode())).last)
 
 
-@lru_cache(maxsize=32)
 def split(task: Task, fold: int) -> Data:
-    """The records to train on, a fifth of them held out; another fifth for another number."""
-    return validation(task.data, fold)
+    """The training records, with those that a split holds out as the test part."""
+    train, held_out = parted(len(task.data.X), fold)
+    X, y = task.data.X, task.data.y
+    return Data(X[train], y[train], X[held_out], y[held_out], task.data.classes)

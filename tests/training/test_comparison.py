@@ -13,7 +13,8 @@ import pytest
 from benchmarks.frontier import __main__ as made_by
 from benchmarks.frontier import search as searching
 from benchmarks.frontier.horizons import TASK, UNITS, WIDTH, least, objective, units
-from benchmarks.frontier.search import FINALISTS, GRIDS, SPLITS, VISITS, affordable, search, sort
+from benchmarks.frontier.kept import load, save
+from benchmarks.frontier.search import GRIDS, MEETINGS, VISITS, affordable, search, sort, split
 from tests.training.small import small_task
 from tools.comparison import PRINTED, accuracies, few_ticks, mean
 from zoexplore import Accounting, guarantee
@@ -22,9 +23,8 @@ from zoexplore.training import METHODS, TASKS, frontier
 from zoexplore.training.accounts import accounts
 from zoexplore.training.aims import Choice, aimed
 from zoexplore.training.costs import kept, passes
-from zoexplore.training.data import cosines, validation
+from zoexplore.training.data import cosines
 from zoexplore.training.engine import Configuration
-from zoexplore.training.finished import load, save
 from zoexplore.training.tasks import carried_by_scikit_learn
 
 LIPSCHITZ = Accounting(sensitivity="least")
@@ -36,7 +36,8 @@ def comparison():
 
 
 def test_every_private_point_is_at_its_target_by_an_account_that_says_so(comparison):
-    for task, found in comparison.frontiers.items():
+    for task, one in comparison.finished.items():
+        found = one.frontier
         targets = {p.target for p in found.points if METHODS[p.method].noisy}
         assert targets == set(made_by.COMPARED_ON[task])
         for p in found.points:
@@ -59,7 +60,8 @@ def test_no_choice_lies_at_an_end_of_its_grid(comparison):
 
 
 def test_no_line_falls_by_more_than_its_bars(comparison):
-    for task, found in comparison.frontiers.items():
+    for task, one in comparison.finished.items():
+        found = one.frontier
         for method in {p.method for p in found.points if p.target is not None}:
             line = sorted((p for p in found.points if p.method == method), key=lambda p: p.target)
             for less, more in pairwise(line):
@@ -70,7 +72,7 @@ def test_no_line_falls_by_more_than_its_bars(comparison):
 def test_random_settings_of_ones_own_are_no_better_than_what_was_chosen(comparison):
     """By more than twice the bars, the draw of the test records' included: what the search holds back as a check."""
     for task, found in comparison.control.items():
-        points = {f"{p.method} at {p.target:g}": p for p in comparison.frontiers[task].points if p.target}
+        points = {f"{p.method} at {p.target:g}": p for p in comparison.finished[task].frontier.points if p.target}
         for key, other in found.items():
             assert other - points[key].mean("accuracy") <= 2 * points[key].error("accuracy"), (task, key)
 
@@ -90,9 +92,9 @@ def test_the_mechanism_is_as_accurate_as_runs_in_law(comparison):
 def test_what_the_page_on_training_prints_is_of_the_comparison(comparison):
     """Its table as it is made, and every mean with its error elsewhere."""
     page = (Path(__file__).parents[2] / "docs" / "training.md").read_text()
-    assert accuracies(comparison.frontiers[PRINTED]) in page
+    assert accuracies(comparison.finished[PRINTED].frontier) in page
     known = {mean(values) for series in comparison.series for values in series.values}
-    known |= {spread(p, "accuracy") for found in comparison.frontiers.values() for p in found.points}
+    known |= {spread(p, "accuracy") for one in comparison.finished.values() for p in one.frontier.points}
     printed = re.findall(r"[\d.]+ ± [\d.]*\d", page)
     assert len(printed) > 30 and set(printed) <= known
 
@@ -134,7 +136,7 @@ def test_without_privacy_it_is_as_good_as_scikit_learn(comparison, task, strengt
 
     data = TASKS[task].data
     other = max(LogisticRegression(C=C, max_iter=300).fit(data.X, data.y).score(data.X_test, data.y_test) for C in strengths)
-    best = next(p for p in comparison.frontiers[task].points if p.method == "non-private")
+    best = next(p for p in comparison.finished[task].frontier.points if p.method == "non-private")
     assert round(abs(best.mean("accuracy") - other), 6) <= 0.01
 
 
@@ -148,22 +150,22 @@ def small(monkeypatch, tmp_path):
     monkeypatch.setattr(made_by, "CONTROLLED", (4.0,))
     monkeypatch.setattr(made_by, "CONTROL", 3)
     monkeypatch.setattr(made_by, "STUDIES", {})
+    (tmp_path / "out").mkdir()
     monkeypatch.setattr(searching, "FIRST", 8)
     monkeypatch.setattr(searching, "STEPS", STEPS := tuple(range(2, 13)))
     monkeypatch.setitem(GRIDS, "T", STEPS)
 
     def ask(*more):
-        monkeypatch.setattr(sys, "argv", ["comparison", "--folder", str(tmp_path), "--out", str(tmp_path / "c.json"), *more])
-        load.cache_clear()
+        monkeypatch.setattr(sys, "argv", ["comparison", "--folder", str(tmp_path), "--out", str(tmp_path / "out"), *more])
         made_by.main()
-        return load(tmp_path / "c.json")
+        return load(tmp_path / "out")
 
     return ask
 
 
 def test_a_comparison_that_was_cut_off_goes_on_where_it_was(small, tmp_path, capsys):
     first = small()
-    assert [(p.method, p.target) for p in first.frontiers["small"].points] == [
+    assert [(p.method, p.target) for p in first.finished["small"].frontier.points] == [
         ("aggzo", 1.0), ("aggzo", 4.0), ("non-private", None),
     ]  # fmt: skip
     assert all(len(draws) == made_by.DRAWS for draws in first.tuning["small"].values()) and set(first.control["small"]) == {
@@ -173,22 +175,26 @@ def test_a_comparison_that_was_cut_off_goes_on_where_it_was(small, tmp_path, cap
     assert small() == first and capsys.readouterr().out == ""
     (tmp_path / "small-1.json").unlink()
     again = small()
-    assert again.tuning == first.tuning and again.frontiers == first.frontiers and "draw 1" in capsys.readouterr().out
+    assert (
+        again.tuning == first.tuning
+        and again.finished["small"].frontier == first.finished["small"].frontier
+        and "draw 1" in capsys.readouterr().out
+    )
 
 
 def test_what_is_kept_is_read_again_and_like_lists_of_tasks_needs_no_torch(comparison, tmp_path):
-    save(comparison, tmp_path / "c.json")
-    assert load(tmp_path / "c.json") == comparison
+    save(comparison, tmp_path)
+    assert load(tmp_path) == comparison
     code = (
         "import sys; from zoexplore.training import TASKS, METHODS, Frontier, load;"
-        "from zoexplore.training.finished import load; load(); print('torch' in sys.modules)"
+        "from zoexplore.training.comparison import load; load(); print('torch' in sys.modules)"
     )
     assert run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"
 
 
 def test_tuning_never_sees_the_test_part():
     task = small_task("logistic", n=100)
-    data, part = task.data, validation(task.data)
+    data, part = task.data, split(task, 0)
     assert len(part.X) == 80 and len(part.X_test) == 20
     assert {tuple(x) for x in np.vstack([part.X, part.X_test])} == {tuple(x) for x in data.X}
 
@@ -198,9 +204,9 @@ def test_all_methods_have_as_many_trials_and_fresh_splits_decide(monkeypatch):
     monkeypatch.setattr(searching, "FIRST", 16)
     tried = []
 
-    def judged(task, key, points, fold, seed):
-        tried.extend((key, point, fold) for point in points)
-        return [crc32(f"{key} {point} {fold}".encode()) / 2**32 for point in points]
+    def judged(task, key, asked, seed):
+        tried.extend((key, point, fold) for point, fold in asked)
+        return [crc32(f"{key} {point} {fold}".encode()) / 2**32 for point, fold in asked]
 
     monkeypatch.setattr(searching, "judged", judged)
     task, keys = small_task("softmax", n=200, T=10), [("aggzo", 1.0), ("dp-sgd", 1.0), ("dpzero", 1.0)]
@@ -208,18 +214,21 @@ def test_all_methods_have_as_many_trials_and_fresh_splits_decide(monkeypatch):
         found = search(task, key, draw=0)
         own = [(point, fold) for of, point, fold in tried if of == key]
         assert found.trials == len(own) == len(set(own))
-        last = {point for point, fold in own if fold >= max(fold for _, fold in own) - SPLITS + 1}
-        assert last == set(found.finalists) and len(last) == FINALISTS
+        fresh = sorted({fold for _, fold in own})[-sum(splits for _, splits in MEETINGS) :]
+        (first, early), (few, _) = MEETINGS
+        assert len({point for point, fold in own if fold in fresh[:early]}) == first
+        assert {point for point, fold in own if fold in fresh[early:]} == set(found.finalists) and len(found.finalists) == few
     counts = [sum(of == key for of, *_ in tried) for key in keys]
     assert max(counts) <= 1.2 * min(counts)
 
 
 @pytest.mark.parametrize("method", ["dp-sgd", "aggzo", "dpzero"])
 def test_no_run_visits_a_record_more_often_than_may_be(method):
-    dear, most = (0, len(GRIDS["T"]) - 1, 0, 1, 1, 0), VISITS[sort(method)]
-    cheap = affordable(method, dear)
-    assert GRIDS["T"][cheap[1]] / GRIDS["part"][cheap[2]] <= most < GRIDS["T"][dear[1]] / GRIDS["part"][dear[2]]
-    assert affordable(method, cheap) == cheap
+    most = VISITS[sort(method)]
+    for T in (10, len(GRIDS["T"]) - 1):
+        cheap = affordable(method, dear := (0, T, 0, 1, 1, 0))
+        assert GRIDS["T"][cheap[1]] / GRIDS["part"][cheap[2]] <= most < GRIDS["T"][T] / GRIDS["part"][0]
+        assert affordable(method, cheap) == cheap and dear[3:] == cheap[3:]
 
 
 def test_a_target_that_no_noise_reaches_is_said():

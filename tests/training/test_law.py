@@ -1,17 +1,20 @@
 """Runs in law, against directions that are drawn and against the engine."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from scipy.stats import ks_2samp
 
-from benchmarks.frontier.law import Run, accuracy, ended
-from benchmarks.frontier.search import multiplier
+from benchmarks.frontier.law import Run, accuracy, ended, parted, validated
+from benchmarks.frontier.search import multiplier, split
 from tests.effort import proof
 from tests.training.small import blobs, small_task
 from zoexplore.mechanism import Sources, hybrid, stiefel
 from zoexplore.run.setting import Accounting
 from zoexplore.training.aims import Choice, aimed
+from zoexplore.training.data import Data
 from zoexplore.training.engine import Job, Seed
 from zoexplore.training.plans import Plan
 
@@ -94,3 +97,25 @@ def test_runs_of_all_kinds_come_back_in_the_order_that_they_were_given():
     for i in (0, 4):
         alone = ended(task.data, [runs[i]], 0, dtype=torch.float64)
         assert torch.allclose(together.last[i], alone.last[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("one, batch", [(False, None), (False, 48), (True, None)])
+def test_runs_on_several_splits_at_once_train_on_their_own_records_alone(one, batch):
+    """Without noise, along all directions or one, and in batches that have every record a run may see."""
+    task, n = small_task("softmax", n=60), 60
+    K = 1 if one else task.d
+    choice = Choice(K, 6, 0.9, 0.2 * np.sqrt(K / task.d), batch=batch)
+    runs = [Run(choice, 0.0, fold=fold) for fold in (3, 4, 3)]
+    together = ended(task.data, runs, 5, dtype=torch.float64).last
+    data = task.data
+    for i, run in enumerate(runs):
+        _, held_out = parted(n, run.fold)
+        X, y = data.X.copy(), data.y.copy()
+        X[held_out], y[held_out] = 0.0, 0  # others in their places
+        blind = Data(X, y, data.X_test, data.y_test, data.classes)
+        assert torch.allclose(ended(blind, runs, 5, dtype=torch.float64).last[i], together[i], atol=1e-12)
+        part = split(task, run.fold)
+        assert validated(data, runs, together)[i] == accuracy(part, together[i : i + 1])[0]
+        if not one:
+            alone = ended(part, [replace(run, fold=None)], 5, dtype=torch.float64).last
+            assert torch.allclose(alone[0], together[i], atol=1e-12)

@@ -89,14 +89,6 @@ def cosines(X: np.ndarray, count: int, width: float, seed: int = 0) -> np.ndarra
     return np.cos(unit_rows(X) @ frequencies + rng.uniform(0, 2 * np.pi, count))
 
 
-def validation(data: Data, seed: int = 0) -> Data:
-    """The training records, with a fifth of them as the test part, for choosing parameters."""
-    order = np.random.default_rng(seed).permutation(len(data.X))
-    held = round(HELD_OUT * len(order))
-    train, held_out = order[held:], order[:held]
-    return Data(data.X[train], data.y[train], data.X[held_out], data.y[held_out], data.classes)
-
-
 def within(X: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Columns mapped from [low, high] to [-1, 1], with values outside cut off."""
     return np.clip(2 * (X - low) / (high - low) - 1, -1.0, 1.0)
