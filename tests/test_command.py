@@ -200,7 +200,7 @@ def test_what_json_has_no_number_for_is_text(value, text):
         (None, ["K"], "--set K: give FIELD=VALUE"),
         (None, ["colour=red"], "'colour' is an unknown setting"),
         ("{", [], "this is not YAML"),
-        ("K: 52", [], "n, d, T, sigma, beta are not in the file"),
+        ("K: 52", [], "n, d, T, sigma, beta are not given"),
         ("K: \xff", [], "not text in UTF-8"),
     ],
 )

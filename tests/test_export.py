@@ -66,7 +66,7 @@ def test_a_file_by_hand():
     assert from_yaml(own + "R: ∞\n") == Loaded(Setting(n=1000, d=100, K=52, T=9, sigma=1e-3, beta=0.5), Accounting())
     both = from_yaml("setting:\n  T: 9\n  M: 2\naccounting:\n  printed: true\n")
     assert both.accounting.printed and (both.setting.T, both.setting.M, both.setting.regime) == (9, 2, "non-convex")
-    assert both.problems == ("n, d, K, sigma, beta are not in the file: they are taken from the demonstration run",)
+    assert both.problems == ("n, d, K, sigma, beta are not given: they are taken from the demonstration run",)
 
 
 @pytest.mark.parametrize("text", ["1", "true", "yes", "True"])

@@ -164,7 +164,7 @@ def test_printed_constants_are_said_to_be_no_guarantee(explorer):
     open_fold(explorer)
     box = explorer.get_by_label("constants as printed: no guarantee")
     settled(explorer, box.check, lambda: readouts(explorer))
-    explorer.get_by_text("As printed, where so marked").wait_for()
+    explorer.get_by_text("(as printed)").first.wait_for()
     becomes(explorer, lambda: query(explorer), "printed=1")
 
 
@@ -199,7 +199,7 @@ def exported(page, name):
     return download.value
 
 
-def test_files_are_saved(explorer):
+def test_files_are_saved_and_a_setting_is_pasted_back(explorer):
     visit(explorer, "K=52&pin=K:20~fewer")
     open_export(explorer)
     for title in ("Plan", "Theory"):  # are not covered
@@ -208,6 +208,18 @@ def test_files_are_saved(explorer):
     assert exported(explorer, "CSV").path().read_text() == to_csv(DEMONSTRATION.replace(K=52), Accounting(), "T", T_VALUES)
     kept = exported(explorer, "YAML").path().read_text()
     assert kept == to_yaml(DEMONSTRATION.replace(K=52), Accounting())
+    pasted, use = explorer.get_by_label("a setting as YAML, or a link"), explorer.get_by_role("button", name="Open", exact=True)
+    pasted.fill(kept.replace("T: 200", "T: 9").replace("M: 0.75", "M: -1"))
+    settled(explorer, use.click, lambda: readouts(explorer))
+    reads(explorer, "Composition", guarantee(DEMONSTRATION.replace(K=52, T=9), "composition").epsilon)
+    explorer.get_by_text("M = -1 is not allowed").wait_for()
+    until(explorer, lambda: query(explorer).startswith("K=52&T=9&M=inf"))
+    open_export(explorer)
+    pasted.fill(f"https://example.org/app?K=20&sensitivity=least&{quote(HTML)}=1")
+    settled(explorer, use.click, lambda: readouts(explorer))
+    reads(explorer, "Composition", guarantee(DEMONSTRATION.replace(K=20), "composition").epsilon)
+    explorer.get_by_text("is an unknown setting").wait_for()
+    assert harmless(explorer)
     code = explorer.get_by_label("Python code")
     for close in (lambda: explorer.keyboard.press("Escape"), lambda: explorer.mouse.click(640, 880)):
         open_export(explorer)

@@ -2,9 +2,12 @@
 
 import asyncio
 
+import pytest
+
 from zoexplore import Accounting
-from zoexplore.questions.export import from_yaml, to_csv, to_python, to_yaml
-from zoexplore.run.presets import DEMONSTRATION
+from zoexplore.questions.export import LARGEST_FILE, from_yaml, to_csv, to_python, to_yaml
+from zoexplore.run.presets import BEFORE, DEMONSTRATION
+from zoexplore.views import Explorer
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.panels.toolbar import Files
 from zoexplore.views.state import State
@@ -16,6 +19,40 @@ def test_downloads_are_the_exports():
     values = files.curves.source.data["value"]
     assert made["zoexplore.csv"] == to_csv(DEMONSTRATION.replace(T=9), Accounting("cks"), "T", values)
     assert made["zoexplore.yaml"] == to_yaml(DEMONSTRATION.replace(T=9), Accounting("cks"))
+
+
+def paste(explorer, text):
+    explorer.files.pasted.value_input = text
+    explorer.files.take()
+    return explorer.state
+
+
+def test_yaml_is_pasted_and_its_errors_are_reported():
+    explorer = Explorer(search="")
+    state = paste(explorer, to_yaml(DEMONSTRATION.replace(K=9), Accounting(printed=True)))
+    assert (state.setting, state.accounting, state.note) == (DEMONSTRATION.replace(K=9), Accounting(printed=True), "Opened.")
+    assert explorer.bridge.search == "?K=9&printed=1&sensitivity=least"
+    explorer.files.toggle.value = True
+    assert paste(explorer, "K: 0\nT: 7\n").setting == from_yaml("T: 7").setting
+    assert "K = 0 is not allowed" in state.note and not explorer.files.drawer.visible
+
+
+@pytest.mark.parametrize("text", ["a: [", "x" * (LARGEST_FILE + 1), "- 1", "", "K: many", "no such field: 3\nT: -1"])
+def test_what_is_no_setting_changes_nothing(text):
+    state = paste(Explorer(search="?T=7&sensitivity=least"), text)
+    assert state.setting == DEMONSTRATION.replace(T=7)
+    assert state.note.startswith("Nothing was changed: ")
+
+
+@pytest.mark.parametrize("start", ["http://127.0.0.1:5006/app", "", "https://example.org/zoexplore/app"])
+def test_a_link_is_pasted(start):
+    explorer = Explorer(search="")
+    state = paste(explorer, f" {start}?tab=plan&T=9&K=52&colour=red&sensitivity=least#top\n")
+    assert (state.setting, explorer.tabs.selected) == (DEMONSTRATION.replace(T=9, K=52), "plan")
+    assert state.note == "In this link, 'colour' is an unknown setting."
+    assert explorer.bridge.search == "?tab=plan&K=52&T=9&sensitivity=least"
+    paste(explorer, f"{start}?T=9&K=52")  # an old link, which does not say how a record is counted
+    assert (state.setting, state.accounting.sensitivity) == (BEFORE.replace(T=9, K=52), "clip")
 
 
 def test_the_code_follows_while_the_drawer_is_open():

@@ -149,10 +149,10 @@ def from_yaml(text: str) -> Loaded:
     from the demonstration run, and `problems` says so.
 
     >>> from_yaml("K: 52").problems
-    ('n, d, T, sigma, beta are not in the file: they are taken from the demonstration run',)
+    ('n, d, T, sigma, beta are not given: they are taken from the demonstration run',)
     """
     if len(text) > LARGEST_FILE:
-        return _nothing(f"the file is longer than {LARGEST_FILE} characters")
+        return _nothing(f"the text is longer than {LARGEST_FILE} characters")
     try:
         parts = yaml.load(text, _Plain)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -167,11 +167,11 @@ def from_yaml(text: str) -> Loaded:
         fields.update(inner)
     loaded = from_fields(fields, _UNASSUMING)
     if not loaded.read:
-        return Loaded(DEMONSTRATION, Accounting(), loaded.problems or ("the file is empty",), read=False)
+        return Loaded(DEMONSTRATION, Accounting(), loaded.problems or ("the text is empty",), read=False)
     missing = ", ".join(name for name in OWN if name not in fields)
     if missing:
         are, they = ("are", "they are") if ", " in missing else ("is", "it is")
-        said = f"{missing} {are} not in the file: {they} taken from the demonstration run"
+        said = f"{missing} {are} not given: {they} taken from the demonstration run"
         return replace(loaded, problems=(*loaded.problems, said))
     return loaded
 

@@ -138,6 +138,11 @@ class Address:
         self.bridge.param.update(heard=self.bridge.visits, search=self.bridge.went)
         self.read(self.bridge.went)
 
+    def visit(self, search: str) -> None:
+        """Show the state of a query, as a new step of history."""
+        self.read(search)
+        self.write()
+
     def write(self, *_: Any) -> None:
         """Give the browser the address of the state, unless a slider is still held."""
         if not (self.state.moving or self._reading):

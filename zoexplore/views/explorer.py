@@ -86,7 +86,7 @@ class Explorer(pn.viewable.Viewer):
         self.tools = Toolbar(self.state, self.bridge, self.pins)
         self.pins.param.watch(self._pinned, "pins")
         self.controls.top = [self.tools.preset, self.tools.reset]
-        self.files = Files(self.curves)
+        self.files = Files(self.curves, self.address.visit if self.address else None)
         tell = [widgets.button("Story", lambda: self.story.go(1))] if self.bridge and self._tells else []
         self.tools.more = [*tell, self.files.toggle]
         self.dark = self.tools.dark

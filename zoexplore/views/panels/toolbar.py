@@ -13,13 +13,14 @@ import panel as pn
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import csv
 from zoexplore.compute.task import Task
-from zoexplore.questions.export import to_python, to_yaml
+from zoexplore.questions.export import LARGEST_FILE, from_yaml, to_python, to_yaml
+from zoexplore.run.fields import in_symbols
 from zoexplore.run.presets import PRESETS
 from zoexplore.views.address import Bridge
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.pins import Pins
 from zoexplore.views.state import State
-from zoexplore.views.style import widgets
+from zoexplore.views.style import theme, widgets
 
 _SCHEME = "document.documentElement.style.setProperty('--zx-scheme', cb_obj.active ? 'dark' : 'light')"
 _FIGURE = """
@@ -90,17 +91,22 @@ class Toolbar(pn.viewable.Viewer):
 
 
 class Files(pn.viewable.Viewer):
-    """A drawer of downloads and a snippet; `toggle` opens it. A figure's own toolbar saves it as PNG."""
+    """A drawer of downloads, a snippet and, with `visit`, a box for a setting; `toggle` opens it. Figures save themselves as PNG.
 
-    def __init__(self, curves: Curves, **params: Any) -> None:
+    `visit` shows the state of an address's query.
+    """
+
+    def __init__(self, curves: Curves, visit: Callable[[str], Any] | None = None, **params: Any) -> None:
         super().__init__(**params)
-        self.curves = curves
+        self.curves, self.visit = curves, visit
         self.state = curves.state
         self.toggle = widgets.toggle("Export")
         texts = {"csv": self.csv, "yaml": self.yaml}
         self.downloads = [
             widgets.download(kind.upper(), f"zoexplore.{kind}", partial(_file, text)) for kind, text in texts.items()
         ]
+        look = widgets.look("pasted", **theme.STRETCH)
+        self.pasted = pn.widgets.TextAreaInput(label="a setting as YAML, or a link", rows=2, max_length=LARGEST_FILE, **look)
         self.code = widgets.html("", "code")
         self.copy = widgets.copier("Copy code")
         self.copy.disabled = True
@@ -115,6 +121,18 @@ class Files(pn.viewable.Viewer):
 
     async def yaml(self) -> str:
         return to_yaml(self.state.setting, self.state.accounting)
+
+    def take(self) -> None:
+        """Show what was pasted, and report what is wrong with it."""
+        text, self.toggle.value = self.pasted.value_input.strip(), False
+        if self.visit and text.startswith(("http://", "https://", "/", "?")):
+            self.visit(text.partition("?")[2].partition("#")[0])
+            return
+        loaded = from_yaml(text)
+        said = "; ".join(map(in_symbols, loaded.problems))
+        if loaded.read:
+            self.state.replace(loaded.setting, loaded.accounting)
+        self.state.note = f"{'In this text, ' if loaded.read else 'Nothing was changed: '}{said}." if said else "Opened."
 
     def _open(self, *_: Any) -> None:
         self._write()
@@ -137,6 +155,7 @@ class Files(pn.viewable.Viewer):
         return widgets.component(
             "files",
             widgets.pairs(*keeps),
+            *([widgets.row("paste", self.pasted, widgets.button("Open", self.take, align="end"))] if self.visit else []),
             widgets.tools(_words("Python that prints these numbers"), self.copy),
             self.code,
             sheet="files",
