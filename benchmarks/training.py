@@ -40,7 +40,6 @@ def _run():
         "seed replay, as MeZO": replay(task),
         "vmap of functional_call over directions": mapped(task),
         "DP-SGD by Opacus": opacus(task),
-        "engine, two points": engine(task, None, XI),
         "engine, derivatives clipped one by one": engine(task, SHARP_CLIP),
         "engine, clip provably idle": fast,
     }
@@ -70,16 +69,16 @@ def seconds(call):
     return milliseconds(call, REPEATS, clock=process_time) / 1000
 
 
-def settings(task, clip, xi):
+def settings(task, clip):
     others = {} if clip is None else {"clip": clip}
-    return [task.setting(1e-3 * 2**i, K=K, xi=xi, **others) for i in range(CONFIGURATIONS)]
+    return [task.setting(1e-3 * 2**i, K=K, **others) for i in range(CONFIGURATIONS)]
 
 
-def engine(task, clip, xi=0.0):
+def engine(task, clip):
     """Seconds a configuration and step of the batched engine."""
-    job = Job(task, tuple(Configuration("noisy-zogd", s) for s in settings(task, clip, xi)), (Seed(0, 2**32),), (10**9,))
-    problem, state = problem_of(task, xi), job.begin()
-    steps = 1 if clip or xi else 20
+    job = Job(task, tuple(Configuration("noisy-zogd", s) for s in settings(task, clip)), (Seed(0, 2**32),), (10**9,))
+    problem, state = problem_of(task), job.begin()
+    steps = 1 if clip else 20
 
     def go():
         for _ in range(steps):
@@ -92,8 +91,8 @@ def engine(task, clip, xi=0.0):
 
 def opacus(task):
     """Seconds a configuration and step of DP-SGD on all records: one gradient a record, where the others take K quotients."""
-    job = SgdJob(task, (Configuration(OPACUS, settings(task, None, 0.0)[0]),), (Seed(0, 2**32),), (10**9,))
-    problem, state = problem_of(task, 0.0), job.begin()
+    job = SgdJob(task, (Configuration(OPACUS, settings(task, None)[0]),), (Seed(0, 2**32),), (10**9,))
+    problem, state = problem_of(task), job.begin()
     return seconds(lambda: job.step(problem, state))
 
 
@@ -104,7 +103,7 @@ def data_of(task):
 def replay(task):
     """Directions are never kept: each is regenerated from its seed for both points, the return and the update."""
     X, y = data_of(task)
-    setting = settings(task, None, XI)[0]
+    setting = settings(task, None)[0]
     w = torch.zeros(task.d, dtype=torch.float64)
     noise = torch.Generator().manual_seed(1)
 
@@ -136,7 +135,7 @@ def replay(task):
 def mapped(task):
     """All directions of one configuration at once through a module."""
     X, y = data_of(task)
-    setting = settings(task, None, XI)[0]
+    setting = settings(task, None)[0]
     module = nn.Linear(X.shape[1], 10, bias=False, dtype=torch.float64)
     source = torch.Generator().manual_seed(0)
     w = torch.zeros(task.d, dtype=torch.float64)

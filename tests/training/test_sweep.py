@@ -202,7 +202,7 @@ def test_closing_the_generator_asks_for_no_more(tiny_parts):
 def test_cancel_in_processes(processes):
     """A run that would take hours ends, with what it had, and its workers are free."""
     cancel = threading.Event()
-    running = sweep(task="breast-cancer", T=10_000_000, seeds=2, executor=processes, cancel=cancel)
+    running = sweep(task="digits", T=10_000_000, seeds=2, executor=processes, cancel=cancel)
     for update in running:
         if update.frontier.points:
             break

@@ -133,7 +133,7 @@ class TestRunning:
     def test_a_real_run(self, monkeypatch):
         """In this process: a browser's run has processes that train."""
         monkeypatch.setattr(jobs, "Processes", One)
-        task, methods = TASKS["breast-cancer"], ("noisy-zogd", "non-private")
+        task, methods = TASKS["digits"], ("noisy-zogd", "non-private")
         asked = Asked(task, methods, (1e-2,), K=5, beta=0.5, T=4, seeds=1, delta=1e-6, accounting=Accounting())
         updates = list(jobs.trained(asked))
         assert updates[0].doing == jobs.START

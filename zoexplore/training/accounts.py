@@ -58,8 +58,7 @@ def _allowed(configuration: Configuration) -> tuple[str, ...]:
     """All bounds, except that of gradient descent for methods without gradients, and the sharper one for a clip that may act in
     the parameters' own basis.
     """
-    gradient = configuration.own_basis and configuration.setting.xi == 0
-    missing = {"noisy-gd": not gradient, "sharp": configuration.clips_own_basis}
+    missing = {"noisy-gd": not configuration.own_basis, "sharp": configuration.clips_own_basis}
     return tuple(bound for bound in BOUNDS if not missing.get(bound))
 
 

@@ -87,8 +87,3 @@ def cosines(X: np.ndarray, count: int, width: float, seed: int = 0) -> np.ndarra
     rng = np.random.default_rng(seed)
     frequencies = rng.standard_normal((X.shape[1], count)) * width
     return np.cos(unit_rows(X) @ frequencies + rng.uniform(0, 2 * np.pi, count))
-
-
-def within(X: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Columns mapped from [low, high] to [-1, 1], with values outside cut off."""
-    return np.clip(2 * (X - low) / (high - low) - 1, -1.0, 1.0)

@@ -35,7 +35,7 @@ class Configuration:
 
     Args:
         method: key of `METHODS`.
-        setting: its run; all configurations of a job share `batch` and `xi`.
+        setting: its run; all configurations of a job share `batch`; derivatives are exact, xi = 0.
         noisy: whether noise is added.
         own_basis: whether the parameters' own basis replaces random directions; then K = d.
         hidden: whether bounds for the last iterate alone may be claimed.
@@ -87,7 +87,7 @@ class Job:
 
     Args:
         task: the task.
-        configurations: C of them, all with the same T, batch and xi.
+        configurations: C of them, all with the same T and batch.
         seeds: S of them; only one where batches are drawn, since every seed has its own batches.
         records: the steps after which held-out loss and accuracy are recorded, ascending up to T.
     """
@@ -151,7 +151,7 @@ class Job:
             here, chosen = state.w[members], [i % len(self.configurations) for i in members]
             numbers = [self.configurations[i].numbers for i in chosen]
             sigma, beta, eta, clip, ridge, R = torch.tensor(numbers, dtype=w.dtype).T
-            if first.xi == 0 and problem.idle(longest[members], clip).all():
+            if problem.idle(longest[members], clip).all():
                 slopes = along(gradient[members], U)
             else:
                 slopes = self._clipped(problem, state, members, U, rows)
@@ -174,7 +174,7 @@ class Job:
             runs, settings = [members[j] for j in these], [everyone[j] for j in these]
             clip = torch.tensor([s.clip for s in settings], dtype=state.w.dtype)
             means = problem.clipped if rule == "each" else problem.jointly_clipped
-            found[these], active = means(state.w[runs], U, clip, settings[0].xi, rows, settings[0].batch)
+            found[these], active = means(state.w[runs], U, clip, rows, settings[0].batch)
             state.clipped[runs] += active.numpy()
         return found
 
@@ -188,7 +188,7 @@ class Job:
                 yield [s * len(self.configurations) + i for i in places], K, own_basis, draws
 
     def _problem(self) -> Problem:
-        return problem_of(self.task, self.configurations[0].setting.xi)
+        return problem_of(self.task)
 
     def _record(self, problem: Problem, state: "State") -> None:
         loss, accuracy = (x.tolist() for x in problem.held_out(state.w))
@@ -263,14 +263,13 @@ def one_thread() -> Iterator[None]:
 
 
 @lru_cache(maxsize=2)
-def problem_of(task: Task, xi: float = 0.0) -> Problem:
+def problem_of(task: Task) -> Problem:
     """The task's losses, cached, since a sweep asks for them many times.
 
     Parameters, directions and noise are in double precision. Losses of large data sets are in single precision, at half the time
-    and with an error far below the noise; two-point estimates need double precision for their differences.
+    and with an error far below the noise.
 
     Raises:
         ValueError: the data cannot be had.
     """
-    single = xi == 0 and task.data.X.size > LARGE
-    return Problem(task, torch.float32 if single else torch.float64)
+    return Problem(task, torch.float32 if task.data.X.size > LARGE else torch.float64)

@@ -54,19 +54,9 @@ class Logistic:
         return softplus(z) - y * z
 
     @staticmethod
-    def probabilities(z: Tensor) -> Tensor:
-        """Probabilities of label 1, in the shape of z."""
-        return torch.sigmoid(z)
-
-    @staticmethod
     def residual(z: Tensor, y: Tensor) -> Tensor:
         """Derivatives of the losses by the scores, shape (..., n, 1)."""
         return torch.sigmoid(z) - y.unsqueeze(-1)
-
-    @staticmethod
-    def chosen(v: Tensor, y: Tensor) -> Tensor:
-        """The label's score y v, shape (n, K), for scores v of shape (n, K, 1)."""
-        return v.squeeze(-1) * y.unsqueeze(-1)
 
     @staticmethod
     def label(z: Tensor) -> Tensor:
@@ -97,16 +87,6 @@ class Softmax:
     def losses(z: Tensor, y: Tensor) -> Tensor:
         """Losses by record: scores (..., n, c) and labels (n,) to (..., n)."""
         return z.logsumexp(-1) - z.gather(-1, y.expand(z.shape[:-1]).unsqueeze(-1)).squeeze(-1)
-
-    @staticmethod
-    def probabilities(z: Tensor) -> Tensor:
-        """Probabilities of every label, in the shape of z."""
-        return z.softmax(-1)
-
-    @staticmethod
-    def chosen(v: Tensor, y: Tensor) -> Tensor:
-        """The label's score v_y, shape (n, K), for scores v of shape (n, K, c)."""
-        return v.gather(-1, y[:, None, None].expand(*v.shape[:2], 1)).squeeze(-1)
 
     @staticmethod
     def residual(z: Tensor, y: Tensor) -> Tensor:

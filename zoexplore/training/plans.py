@@ -17,7 +17,7 @@ RECORDS = 30  # recorded steps of a run, at most
 MOST_RUNS = 2000
 COLUMNS = 32  # runs side by side; more would gain little and leave fewer parts for other workers
 LEAST_PARTS = 2  # parts of a sweep, the fewest that make use of a second core
-OTHERS = ("batch", "xi", "eta", "delta", "R", "clip", "ridge")  # fields of `Setting` that a plan may set
+OTHERS = ("batch", "eta", "delta", "R", "clip", "ridge")  # fields of `Setting` that a plan may set
 LARGEST_SEED = 2**31
 Solved = Mapping[tuple[str, float], Configuration | None]  # by method and epsilon; None: no noise is enough
 NOISE_SEED = 2**32  # above every allowed seed of directions
@@ -51,7 +51,7 @@ class Plan:
         alike: dict[tuple, list[Configuration]] = {}
         for c in self.configurations:
             s = c.setting
-            alike.setdefault((c.method == OPACUS, s.T, s.batch, s.sampling, s.xi), []).append(c)
+            alike.setdefault((c.method == OPACUS, s.T, s.batch, s.sampling), []).append(c)
         return tuple(
             (SgdJob if by_opacus else Job)(self.task, tuple(members), group, records(T))
             for (by_opacus, T, *_), members in alike.items()
@@ -100,7 +100,7 @@ def plan(
         accounting: how privacy is counted.
         hidden: whether runs for a target may be counted as releasing their last iterate alone.
         solved: known results of `aimed` by method and target; the others are solved here.
-        others: batch, xi, eta, delta, R or clip, as in `Setting`.
+        others: batch, eta, delta, R or clip, as in `Setting`.
 
     Raises:
         ValueError: a value is not allowed, or the task's data are missing.
@@ -149,8 +149,6 @@ def _check_names(others: dict[str, Any]) -> None:
 
 def _aiming(task: Task, others: dict[str, Any]) -> Task:
     """The task with the given delta and radius, for runs with a target."""
-    if others.get("xi"):
-        raise ValueError(f"xi = {others['xi']!r} is not allowed with epsilons: leave it out, or give sigmas")
     return replace(task, **{name: others[name] for name in ("delta", "R") if name in others})
 
 

@@ -62,13 +62,10 @@ def nothing(records: tuple[int, ...], why: str) -> Privacy:
 def _refused(task: Task, configuration: Configuration, accounting: Accounting) -> dict[str, str]:
     """Bounds that the setting allows, but not this task or method."""
     refused: dict[str, str] = {}
-    setting = configuration.setting
     if configuration.method == OPACUS:
         return refused
     if configuration.clips_own_basis:
         refused["sharp"] = "where the clip may act, the directions must be drawn at random, and these are the parameters' own"
     if not configuration.own_basis:
         refused["noisy-gd"] = f"{METHODS[configuration.method].title} does not take gradient steps"
-    elif setting.xi > 0:
-        refused["noisy-gd"] = f"two points at ξ = {setting.xi:g} do not make a gradient"
     return refused

@@ -1,4 +1,4 @@
-"""A linear task's losses for many parameter vectors at once: mean gradient, clipped difference quotients, held-out part.
+"""A linear task's losses for many parameter vectors at once: mean gradient, clipped derivatives, held-out part.
 
 Products that depend on data or directions alone serve all parameter vectors.
 """
@@ -10,7 +10,7 @@ from zoexplore.mechanism import clipping
 from zoexplore.training.models import MODELS
 from zoexplore.training.tasks import Task
 
-CHUNK = 2_000_000  # numbers in one block of quotients, at most
+CHUNK = 2_000_000  # numbers in one block of derivatives, at most
 BLOCK = 500_000  # numbers in a block of records, few enough for the processor's cache
 ROUNDINGS = 8  # rounding errors in a length that is compared with the clip
 
@@ -37,31 +37,37 @@ class Problem:
         return longest <= clip * (1 + ROUNDINGS * torch.finfo(self.dtype).eps)
 
     def clipped(
-        self, w: Tensor, U: Tensor | None, clip: Tensor, xi: float, rows: Tensor | None = None, count: int | None = None
+        self, w: Tensor, U: Tensor | None, clip: Tensor, rows: Tensor | None = None, count: int | None = None
     ) -> tuple[Tensor, Tensor]:
-        """The mean over records of their quotients along the directions, each clipped, and the number clipped.
+        """The mean over records of their derivatives along the directions, each clipped, and the number clipped.
 
         Args:
             w: shape (C, d).
             U: directions, shape (d, K); the parameters' own basis where None.
             clip: Delta, shape (C,).
-            xi: perturbation scale; 0 means the directional derivative.
             rows: which records; all if None.
             count: the divisor of the sum over records; their number if None.
 
         Returns:
-            Means, shape (C, K); numbers of clipped quotients, shape (C,).
+            Means, shape (C, K); numbers of clipped derivatives, shape (C,).
         """
-        return self._limited(clipping.each, w, U, clip, xi, rows, count)
+        X, y = self.records(rows)
+        U = torch.eye(self.d, dtype=torch.float64) if U is None else U
+        total, active = w.new_zeros(U.shape[1], len(w)), torch.zeros(len(w), dtype=torch.long)
+        block = max(1, CHUNK // (U.shape[1] * max(self.width, len(w))))
+        for part, labels in zip(X.split(block), y.split(block), strict=True):
+            residual = self.model.residual(self.scores(w, part), labels)
+            limited, beyond = clipping.each(self._along(part, U) @ residual.permute(1, 2, 0), clip)
+            total += limited.sum(0)
+            active += beyond.sum((0, 1))
+        return total.T / (count or len(X)), active
 
     def jointly_clipped(
-        self, w: Tensor, U: Tensor | None, clip: Tensor, xi: float, rows: Tensor | None = None, count: int | None = None
+        self, w: Tensor, U: Tensor | None, clip: Tensor, rows: Tensor | None = None, count: int | None = None
     ) -> tuple[Tensor, Tensor]:
-        """As `clipped`, with each record's K quotients scaled together to length `clip`; counts scaled records. Derivatives
-        need only their lengths: clipping scales each record's gradient.
+        """As `clipped`, with each record's K derivatives scaled together to length `clip`; counts scaled records. Only
+        lengths are needed: clipping scales each record's gradient.
         """
-        if xi > 0:
-            return self._limited(_together, w, U, clip, xi, rows, count)
         X, y = self.records(rows)
         residual = self.model.residual(self.scores(w, X), y)
         alone = self.length if rows is None else self.length[rows]
@@ -69,17 +75,6 @@ class Problem:
         left = (clip[:, None] / length).clamp(max=1.0).nan_to_num(nan=1.0).to(residual.dtype)
         mean = self._sum(residual * left.unsqueeze(-1), X).to(w.dtype) / (count or max(1, len(X)))
         return (mean if U is None else mean @ U), (length > clip[:, None]).sum(-1)
-
-    def _limited(self, rule, w, U, clip, xi, rows, count) -> tuple[Tensor, Tensor]:
-        X, y = self.records(rows)
-        U = torch.eye(self.d, dtype=torch.float64) if U is None else U
-        total, active = w.new_zeros(U.shape[1], len(w)), torch.zeros(len(w), dtype=torch.long)
-        block = max(1, CHUNK // (U.shape[1] * max(self.width, len(w))))
-        for part in zip(X.split(block), y.split(block), strict=True):
-            limited, beyond = rule(self.quotients(w, U, xi, *part), clip)
-            total += limited.sum(0)
-            active += beyond.sum((0, 1))
-        return total.T / (count or len(X)), active
 
     def start(self) -> Tensor:
         """The initial parameters, shape (d,)."""
@@ -113,20 +108,6 @@ class Problem:
                 total += self._sum(residual, X)
         return total / (count or max(1, len(records[0]))), longest
 
-    def quotients(self, w: Tensor, U: Tensor, xi: float, X: Tensor, y: Tensor) -> Tensor:
-        """Quotients of each record, shape (n, K, C). Terms of the directions alone are computed once for all parameter vectors.
-
-        With p the probabilities of the scores and v the directions' scores, a loss changes by ln(sum_j p_j e^(xi v_j)) - xi v_y,
-        which log1p and expm1 compute without cancellation however small xi is.
-        """
-        along = self._along(X, U)
-        z = self.scores(w, X)
-        if xi == 0:
-            return along @ self.model.residual(z, y).permute(1, 2, 0)
-        p = self.model.probabilities(z).permute(1, 2, 0)
-        plus, minus = (torch.log1p(torch.expm1(step * along) @ p) for step in (xi, -xi))
-        return (plus - minus) / (2 * xi) - self.model.chosen(along, y).unsqueeze(-1)
-
     def records(self, rows: Tensor | None) -> tuple[Tensor, Tensor]:
         """Features and labels of some training records; of all if None."""
         return (self.X, self.y) if rows is None else (self.X[rows], self.y[rows])
@@ -150,9 +131,3 @@ class Problem:
         """The change of the records' scores along the directions, shape (n, K, c)."""
         found = X @ U.to(self.dtype).reshape(self.width, -1, U.shape[1])
         return found.permute(1, 2, 0).contiguous()
-
-
-def _together(quotients: Tensor, clip: Tensor) -> clipping.Clipped:
-    """Clip each record's quotients together, in the shape (n, K, C)."""
-    values, active = clipping.joint(quotients.permute(2, 0, 1), clip[:, None, None])
-    return clipping.Clipped(values.permute(1, 2, 0), active.T[:, None])

