@@ -50,7 +50,7 @@ class Reader:
         Args:
             origin: of the server, as HOST:PORT.
             query: of the page's address, with its question mark.
-            address: that a proxy would say the reader has; none if empty.
+            address: the reader's, as a proxy would report it; none if empty.
         """
         token, cookie = await loaded(origin, query, address)
         reader = await cls.connect(origin, token, address, cookie)

@@ -79,7 +79,7 @@ async def steady(
             )
         )
         memory = (process.holds()[0] - before) / sessions if process else nan
-    finally:  # also of a crowd that does not keep up, which would go on taking the server's time
+    finally:  # also for a crowd that does not keep up, which would go on taking the server's time
         for reader in readers:
             reader.close()
     return [wait for reader in waits for wait in reader], memory
@@ -137,7 +137,7 @@ def quantiles(name: str, waits: list[float]) -> tuple[str, ...]:
 
 async def crowds(origin: str, sizes: list[int], of_batches: list[int], seconds: float) -> list[tuple[str, ...]]:
     """A row for each number of readers at values of their own, on the full batch and then on batches. Rows are printed as
-    they come: a server that cannot keep up takes minutes. Of a crowd that does not even come in, the row says so.
+    they come: a server that cannot keep up takes minutes. If a crowd does not even get in, its row says so.
     """
     rows = []
     for kind, field, numbers in (("the full batch", RECORDS, sizes), ("batches", BATCH, of_batches)):

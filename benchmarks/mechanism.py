@@ -179,7 +179,7 @@ def peak(way, d, K, kind, device):
         return torch.cuda.max_memory_allocated() / size
     step()
     gc.collect()
-    ctypes.CDLL("libc.so.6").malloc_trim(0)  # else what the first step freed would not be seen again
+    ctypes.CDLL("libc.so.6").malloc_trim(0)  # else memory that the first step freed would not count again
     with open("/proc/self/clear_refs", "w") as file:
         file.write("5")  # Linux records the peak from here on, which sampling could miss
     before = _memory("VmRSS")

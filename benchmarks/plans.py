@@ -26,7 +26,7 @@ from zoexplore.run.published import RUNS, Published
 WIDE, LENGTH, TELLING = 120, 16, 40  # numbers a token; tokens of a sentence; tokens of either class that tell it
 PART = 2**10  # tokens of a part of the table
 RATE = 1e-2  # eta/K for each parameter, so that a step along K of d directions leads as far whatever d is
-DRAWN = 32  # batches that a measure of the signal takes
+DRAWN = 32  # batches over which the signal is measured
 
 HEADER = (
     "plan for", "its parameters", "ε", "K", "T", "longest step over noise", "parameters trained", "steps", "step over noise",
@@ -94,7 +94,7 @@ def losses(outputs: Tensor, labels: Tensor) -> Tensor:
 
 @torch.no_grad()
 def quotients(model: Sentences, tokens: Tensor, labels: Tensor, K: int, xi: float) -> Tensor:
-    """Every record's along K random unit directions, which for so many parameters are nearly orthogonal: (records, K).
+    """Every record's quotients, shape (records, K), along random unit directions: of so many numbers, nearly orthogonal.
 
     Of the embedded tokens, only those that are read matter; of a direction's parts along all others, only their length.
     """

@@ -103,7 +103,7 @@ def with_answers(notebook: NotebookNode) -> NotebookNode:
 
 
 def _asked(notebook: NotebookNode) -> Iterator[str]:
-    """The parts of texts under headings with answers, each after its question, which may stand in the text before."""
+    """The parts of texts under headings with answers; an answer's question may be in the text before."""
     before = ""
     for cell in notebook.cells:
         if cell.cell_type == "markdown":

@@ -70,7 +70,7 @@ class Part:
 
     @contextmanager
     def spending(self) -> Iterator[None]:
-        """Around some work: what it made is kept."""
+        """Keep what the work in this block makes."""
         began = process_time()
         with one_thread():
             yield
@@ -171,7 +171,7 @@ def study(part: Part, made_by: Iterable[Callable[[], list[Series]]]) -> None:
 
 
 def point_of(task: Task, key: Key, draws: list[Drawn]) -> Point:
-    """One point of all draws, as accurate as they are in law; its run is that of the draw with the best validation."""
+    """The point with all draws' accuracies in law, and the run of the draw with the best validation."""
     method, target = key
     chosen = Choice(**max(draws, key=lambda drawn: drawn.validation).choice)
     made = aimed(task, method, chosen, target if target < inf else 1.0, Accounting())

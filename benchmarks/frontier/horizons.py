@@ -42,7 +42,7 @@ TRIED, SEEDS = 2, 6
 
 
 def head() -> Data:
-    """Is a digit odd? By the units of a frozen random network."""
+    """Is a digit odd? The units of a frozen random network as features."""
     X, y = carried_by_scikit_learn("digits.csv.gz")
     return prepare(units(X), y % 2, 2)
 

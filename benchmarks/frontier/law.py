@@ -260,7 +260,7 @@ class _State:
 
 
 def _spread(run: Run, d: int, count: int) -> tuple[float, float]:
-    """Standard deviations of a step's noise along each direction, beside what is everywhere, and everywhere."""
+    """Standard deviations of a step's noise along each direction, beyond that in every coordinate, and in every coordinate."""
     choice = run.choice
     if not run.z:
         return 0.0, 0.0

@@ -7,7 +7,7 @@ from scipy.special import erf, ndtr
 
 from zoexplore.bounds.kernels.sampled_loss import ADD
 
-MOST_STEPS = 32  # beyond them the other losses are too many to count as the largest of them
+MOST_STEPS = 32  # beyond them the other losses are too many for each to count as the largest
 CELLS = 128  # of the largest of the other losses
 REACH = 9.0  # standard deviations beyond mu at which the last cell ends; two losses beyond it have a chance of 1e-37
 SLACK = 1e-9  # of delta, for roundings

@@ -288,7 +288,7 @@ def _split(low: np.ndarray, first: np.ndarray, second: np.ndarray, h: float) -> 
 
 
 def _ends(s: Steps, order: str, tail: float) -> tuple[float, float]:
-    """The x beyond which either law has less than `tail`."""
+    """The x beyond which either law has mass less than `tail`."""
     reach = -float(ndtri_exp(log(tail)))
     return (0.5 * s.mu if order == "both" else -reach), reach + s.mu
 

@@ -107,7 +107,7 @@ def nothing_random(rows: Rows) -> np.ndarray:
 
 
 def _parts(rows: Rows) -> int:
-    """What a step that meets the record, and those before it that do not, are cut into."""
+    """The parts that the step that meets the record, and those before it, are cut into."""
     return PARTS if rows.apart.any() else 1
 
 

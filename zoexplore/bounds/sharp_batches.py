@@ -79,7 +79,7 @@ class Capped:
         return self.settle_near(Choice(FIRST_ORDERS[found.astype(int)], omega, alpha, share))
 
     def settle_near(self, first: "Choice") -> "Choice":
-        """The choices of every row, by search from others."""
+        """The choices of every row, by a search that starts from given ones."""
         orders = _around(first.order)
         found = kernels.seek(*self._steps, orders, *self._tables(orders), *self._how, first.omega, first.alpha, first.share)
         chosen, omega, alpha, share = found
@@ -107,8 +107,8 @@ class Capped:
         return from_losses(losses, rows.delta, delta_f, N, rows.z0, **extra).minimum(by_order)
 
     def reshared(self, choice: "Choice") -> "Choice":
-        """The share omega that exact conversion does best with: it differs from what the search found by Renyi divergence, and
-        where that paid it at the last step only, every step now does.
+        """The best share omega for exact conversion: it differs from what the search found by Renyi divergence, and where
+        that paid it at the last step only, every step now does.
         """
         if not exact(self.accounting):
             return choice

@@ -55,7 +55,7 @@ class Pool:
         self, count: int = COUNT, longest: float = LONGEST_CALL, grace: float = GRACE, accounts: Budget = budget
     ) -> None:
         self.count, self.longest, self.grace = count, longest, grace
-        self.deaths = 0  # workers that have ended at a call, or were ended
+        self.deaths = 0  # workers that died during a call, or were ended
         self.waited = 0.0  # seconds, of all calls that have begun
         self._queue: FairQueue[Call] = FairQueue(accounts, lambda call: (-call.deaths, not call.urgent))
         self._idle: list[Process] = []

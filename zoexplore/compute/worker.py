@@ -75,7 +75,7 @@ def bound_memory() -> None:
 
 def load() -> None:
     """Import what pages need first, and load its compiled loops."""
-    with suppress(Exception):  # whatever is wrong is wrong with the calls as well, which say so
+    with suppress(Exception):  # whatever is wrong fails in the calls too, which say so
         guarantees(DEMONSTRATION, Accounting())
         curve_set(DEMONSTRATION, Accounting(), "T")
 
@@ -100,7 +100,7 @@ def forked(control: socket.socket) -> int | None:
                 np.random.seed()  # noqa: NPY002  # else all workers would draw the same from NumPy's shared generator
                 return connections[0]
             os.close(connections[0])
-        elif pid := workers.pop(number, None):  # no other process has its id before it is waited for
+        elif pid := workers.pop(number, None):  # no other process gets its id before it is waited for
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
 

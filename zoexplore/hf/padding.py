@@ -21,7 +21,7 @@ def check_padding(loss: RecordLoss, model: nn.Module, batch: Any) -> bool:
     loss of RoBERTa by .004, and bfloat16 rounds to .008), so it computes both in float64.
 
     Args:
-        batch: with an `attention_mask` of shape (b, s) that is 0 where there is padding; any other is passed over.
+        batch: with an `attention_mask` of shape (b, s) that is 0 where there is padding; batches without one are not checked.
 
     Raises:
         ValueError: a loss depends on padding.

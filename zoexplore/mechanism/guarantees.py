@@ -1,7 +1,7 @@
 """Guarantees of the steps that were made, which may differ or break assumptions.
 
-The accountant knows constant runs. A run is put down to such settings, none more private than it is, or its steps are added up
-here.
+The accountant knows constant runs. A run is reduced to such settings, none more private than it is, or its steps are
+added up here.
 """
 
 from dataclasses import replace

@@ -95,7 +95,7 @@ class Objective:
         return self.loss(model(*inputs) if isinstance(inputs, tuple | list) else model(inputs), targets)
 
     def check(self) -> None:
-        """Raises ValueError where a part of the module mixes records, RuntimeError where its parameters are others by now."""
+        """Raises ValueError where a part of the module mixes records, RuntimeError where its parameters have been replaced."""
         now = dict(self.plain.named_parameters())
         if any(now.get(name) is not p for name, p in self.trained.items()):
             raise RuntimeError("the module's parameters were replaced since the optimiser was made: change the module first")

@@ -12,10 +12,10 @@ from zoexplore.run.setting import Setting
 
 BLOCK = 2**17  # numbers processed at once: few enough for a processor's cache, enough to keep it busy
 LAUNCHED = 2**23  # the same elsewhere, where each of a block's ten operations is launched from here: some ten blocks a layer
-PARTS = 32  # that a small model is cut into all the same, so that what is made of a block is small beside it
+PARTS = 32  # that even a small model is cut into, so that what is made of a block is small beside it
 LEAST = 2**14  # numbers that are worth a block
 PIECE = 2**15  # numbers of two kinds that are added at once, on a CPU
-SMALL, MIDDLING = 2**19, 2**22  # numbers of a model whose memory is no matter, or does not matter beside its directions'
+SMALL, MIDDLING = 2**19, 2**22  # numbers of a model whose memory does not matter, or not beside its directions'
 MORE_DIGITS = {torch.bfloat16: 16, torch.float16: 13}  # binary ones, that a float32 has
 HALVES = tuple(MORE_DIGITS)
 LEAST_NORMAL = 2.0**-14  # of float16: below it the spacing of numbers stays the same
@@ -83,7 +83,7 @@ class Parameters:
         self._cut()
 
     def vector(self) -> Tensor:
-        """A copy, shape (d,), of the working kind where the tensors are of several."""
+        """A copy, shape (d,), in the working dtype where the tensors have several."""
         kind = self.kind or self.working
         return torch.cat([part.to(kind) for part in self.blocks])
 
@@ -128,13 +128,13 @@ def add(block: Tensor, update: Tensor, rounding: torch.Generator | None) -> None
     so that updates below the last digit count on average. The sum has its noise, so this is post-processing.
     """
     if block.dtype not in HALVES or rounding is None:
-        block.copy_(update.double().add_(block))  # several times as quick as adding to fewer digits in place
+        block.copy_(update.double().add_(block))  # several times as fast as adding in place with fewer digits
         return
     total, more = block.float().add_(update), MORE_DIGITS[block.dtype]
     draws = torch.empty(-(-len(total) // 4), dtype=torch.int64, device=total.device).random_(-(2**63), None, generator=rounding)
     chance = draws.view(torch.int16)[: len(total)] >> 16 - more  # about 0
     raised = total.sign().mul_(total.abs() < LEAST_NORMAL).mul_(LEAST_NORMAL) if block.dtype == torch.float16 else None
-    if raised is not None:  # to where a float32 has so many digits more, as everywhere above
+    if raised is not None:  # up to where a float32 has so many more digits, as everywhere above
         total.add_(raised)
     total.view(torch.int32).add_(chance).add_(2 ** (more - 1)).bitwise_and_(-(2**more))  # the lower digits' sum carries over
     block.copy_(total if raised is None else total.sub_(raised))

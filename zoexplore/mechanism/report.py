@@ -80,7 +80,7 @@ def _directions(record: RunRecord) -> str:
 def privacy_report(
     record: RunRecord, *, released: str = "last", conversion: str = "gaussian", sensitivity: str = "least"
 ) -> Report:
-    """Every bound's guarantee for a run as far as it went.
+    """Every bound's guarantee for the steps that a run made.
 
     Args:
         record: the run.
@@ -163,7 +163,7 @@ def together(reports: Sequence[Report], *, conversion: str = "gaussian") -> Repo
     whose common steps count once. Each may have been chosen by the outcomes of those before.
 
     Args:
-        reports: those of all runs that influenced what is released, released or not.
+        reports: those of all runs that influenced the release, whether or not they are released.
         conversion: from a budget to epsilon, as in `Accounting`.
 
     Returns:
@@ -232,7 +232,7 @@ def _history(record: RunRecord) -> Iterator[tuple[str, str, Step]]:
 
 
 def _as_one(cell: list[Made], first: RunRecord) -> Step:
-    """A step on one batch that tells as much as several on it.
+    """One step that reveals as much as several on the same batch.
 
     Given the batches, Gaussian releases of mu_1, mu_2, ... compose to one of sqrt(mu_1^2 + mu_2^2 + ...), even if chosen
     adaptively (Dong, Roth, Su 2022, arXiv:1905.02383, section 3). The sampling probability applies to that one. So do steps on

@@ -1,4 +1,4 @@
-"""What losses say along each direction: two-point quotients, or derivatives in forward mode."""
+"""Slopes of the losses along each direction: two-point quotients, or derivatives in forward mode."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -44,7 +44,7 @@ def measure(
         slopes, values = _of_function(losses, parameters, frame, batch, xi, chunk_size or 1)
     finite = slopes.isfinite()
     resolved = frame.resolve(slopes.where(finite, 0.0))
-    sums = resolved.isfinite()  # what is not, no clip would shorten
+    sums = resolved.isfinite()  # no clip would shorten what is not finite
     found = torch.cat([x.flatten() for x in values]).double()
     loss = float(found[found.isfinite()].mean())
     return Slopes(resolved.where(sums, 0.0), int((~finite).sum()) + int((~sums).sum()), loss)
@@ -126,7 +126,7 @@ def _along(losses: Losses, parameters: Parameters, U: Tensor, batch: Any, xi: fl
             return slope(lambda parts: losses.at(parts, piece), w, parts, xi)
 
         with _forward_mode():
-            one = U.shape[1] == 1  # what vmap does not know, one direction can have
+            one = U.shape[1] == 1  # one direction alone may work where vmap does not
             slopes, values = of(U[:, 0]) if one else vmap(of, in_dims=1)(U)
             found.append((slopes.unsqueeze(1) if one else slopes.mT, values.flatten()))
     return torch.cat([x for x, _ in found]).double(), torch.cat([x for _, x in found])

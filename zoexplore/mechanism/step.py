@@ -18,7 +18,7 @@ from zoexplore.mechanism.record import Step
 from zoexplore.mechanism.rng import Generator, Sources, normal, words
 from zoexplore.mechanism.slopes import Slopes
 
-LEAST_NOISE = 1e-270  # eta sigma; far enough from the least double for the square root of a share and a dimension beside it
+LEAST_NOISE = 1e-270  # eta sigma: far above the least double, for the square root of a share over a dimension besides
 HEAD = 5  # numbers that processes exchange of a step's records, beside their sums
 
 

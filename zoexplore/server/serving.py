@@ -78,7 +78,7 @@ def serve(
     if any(map(os.environ.get, SIGN_IN)):
         raise ValueError(f"{' and '.join(SIGN_IN)} have no effect here: the proxy asks for passwords (docs/deploy.md)")
     monitoring.to_standard_error()
-    gc.freeze()  # what is there by now is never looked through again; and Bokeh looks through the rest when a session ends:
+    gc.freeze()  # what exists by now is never scanned again; and Bokeh scans the rest when a session ends:
     gc.set_threshold(*gc.get_threshold()[:2], NEVER)  # in between, that would take some tenths of a second
     allow_open_files()
     settings.perform_document_validation = False  # searches all models of a new session for our mistakes: tests do that

@@ -55,8 +55,8 @@ def accounts(task: Task, configuration: Configuration, accounting: Accounting) -
 
 
 def _allowed(configuration: Configuration) -> tuple[str, ...]:
-    """All bounds, except that of gradient descent for methods without gradients, and the sharper one for a clip that may act in
-    the parameters' own basis.
+    """All bounds, except that of gradient descent for methods without gradients, and the sharper one where a clip may act in the
+    parameters' own basis.
     """
     missing = {"noisy-gd": not configuration.own_basis, "sharp": configuration.clips_own_basis}
     return tuple(bound for bound in BOUNDS if not missing.get(bound))

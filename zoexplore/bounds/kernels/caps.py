@@ -21,7 +21,7 @@ LEAST_REACH = 1e-3  # of what a step adds: shorter typical drifts are taken to b
 LEAST_SHARE, MOST_SHARE = 1e-6, 0.999  # of delta, for a cap to be exceeded
 TOUCHES = 3  # rounds that move the lines' points of contact to the distances
 ROUNDS, WIDEST = 7, 1.2  # of the search, and its first step in the logit of omega
-FIRST_ORDER, NEAR = 1.2, 0.02  # low, so that it is on this side of where full batches show; changes that end the rounds
+FIRST_ORDER, NEAR = 1.2, 0.02  # low, to be below the order at which full batches show; changes that end the rounds
 # Of `Rows`, in `cells`.
 COLUMNS = ("K", "d", "r", "low", "top", "acting", "certain", "remainder", "z0", "delta", "beta", "slowest")
 

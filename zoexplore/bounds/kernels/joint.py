@@ -114,7 +114,7 @@ def _worst(K, d, order, r, low, high, rays, scale):
         for k in range(size):
             widths[a, k] = pi / ARCS
     while True:
-        coarse = -1  # an arc that is the worst of some ray, for which it was never looked at closely
+        coarse = -1  # an arc that is the worst for some ray, but was never refined for it
         for k in range(size):
             most = 0
             for a in range(1, arcs):

@@ -16,7 +16,7 @@ from numpy import empty, int64
 from zoexplore.bounds.kernels.compiling import elementwise, kernel
 
 LEAST_EXCESS, MOST_EXCESS = 1e-6, 1e6  # of an order over 1, where the best one is sought
-DEEP = 36.0  # what is exp(-DEEP) of the largest value is left out
+DEEP = 36.0  # parts below exp(-DEEP) of the largest are left out
 CELLS, LONGEST = 2048, 4.0  # panels; their length: twelve nodes are then off by 2e-12 of a normal density
 FAR = 1e12  # alpha mu beyond which the full batch's cost is returned, which is no less
 NEWTON = 9  # steps towards the best order at most
