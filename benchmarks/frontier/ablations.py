@@ -23,7 +23,7 @@ from zoexplore.training.tasks import TASKS, Task
 
 TASK = "mnist"
 EPSILON = 2.0
-PART = 16  # a batch has one of so many records
+PART = 16  # a batch has one record in so many
 T = 150
 PASSES = 4_000  # K T, where passes are fixed
 FEWEST = 5  # steps, there

@@ -336,7 +336,7 @@ def _sine(x):
 
 @kernel
 def _philox(bits, first, stretch, key):
-    """Philox's words for a quarter as many counters, one after the other."""
+    """Fill `bits`, shape (numbers,), with the four Philox words of each of numbers/4 counters, first words first."""
     quarter = len(bits) // 4
     a, b, c, d = bits[:quarter], bits[quarter : 2 * quarter], bits[2 * quarter : 3 * quarter], bits[3 * quarter :]
     for i in range(quarter):

@@ -166,7 +166,8 @@ def _sampling(setting: Setting) -> str:
 def _clipping(setting: Setting) -> str:
     at, K = format_short(setting.clip, 6), format_count(setting.K)
     if setting.clipping == "joint":
-        return f"a record's K = {K} difference quotients are scaled together to a length of at most Δ = {at}"
+        quotients = "one difference quotient is scaled" if setting.K == 1 else f"K = {K} difference quotients are scaled together"
+        return f"a record's {quotients} to a length of at most Δ = {at}"
     return f"each of a record's difference quotients is limited to Δ = {at}"
 
 
