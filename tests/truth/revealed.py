@@ -98,9 +98,11 @@ class Adversary:
     aim: str = "drift"
 
 
-def directions(rng, count, d, K):
-    """Orthonormal bases of uniformly drawn K-dimensional spaces, shape (count, d, K)."""
-    if K == d:
+def directions(rng, count, d, K, axes=True):
+    """Orthonormal bases of uniformly drawn K-dimensional spaces, shape (count, d, K); of the whole space the `axes`, which serve
+    wherever it does not matter how they are turned.
+    """
+    if K == d and axes:
         return np.broadcast_to(np.eye(d), (count, d, d))
     if K == 1:
         u = rng.standard_normal((count, d, 1))
@@ -150,7 +152,7 @@ def clipped(s, adversary, count, seed, start=0.0, steps=None):
     x[:, 0] = start
     steps = run.T if steps is None else steps
     for t in range(steps):
-        U = directions(rng, count, d, run.K)
+        U = directions(rng, count, d, run.K, axes=False)
         aim = _aim(run, adversary, rng, r * x, C, fixed, steps - t)
         seen, drifted = np.einsum("sdk,sd->sk", U, x), np.einsum("sdk,de,se->sk", U, H, x)
         through = np.abs(r * seen - step * drifted) > np.abs(r * seen)
