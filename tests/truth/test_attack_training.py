@@ -1,25 +1,14 @@
 """Runs that break what a bound assumes, in ways that the code can see: no finite epsilon may rest on it."""
 
-from math import inf
 
 import numpy as np
 import pytest
 import torch
 
 from tests.convention import DEMONSTRATION, Accounting, calibrate, epsilon, guarantee
-from tests.training.small import small_task
 from zoexplore.mechanism import Declared, NoisyZOGD, Sources
 from zoexplore.questions import recommend
-from zoexplore.training import train
 from zoexplore.training.data import Data
-
-
-@pytest.mark.parametrize("xi, finite", [(0.0, True), (5.0, False)])
-def test_two_points_along_every_axis_are_no_gradient_descent(xi, finite):
-    """Their map is no gradient's, so that neither its contraction nor a sensitivity without ξ holds."""
-    point = train(small_task(), method="noisy-gd", sigma=0.1, T=3, xi=xi)
-    assert (point.epsilon["noisy-gd"] < inf) == finite
-    assert bool(point.reason["noisy-gd"]) != finite
 
 
 @pytest.mark.parametrize("length", [1.001, 100.0, np.nan])
