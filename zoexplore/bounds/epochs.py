@@ -1,4 +1,4 @@
-"""Batches in epochs: records cut once into batches, taken in turn (docs/batches.md, "Batches in epochs")."""
+"""Batches by the steps that meet a record: all of them, or one in each epoch (docs/batches.md)."""
 
 import numpy as np
 
@@ -26,20 +26,27 @@ def met_steps(runs: RunArrays) -> np.ndarray:
     return visits(runs) if cyclic(runs) else np.ceil(runs.T / runs.releases)
 
 
+def of_batches(rows: Rows, runs: RunArrays) -> Rows:
+    """The rows of batches that meet the record in every step: what no batch that is drawn afresh is worse than."""
+    return rows._replace(
+        B=_flat(runs, runs.B_clip * runs.n / runs.batch), data=_flat(runs, runs.B_lipschitz * runs.n / runs.batch),
+        remainder_at_zero=_flat(runs, runs.remainder / runs.batch), times=np.ones(rows.K.size),
+    )  # fmt: skip
+
+
 def of_epochs(rows: Rows, runs: RunArrays) -> Rows:
     """The rows of cyclic batches: the record of the worst position is met in the last step and every J steps before.
 
     From the diameter only whole epochs count, each of them a step that meets the record and the J - 1 before it.
     """
-
-    def flat(x) -> np.ndarray:
-        return np.array(np.broadcast_to(x, runs.shape).ravel(), float)
-
     present = np.minimum(runs.n - (batches_per_epoch(runs) - 1) * runs.batch, runs.batch) / runs.batch
     low = np.where(runs.low_curvature > 0, runs.low_curvature * present, runs.low_curvature)
     none = rows.far & (rows.most < 2)
-    return rows._replace(
-        B=flat(runs.B_clip * runs.n / runs.batch), data=flat(runs.B_lipschitz * runs.n / runs.batch), low=flat(low),
-        remainder_at_zero=flat(runs.remainder / runs.batch), times=np.ones(rows.K.size), apart=flat(batches_per_epoch(runs) - 1),
-        most=np.maximum(rows.most - rows.far, 1), z0=np.where(none, np.inf, rows.z0),
+    return of_batches(rows, runs)._replace(
+        low=_flat(runs, low), apart=_flat(runs, batches_per_epoch(runs) - 1), most=np.maximum(rows.most - rows.far, 1),
+        z0=np.where(none, np.inf, rows.z0),
     )  # fmt: skip
+
+
+def _flat(runs: RunArrays, x) -> np.ndarray:
+    return np.array(np.broadcast_to(x, runs.shape).ravel(), float)

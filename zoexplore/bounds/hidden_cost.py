@@ -129,7 +129,9 @@ def _row(runs: RunArrays, beta, conversion: int, far: bool, high: bool) -> Rows:
     """Every run from the diameter (`far`) or from distance 0; of steps of which all, or one in each epoch, meet the record."""
     rows = Rows.of(runs, beta, epochs.met_steps(runs), far, high)
     rows = rows._replace(share=rows.delta ** effort(conversion).luck)
-    return epochs.of_epochs(rows, runs) if epochs.cyclic(runs) else rows
+    if (runs.batch == runs.n).all():
+        return rows
+    return epochs.of_epochs(rows, runs) if epochs.cyclic(runs) else epochs.of_batches(rows, runs)
 
 
 def _rows(runs: RunArrays, beta, conversion: int) -> tuple[Rows, np.ndarray]:

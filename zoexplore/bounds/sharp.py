@@ -47,16 +47,16 @@ def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _by_one_norm(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Batches, by the one norm or the other."""
+    """Batches, by the one norm or the other: as if each met the record, and as they are drawn."""
     best = _composition(runs, accounting)
     if accounting.schedule == "optimal":
         best = best.minimum(_composition(replace(runs, beta=np.ones(())), accounting))
-    if runs.setting.sampling == "cyclic":
+    if runs.setting.sampling != "shuffled":  # there the worst order of visits is as bad as composition, whatever it is
         shared = (runs.beta < 1) | (runs.K == runs.d)
         found = hidden_cost.solve(runs, np.where(shared, runs.beta, 0.5), accounting)
         found = replace(found, extra=found.extra | {"kind": np.full(runs.shape, SPLIT)})
         best = best.minimum(found.mask(shared & (runs.releases == 1)))
-    elif runs.setting.sampling != "shuffled":  # there the worst order of visits is as bad as composition, whatever it is
+    if runs.setting.sampling not in ("shuffled", "cyclic"):
         best = best.minimum(sharp_batches.solve(runs, accounting).mask(runs.releases == 1))
     return replace(best, extra=best.extra | {"by_linear_norm": np.full((), float(runs.by_linear_norm))})
 
