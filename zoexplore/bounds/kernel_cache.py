@@ -1,7 +1,7 @@
 """Where numba keeps compiled kernels: the first writable folder, and anew when any file of kernels changes.
 
-A kept kernel contains the ones that it calls, from any file, but numba only checks the kernel's own file. Here every file of
-`kernels/` counts, so that no number comes from old code.
+A kept kernel contains the ones that it calls, from any file, but numba only checks the kernel's own file, and fails on an index
+of kernels whose types have gone. Here each state of `kernels/` has a folder of its own, so that no number comes from old code.
 
 On a read-only installation without a home, as in containers, they go to a temporary folder that is removed with the process.
 Where nothing is writable, each process compiles again. Kernels of other packages are cached as numba does by default.
@@ -24,6 +24,7 @@ _LOG = logging.getLogger("zoexplore")
 VARIABLE = "NUMBA_CACHE_DIR"
 FOR_PROCESSES = "ZOEXPLORE_CACHE_DIR"  # a folder that ends with the process, for those that it starts
 KERNELS = Path(__file__).with_name("kernels")
+OF_STATE = "kernels-"  # what the folders of kernels as they are, or were, begin with
 ROOM = 16 << 20  # bytes: all kernels take half of it
 _UNKNOWN = (None, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
@@ -41,12 +42,16 @@ class Locator:
         return cls(function, file) if Path(file).parent == KERNELS else None
 
     def get_cache_path(self) -> str:
-        """The folder of all kernels."""
-        return str(_folder())
+        """The folder of all kernels, as they are now."""
+        return str(_folder() / f"{OF_STATE}{_stamp()[:12]}")  # type: ignore[operator]
 
     def ensure_cache_path(self) -> None:
-        """Make the folder where it is missing."""
-        Path(self.get_cache_path()).mkdir(parents=True, exist_ok=True)
+        """Make the folder where it is missing, in place of those of earlier states."""
+        folder = Path(self.get_cache_path())
+        if not folder.is_dir():
+            for earlier in folder.parent.glob(f"{OF_STATE}*"):
+                shutil.rmtree(earlier, ignore_errors=True)
+            folder.mkdir(parents=True, exist_ok=True)
 
     def get_source_stamp(self) -> str:
         """One stamp for all kernels, which changes when any of their files does."""
@@ -92,9 +97,9 @@ def _folder() -> Path | None:
 
 @cache
 def _stamp() -> str:
-    """A digest of every kernel file."""
-    files = (f"{file.name} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in sorted(KERNELS.glob("*.py")))
-    return " ".join(files)
+    """A digest of all kernel files."""
+    files = sorted(KERNELS.glob("*.py"))
+    return hashlib.sha256(b"".join(file.name.encode() + file.read_bytes() for file in files)).hexdigest()
 
 
 def _has_room(folder: Path) -> bool:
