@@ -160,11 +160,6 @@ def _refusals() -> States:
         explorer.state.ask(**changes)
         yield f"asked: {changes}", said(explorer)
         explorer.state.replace(RUN, Accounting())
-    attack = explorer.tabs["attack"]
-    explorer.tabs.selected = "attack"
-    for name, box in attack.boxes.items():
-        box.text.value = "150 %"
-        yield f"attack: {name} of 150 %", said(explorer)
     for _ in range(7):
         explorer.pins.add(explorer.state)
     explorer.state.ask(beta=0.2, regime="convex")

@@ -1,7 +1,6 @@
 """Columns of data for figures, shared by the page's sources and the elements of `zoexplore.plots`."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from math import inf, isnan
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -180,13 +179,18 @@ def short_of(method: str) -> str:
     return look_of(method).short or title_of(method)
 
 
-def apart(values: Sequence[float], least: float) -> list[float]:
-    """Places for names near their values, at least `least` apart."""
-    order, places = sorted(range(len(values)), key=lambda i: values[i]), list(values)
-    for _ in range(200):
-        for below, above in pairwise(order):
-            short = least - (places[above] - places[below])
-            if short > 1e-12:
-                places[below] -= short / 2
-                places[above] += short / 2
-    return places
+def placed_apart(wanted: Sequence[float], heights: Sequence[float], room: float) -> list[float]:
+    """Starts of blocks of these heights, near the wanted places: without overlap, and within `room` if they fit.
+
+    >>> placed_apart([10, 12, 90], [20, 20, 20], 100)
+    [0.0, 20.0, 80.0]
+    """
+    order = np.argsort(wanted, kind="stable")
+    starts, end = np.zeros(len(order)), 0.0
+    for i in order:  # down from the top
+        end = starts[i] = max(float(wanted[i]) - heights[i] / 2, end)
+        end += heights[i]
+    for i in order[::-1]:  # and up from the bottom, if they ran out of room
+        room -= heights[i]
+        starts[i] = room = min(starts[i], room)
+    return [float(max(start, 0.0)) for start in starts] if room >= 0 else [float(start - room) for start in starts]

@@ -14,6 +14,12 @@ from zoexplore.questions.statement import statement
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views.panels.story import STEPS
 
+FOCUSED = """() => {
+  let focused = document.activeElement;
+  while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
+  return focused?.innerText;
+}"""
+
 
 @pytest.mark.proof  # seven seconds a step: each time, one test clicks the story through and another looks the page through by axe
 def test_a_step_has_one_slider_and_its_answer_is_marked_and_axe_finds_nothing_serious(explorer, axe_if_any):
@@ -29,6 +35,7 @@ def test_a_step_has_one_slider_and_its_answer_is_marked_and_axe_finds_nothing_se
         until(page, lambda handles=handles: handles.count() == 1)
         page.get_by_role("button", name=step.guesses[0], exact=True).click()
         page.get_by_role("button", name=re.compile("^✓ ")).wait_for()
+        assert page.evaluate(FOCUSED) == step.guesses[0]
         becomes(page, page.locator("[aria-busy=true]").count, 0)  # a veil takes the colours of what is below it
         if axe_if_any:
             assert serious(page, axe_if_any, ".zx-prompt") == "[]", step.title

@@ -109,7 +109,7 @@ def test_what_is_asked_in_a_view_comes_back_from_its_address():
     assert one.state.note == "" and one.tabs["attack"].fpr == 0.05 and one.tabs["plan"].target == 3
     assert not one.curves.lines["theorem"].visible
     assert dict(parse_qsl(one.address.search().removeprefix("?"))) == asked
-    one.tabs["attack"].boxes["fpr"].text.value = "2 %"
+    one.tabs["attack"].fpr = 0.02
     assert "attack.fpr=0.02" in one.bridge.search
     visit(one.address, "")
     assert (one.tabs["attack"].fpr, one.tabs["plan"].field, one.curves.legend.muted) == (0.01, "sigma", UNASKED)

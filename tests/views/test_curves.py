@@ -8,7 +8,7 @@ from zoexplore import BOUNDS, Accounting, curve, guarantee
 from zoexplore.compute.computations import REFERENCE, curve_set
 from zoexplore.run.axes import AXES, T_VALUES, frame, steady
 from zoexplore.run.formatting import format_number
-from zoexplore.run.presets import DEMONSTRATION
+from zoexplore.run.presets import DEMONSTRATION, PRESETS
 from zoexplore.views import Curves, Explorer, State
 from zoexplore.views.figures.parts import EVERYWHERE
 
@@ -274,3 +274,12 @@ def test_the_table_says_every_number_and_why_one_is_absent():
         assert shown[bound]["number"] == format_number(g.epsilon) and shown[bound]["absent"] == (not g.valid)
     assert shown["theorem"]["why"] == "2K = 600 exceeds d = 520" and np.isnan(view.source.data["theorem"]).all()
     assert [key for key, each in shown.items() if each.get("best")] == ["sharp"]
+
+
+def test_a_preset_and_a_reset_bring_the_axes_back():
+    view = Curves(State())
+    first, preset = view.up.ends, PRESETS["linear-head"]
+    view.state.replace(preset.setting, preset.accounting)
+    assert view.up.ends != first
+    view.state.replace(DEMONSTRATION, Accounting())
+    assert view.up.ends == first == (view.figure.y_range.start, view.figure.y_range.end)

@@ -10,10 +10,11 @@ from bokeh.core.properties import value
 
 from tests.waiting import until
 from zoexplore import BOUNDS, guarantee
+from zoexplore.columns import placed_apart
 from zoexplore.compute.process import Answer
 from zoexplore.run.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION
 from zoexplore.views import Curves, State
-from zoexplore.views.figures.names import fitted, spread
+from zoexplore.views.figures.names import fitted
 from zoexplore.views.style import theme
 from zoexplore.views.view import View
 
@@ -28,7 +29,7 @@ def test_names_stand_in_a_margin_and_keep_apart():
     for _ in range(300):
         count = rng.integers(1, 9)
         wanted, heights = rng.uniform(-50, 450, count), rng.choice([17, 34, 51], count)
-        starts = np.array(spread(wanted, heights, 500.0))
+        starts = np.array(placed_apart(wanted, heights, 500.0))
         order = np.argsort(starts)
         ends = (starts + heights)[order]
         assert (starts[order][1:] >= ends[:-1] - 1e-9).all() and starts.min() >= -1e-9

@@ -5,6 +5,7 @@ import os
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 
 import panel as pn
 import pytest
@@ -66,6 +67,11 @@ class TestWords:
         assert "keep their β" in about(frontier(), 1e-5, Accounting(schedule="optimal"))
         assert "δ = 10⁻⁵" in about(frontier(), 1e-6, Accounting())
         assert "counted at" in about(frontier(), 1e-5, Accounting(conversion="cks"))
+
+    def test_as_many_records_are_named_as_were_drawn(self):
+        found = frontier()
+        found = replace(found, points=(replace(found.points[0], run={"n": 500.0}), *found.points[1:]))
+        assert about(found, 1e-5, Accounting()).startswith("Two Gaussian classes, n = 500: ")
 
 
 @pytest.mark.usefixtures("incomparable")

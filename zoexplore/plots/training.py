@@ -6,15 +6,7 @@ from typing import TYPE_CHECKING, Any
 import holoviews as hv
 from bokeh.models import GlyphRenderer, Text
 
-from zoexplore.columns import (
-    apart,
-    extent,
-    labels,
-    lines,
-    look_of,
-    short_of,
-    ways,
-)
+from zoexplore.columns import extent, labels, lines, look_of, placed_apart, short_of, ways
 from zoexplore.palette import FONT
 from zoexplore.plots.look import FRAME, MUTED, epsilon_at, style, with_legend
 
@@ -58,7 +50,9 @@ def comparison(found: "Frontier") -> hv.Overlay:
     drawn = lines(found)
     ticks = sorted({p.target for p in found.points if p.target is not None})
     least, most = (end(x for line in drawn for x in line.x) for end in (min, max))
-    ends = apart([line.y[-1] for line in drawn], _BETWEEN * extent([end for line in drawn for ends in line.bars for end in ends]))
+    high = _BETWEEN * extent([end for line in drawn for ends in line.bars for end in ends])  # of a name
+    last = [line.y[-1] for line in drawn]
+    ends = [at + high / 2 for at in placed_apart(last, [high] * len(last), max(last) + high / 2)]
     x, y = hv.Dimension("epsilon", label=epsilon_at(found.delta)), hv.Dimension("accuracy", label="accuracy on held-out data")
     frame = FRAME | {
         "logx": True,

@@ -2,7 +2,7 @@
 
 import re
 from decimal import ROUND_CEILING, Context, Decimal
-from math import inf, isfinite, isnan, nan
+from math import inf, isfinite, isnan
 from typing import SupportsFloat
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -56,26 +56,6 @@ def format_share(x: float, space: str = " ") -> str:
 def _hundredfold(x: float) -> float:
     """100 x without rounding: 100 * 0.07 is a little more than 7 in doubles."""
     return float(Decimal(repr(float(x))).scaleb(2))
-
-
-def parse_share(text: str) -> float:
-    """A typed probability strictly between 0 and 1: 0.01, 1 %.
-
-    Raises:
-        ValueError: the text is no such number.
-
-    >>> parse_share("1 %"), parse_share("0.5")
-    (0.01, 0.5)
-    """
-    number, percent, rest = text.partition("%")
-    try:
-        x = float(parse_number(number))
-        x = float(Decimal(repr(x)).scaleb(-2)) if percent else x
-    except ValueError:
-        x = nan
-    if rest.strip() or not 0 < x < 1:
-        raise ValueError("give a share above 0 and below 1, such as 0.01 or 1 %")
-    return x
 
 
 def format_sentence(words: str) -> str:

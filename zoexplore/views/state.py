@@ -84,6 +84,7 @@ class State(param.Parameterized):
     refusal = param.String("", doc="why the last change was refused; empty once one is accepted")
     note = param.String("", doc="fields that had to follow the last change")
     moving = param.Boolean(False, doc="whether a slider is held, so that more changes are about to come")
+    replaced = param.Integer(0, doc="how often a whole run took the place of another, as of a preset or an address")
 
     def __init__(self, setting: Setting | None = None, accounting: Accounting | None = None, **params: Any) -> None:
         setting, accounting = setting or DEMONSTRATION, accounting or Accounting()
@@ -122,6 +123,7 @@ class State(param.Parameterized):
 
     def replace(self, setting: Setting, accounting: Accounting) -> None:
         """Replace the setting and its accounting."""
+        self.replaced += 1
         self.ask(**setting.as_dict(), **asdict(accounting))
 
     def _ask(self, values: dict[str, Any]) -> bool:

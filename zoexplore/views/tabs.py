@@ -27,11 +27,7 @@ TABS: dict[str, dict[str, tuple[str, type[View]]]] = {
     "When it helps": {"helps": ("What hiding gains", Helps)},
     "Plan": {"plan": ("Plan", Planner)},
     "Train": {"results": ("Methods compared", Compared), "train": ("Train this run", Train)},
-    "Theory": {
-        "theory": ("Formulas", Theory),
-        "inside": ("Inside the bound", Inside),
-        "errata": ("Misprints", Errata),
-    },
+    "Theory": {"theory": ("Formulas", Theory), "inside": ("Inside the bound", Inside), "errata": ("Misprints", Errata)},
 }
 VIEWS = {name: view for views in TABS.values() for name, view in views.items()}
 

@@ -1,6 +1,5 @@
 """Attack: the best test for a record that a guarantee still allows any attacker."""
 
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ from zoexplore.views.figures.legend import UNASKED, Legend, entry
 from zoexplore.views.figures.parts import blank, empty, hover, stroke, tooltip
 from zoexplore.views.panels.readouts import found_at
 from zoexplore.views.style import theme, widgets
-from zoexplore.views.style.inputs import percent
 from zoexplore.views.view import View
 
 _SAYS = "<p>No test finds more of the records used, even by somebody who knows all the others.</p>"
@@ -48,13 +46,8 @@ class Attack(View):
         self.handle = Handle(self.figure, self._dragged)
         self.pane = self.canvas(self.figure)
         self.legend = Legend(symbol="", muted=list(UNASKED))
-        labels = {"fpr": "false alarms", "prior": "chance of membership before", "guess": "chance to guess the record"}
-        self.boxes = {name: percent(self, name, label) for name, label in labels.items()}
-        self.refused = widgets.Text("", visible=False, stylesheets=[theme.css("notice")], margin=0)
         self.measures = widgets.html("", "measures")
-        self.param.watch(self._write, list(labels))
-        for box in self.boxes.values():
-            box.param.watch(self._refuse, "refusal")
+        self.param.watch(self._write, list(self.asks))
         self.legend.param.watch(self._mute, "muted")
 
     def _figure(self) -> figure:
@@ -124,12 +117,7 @@ class Attack(View):
                 line.visible = name not in self.legend.muted
         self.push()
 
-    def _refuse(self, *_: Any) -> None:
-        refused = [box.refusal for box in self.boxes.values() if box.refusal]
-        self.refused.object = "".join(f'<p class="refused" role="alert">{escape(words)}.</p>' for words in refused)
-        self.refused.visible = bool(refused)
-
     def __panel__(self) -> pn.viewable.Viewable:
         drawn = widgets.stack(self.pane, self.handle, css_classes=["zx-curve"])
-        beside = widgets.stack(self.legend, self.measures, *(box.text for box in self.boxes.values()), self.refused)
+        beside = widgets.stack(self.legend, self.measures)
         return widgets.component("attack", widgets.html(_SAYS, "words"), widgets.row("stage", drawn, beside))

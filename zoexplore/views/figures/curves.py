@@ -56,7 +56,7 @@ class Curves(View):
     def build(self) -> None:
         self.source = empty("curves", "x", "value", *BOUNDS, REFERENCE)
         self.found: dict[str, Guarantee] = {}  # of the drawn run
-        self.public = inf
+        self.public, self._fitted = inf, 0  # the replaced run that the axes were last fitted to
         self.marks = empty("marks", "bound", "x", "y", "marker", "colour")
         self.figure = self._figure()
         self.abscissa, self.up = Abscissa(self.figure, self.state), FittedRange(self.figure.y_range)
@@ -138,7 +138,8 @@ class Curves(View):
         self.push()
 
     def _draw(self) -> None:
-        fresh, axis = self.abscissa.run_along(self.along), self.abscissa.axis
+        fresh = self.abscissa.run_along(self.along) or self._fitted != self.state.replaced
+        self._fitted, axis = self.state.replaced, self.abscissa.axis
         self._draw_lines()
         self.pinned.draw(self.along, self.dark)
         titles = {bound: BOUNDS[bound].title for bound in BOUNDS} | {REFERENCE: REFERENCE_TITLE}

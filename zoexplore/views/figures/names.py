@@ -2,11 +2,12 @@
 overlap.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from bokeh.plotting import figure
 
+from zoexplore.columns import placed_apart
 from zoexplore.views.figures.parts import empty, fill, words
 
 LINE = 17  # pixels from one line to the next
@@ -18,23 +19,6 @@ _BRIEF = {  # short forms of titles, for a phone
     "Noisy gradient descent": "Noisy GD", "Hidden-state theorem": "Theorem", "Output perturbation": "Output pert.",
     "Composition at β\u00a0=\u00a01": "… at β\u00a0=\u00a01",
 }  # fmt: skip
-
-
-def spread(wanted: Sequence[float], heights: Sequence[float], room: float) -> list[float]:
-    """Starts of blocks of these heights, near the wanted places: without overlap, and within `room` if they fit.
-
-    >>> spread([10, 12, 90], [20, 20, 20], 100)
-    [0.0, 20.0, 80.0]
-    """
-    order = np.argsort(wanted, kind="stable")
-    starts, end = np.zeros(len(order)), 0.0
-    for i in order:  # down from the top
-        end = starts[i] = max(float(wanted[i]) - heights[i] / 2, end)
-        end += heights[i]
-    for i in order[::-1]:  # and up from the bottom, if they ran out of room
-        room -= heights[i]
-        starts[i] = room = min(starts[i], room)
-    return [float(max(start, 0.0)) for start in starts] if room >= 0 else [float(start - room) for start in starts]
 
 
 def fitted(title: str, narrow: bool) -> str:
@@ -88,7 +72,7 @@ class Names:
             else:
                 placed.append([at, text.split("\n"), colour, bold, float(np.clip(value, low, high))])
         heights = [LINE * len(lines) for _, lines, *_ in placed]
-        tops = spread([at for at, *_ in placed], heights, height + LINE / 2)
+        tops = placed_apart([at for at, *_ in placed], heights, height + LINE / 2)
         rows = [  # relative to the curve's end, so right even before a browser has measured the frame
             {"x": self.figure.x_range.end, "y": y, "dx": 10, "dy": top - at - LINE / 2 + 2, "text": "\n".join(lines),
              "colour": colour, "style": "bold" if bold else "normal"}

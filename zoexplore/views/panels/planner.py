@@ -18,15 +18,7 @@ from zoexplore.questions import SOLVABLE_FIELDS, Plan
 from zoexplore.questions.calibration import DECADES
 from zoexplore.run.axes import AXES
 from zoexplore.run.fields import FIELDS, in_symbols
-from zoexplore.run.formatting import (
-    format_count,
-    format_delta,
-    format_exact,
-    format_number,
-    format_short,
-    parse_number,
-    round_up,
-)
+from zoexplore.run.formatting import format_count, format_delta, format_exact, format_number, format_short, parse_number, round_up
 from zoexplore.run.setting import LARGEST_INTEGER, Setting
 from zoexplore.views.figures.target import Target
 from zoexplore.views.style import theme, widgets

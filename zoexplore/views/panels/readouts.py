@@ -14,14 +14,7 @@ from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.compute import computations
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees, smallest
-from zoexplore.run.formatting import (
-    THIN,
-    format_number,
-    format_percent,
-    format_sentence,
-    format_share,
-    format_short,
-)
+from zoexplore.run.formatting import THIN, format_number, format_percent, format_sentence, format_share, format_short
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View

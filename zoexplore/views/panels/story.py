@@ -230,7 +230,7 @@ class Story(pn.viewable.Viewer):
         self.answer.object = ""
         self._tell(step)
         for text, button in zip(step.guesses, self.guesses, strict=True):
-            button.param.update(label=text, disabled=False, css_classes=["zx-button"])
+            button.param.update(label=text, css_classes=["zx-button"])
         self.buttons["back"].disabled, self.buttons["next"].disabled = self.step == "1", self.step == str(len(STEPS))
         dots = "".join("●" if name == self.step else "○" for name in STEPS)
         self.dots.object = f'<p role="img" aria-label="step {self.step} of {len(STEPS)}">{dots}</p>'
@@ -243,11 +243,10 @@ class Story(pn.viewable.Viewer):
         )
 
     def take(self, place: int) -> None:
-        """Record a guess and reveal the answer."""
+        """Record a guess and reveal the answer. The buttons stay enabled, so that the focus stays on one of them."""
+        if self.guess >= 0:
+            return
         self.guess = place
-        for button in self.guesses:
-            button.disabled = True
-        self._answering.stop()
         self._answering = Task(self._reveal)
 
     async def _reveal(self) -> None:
@@ -258,8 +257,7 @@ class Story(pn.viewable.Viewer):
         with pn.io.hold():
             for place, button in enumerate(self.guesses):
                 kind = "zx-right" if place == right else "zx-wrong" if place == self.guess else "zx-other"
-                mark = {"zx-right": "✓ ", "zx-wrong": "✗ "}.get(kind, "")
-                button.param.update(label=mark + step.guesses[place], css_classes=["zx-button", kind])
+                button.css_classes = ["zx-button", kind]  # whose style sheet marks it
             said = "Right." if self.guess == right else f"Not quite: {step.guesses[right][0].lower()}{step.guesses[right][1:]}."
             self.answer.object = f'<p role="status"><b>{escape(said)}</b> {escape(why)}</p>'
             self._tell(step, "answered")

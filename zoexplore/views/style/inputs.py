@@ -10,7 +10,7 @@ import panel as pn
 import param
 from panel.widgets import IntSlider
 
-from zoexplore.run.formatting import format_share, format_typed, parse_number, parse_share
+from zoexplore.run.formatting import format_typed, parse_number
 from zoexplore.views.style import widgets
 
 STEPS_PER_DECADE = 40
@@ -135,8 +135,3 @@ class Typed(pn.viewable.Viewer):
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self.text
-
-
-def percent(owner: param.Parameterized, of: str, label: str, sheet: str = "share") -> Typed:
-    """A probability, typed as a share or as a percentage."""
-    return Typed(owner, of, label, "target", sheet, write=format_share, read=parse_share)

@@ -55,7 +55,9 @@ def about(frontier: Frontier, delta: float, accounting: Accounting) -> str:
     """A text on the figure: data, steps, seeds, and whether the page's accounting differs."""
     steps, seeds = max(p.steps[-1] for p in frontier.points), max(len(p.seeds) for p in frontier.points)
     drawn = f"{format_count(steps)} steps, {seeds} seed{'s' if seeds > 1 else ''}"
-    task = TASKS[frontier.task].title if frontier.task in TASKS else frontier.task
+    task = TASKS[frontier.task].title.partition(", n =")[0] if frontier.task in TASKS else frontier.task
+    if n := frontier.points[0].run.get("n"):  # of generated data, as many as were asked for
+        task += f", n = {format_count(int(n))}"
     said = f"{task}: {drawn}, bars of one standard error."
     if frontier.accounting.printed:
         said += " As printed: no guarantee."
