@@ -123,14 +123,15 @@ def point(method, epsilon, accuracy, supposed=()):
     return Point(method, 1e-3, None, (0, 1), (1,), ((accuracy,), (accuracy + 0.01,)), ((0.1,), (0.1,)), epsilon, {}, {}, supposed)
 
 
-def test_the_frontier_has_a_marker_a_method_and_hollow_ones_where_a_loss_is_supposed():
+@pytest.mark.parametrize("supposed", [(), ("every row has norm at most 1",)])
+def test_the_frontier_has_a_marker_a_method_and_hollow_ones_where_something_is_supposed(supposed):
     finite, never = {"composition": 3.0, "sharp": 1.0}, {"composition": np.inf, "sharp": np.inf}
-    points = (point("noisy-zogd", finite, 0.9, ("the loss is convex",)), point("non-private", never, 0.99))
+    points = (point("noisy-zogd", finite, 0.9, supposed), point("non-private", never, 0.99))
     drawn = plots.frontier(Frontier("mixture", points, Accounting(), 1e-5, 0))
     kinds = [type(part).__name__ for part in drawn]
     assert kinds.count("Scatter") == 2 and kinds.count("Curve") == 3 and kinds.count("ErrorBars") == 2
     fills = [hv.Store.lookup_options("bokeh", part, "style").kwargs["color"] for part in drawn if isinstance(part, hv.Scatter)]
-    assert fills == [plots.style("composition")["color"], "white"]
+    assert fills == ["white" if supposed else plots.style(bound)["color"] for bound in finite]
 
 
 def test_elements_compose_take_options_and_are_saved(tmp_path):

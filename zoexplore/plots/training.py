@@ -18,9 +18,9 @@ _MARGIN = 104  # pixels for names beside the frame
 
 
 def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "sharp")) -> hv.Overlay:
-    """The price of privacy: accuracy against epsilon, a marker a method, a colour a bound; hollow where a bound rests on supposed
-    constants of the loss. A method with a single point has the course of its training, step by step. A method without a finite
-    epsilon is a horizontal line.
+    """The price of privacy: accuracy against epsilon, a marker a method, a colour a bound; hollow where the data
+    are supposed to be as the bounds need them. A method with a single point has the course of its training, step by step. A
+    method without a finite epsilon is a horizontal line.
 
     Args:
         found: what `zoexplore.training.frontier` returned.
