@@ -1,4 +1,4 @@
-"""Visits to the page. As a script: one, in a process that does nothing else; its exit code is how many explorers are left."""
+"""Visits to the page. As a script: one, in a process that does nothing else; its exit code is how much of it is left."""
 
 import asyncio
 import gc
@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from queue import Queue
 from unittest.mock import patch
 from weakref import WeakSet
+
+from panel.widgets import Widget
 
 from benchmarks.client import Reader
 from zoexplore.compute import limits
@@ -67,8 +69,8 @@ async def visit(origin):
 
 
 def left():
-    """How many explorers are still in memory after a visit, and had to be there during it."""
-    alive = WeakSet()
+    """How many explorers and widgets are still in memory after a visit; the explorer had to be there during it."""
+    alive: WeakSet = WeakSet()
 
     def make(**given):
         explorer = Explorer(**given)
@@ -80,10 +82,10 @@ def left():
         asyncio.run(visit(origin))
         assert alive
         deadline = time.monotonic() + PATIENCE
-        while alive and time.monotonic() < deadline:
+        while (held := len(alive) + sum(isinstance(each, Widget) for each in gc.get_objects())) and time.monotonic() < deadline:
             time.sleep(0.2)
             gc.collect()  # which Python does by itself, but late
-        return len(alive)
+        return held
 
 
 if __name__ == "__main__":

@@ -67,19 +67,6 @@ def slope(losses: Callable[[Any], Tensor], w: Any, u: Any, xi: float) -> tuple[T
     return slopes.where(values.isfinite(), torch.nan), values
 
 
-def two_point(losses: Callable[[Tensor], Tensor], w: Tensor, U: Tensor, xi: float, chunk_size: int | None = None) -> Tensor:
-    """The `slope` of records along each column of U, shape (b, K).
-
-    Args:
-        losses: the records' losses at a flat parameter vector.
-        w: shape (d,).
-        U: directions, shape (d, K).
-        xi: perturbation scale; 0 for the derivative.
-        chunk_size: directions evaluated at once; all where None. Memory grows with it.
-    """
-    return vmap(lambda u: slope(losses, w, u, xi)[0], in_dims=1, out_dims=1, chunk_size=chunk_size)(U)
-
-
 def quotient(ahead: Tensor, behind: Tensor, xi: float) -> Tensor:
     """The difference of two losses over the distance between their points, at least in single precision."""
     kind = torch.promote_types(ahead.dtype, torch.float32)

@@ -34,7 +34,6 @@ CHECK = 2000  # ms between two looks for sessions that have ended
 PING = 15_000  # ms between two pings, which find out connections that are lost
 SLOW = 60  # seconds that a client may take over a request, or do nothing between two
 DRAIN = 10.0  # seconds for pages and computations under way, once the process is asked to end
-NEVER = 2**31 - 1
 REQUEST, HEADERS = 65_536, 16_384  # bytes of a request's body and headers
 ICON = ("/(favicon.ico)", StaticFileHandler, {"path": Path(pn.__file__).with_name("dist") / "images"})  # beneath a prefix, too
 
@@ -78,8 +77,7 @@ def serve(
     if any(map(os.environ.get, SIGN_IN)):
         raise ValueError(f"{' and '.join(SIGN_IN)} have no effect here: the proxy asks for passwords (docs/deploy.md)")
     monitoring.to_standard_error()
-    gc.freeze()  # what exists by now is never scanned again; and Bokeh scans the rest when a session ends:
-    gc.set_threshold(*gc.get_threshold()[:2], NEVER)  # in between, that would take some tenths of a second
+    gc.freeze()  # what exists by now is never scanned again
     allow_open_files()
     settings.perform_document_validation = False  # searches all models of a new session for our mistakes: tests do that
     settings.perform_error_diagnostics = False  # inspects the signatures of a session's thousand callbacks, for the same reason

@@ -53,18 +53,15 @@ def toggle(text: str, *sheets: str, **more: Any) -> pn.widgets.Toggle:
     return pn.widgets.Toggle(label=text, **look("button", *sheets, margin=0) | more)
 
 
-def copier(text: str, copied: str = "", before: str = "") -> pn.widgets.Button:
-    """A button that copies a text, or by default the page's address, to the clipboard, and confirms it.
-
-    The text is the button's first tag, which the script `before` may set.
-    """
+def copier(text: str, copied: str = "") -> pn.widgets.Button:
+    """A button that copies its first tag, or by default the page's address, to the clipboard, and confirms it."""
     made = button(text, tags=[copied])
-    made.js_on_click(args={"button": made}, code=before + _COPY.replace("LABEL", text))
+    made.js_on_click(code=_COPY.replace("LABEL", text))  # among its arguments the button would never be garbage
     return made
 
 
 _COPY = """
-const shape = Bokeh.index.find_one(button)?.el;
+const button = source, shape = Bokeh.index.find_one(button)?.el;
 const say = (label) => {
   if (shape) shape.style.minWidth = `${shape.offsetWidth}px`;  // so that nothing beside it moves
   button.label = label;
