@@ -147,9 +147,7 @@ def _plans() -> States:
 def _refusals() -> States:
     """The refusals of every box."""
     explorer = _opened()
-    boxes = {"z": explorer.controls.multiplier.text} | {
-        name: field.text for name, field in (explorer.controls.dials | explorer.controls.fields).items()
-    }
+    boxes = {name: field.text for name, field in (explorer.controls.dials | explorer.controls.fields).items()}
     for field, box in boxes.items():
         for text in ("-1", "x", "", "1,5", "1.5", "∞", "1e300", "9" * 400):
             box.value = text

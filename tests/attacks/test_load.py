@@ -240,7 +240,7 @@ def test_hundreds_of_sessions_come_and_go(tmp_path):
         print(f"{first:.0f} MB after {FEW} sessions, {second:.0f} MB after {6 * FEW} more")
         assert second - first < ROOM
 
-    with guarded(tmp_path, LINGER_SECONDS=1) as server:
+    with guarded(tmp_path, LINGER_SECONDS=10) as server:
         asyncio.run(run(server))
 
 

@@ -45,7 +45,6 @@ def test_composition_is_the_gaussian_shift_of_its_own_sensitivity():
     variance = JOINT.eta**2 * 0.03**2 * (0.5 / 25 + 0.5 / 60)
     assert guarantee(JOINT, "composition").rho == pytest.approx(80 * moved**2 / (2 * variance), rel=1e-12)
     assert JOINT.noise_multiplier == pytest.approx(sqrt(variance) / (moved / 2), rel=1e-12)
-    assert JOINT.with_noise_multiplier(3.0).noise_multiplier == pytest.approx(3.0)
 
 
 def test_the_comparator_with_gradients_clips_these_at_the_same_length():

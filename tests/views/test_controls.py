@@ -160,18 +160,6 @@ def test_the_clip_never_acts_until_it_may():
     assert "length at most 3.5" in controls.known.options
 
 
-def test_a_noise_multiplier_sets_sigma_and_follows_the_run():
-    controls = Controls(State(DEMONSTRATION.replace(beta=1.0)))
-    z = controls.multiplier.text
-    assert z.value == f"{DEMONSTRATION.n * DEMONSTRATION.sigma:g}"
-    z.value = "4"
-    assert controls.state.setting == DEMONSTRATION.replace(beta=1.0, sigma=4 / DEMONSTRATION.n)
-    controls.state.ask(batch=100)
-    assert z.value == "0.02"
-    z.value = "-1"
-    assert "z = -1 is not allowed: give a finite number above 0" in controls.notice.object and z.value == "0.02"
-
-
 def test_what_is_released_and_who_is_protected_can_be_set():
     controls = Controls()
     controls.fields["releases"].text.value, controls.fields["records_per_person"].text.value = "5", "3"

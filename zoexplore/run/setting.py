@@ -163,19 +163,8 @@ class Setting:
         >>> Setting(n=1000, d=100, K=1, T=1, sigma=0.01, beta=1.0, batch=64, clip=0.5).noise_multiplier
         1.28
         """
-        return self.sigma * self._per_sigma
-
-    def with_noise_multiplier(self, z: float) -> "Setting":
-        """The same run with the sigma that gives it the noise multiplier z.
-
-        Raises:
-            Refused: z or the resulting sigma is not a finite number above 0.
-        """
-        return self.replace(sigma=_number("z", z, above=0.0) / self._per_sigma)
-
-    @property
-    def _per_sigma(self) -> float:
-        return (self.batch or self.n) / self.clip_each * (self.beta + (1 - self.beta) * self.K / self.d) ** 0.5
+        along = (self.beta + (1 - self.beta) * self.K / self.d) ** 0.5
+        return (self.batch or self.n) * self.sigma * along / self.clip_each
 
     @property
     def clip_each(self) -> float:

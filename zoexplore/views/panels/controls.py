@@ -19,7 +19,6 @@ from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.inputs import Ladder, Quick, Typed, decades, interval, refused
 
 HINTS = {  # explanations beside the labels of the fold
-    "z": "The noise along the directions, divided by the most that one record can add to a step, as in DP-SGD. Typing it sets σ.",
     "R": "The iterates are projected onto a ball of this radius; ∞ for no ball.",
     "eta": "Left empty, it follows K/M.",
     "lipschitz": (
@@ -65,10 +64,6 @@ class Field(Typed):
         sheets = ["number", *(["symbol"] if len(FIELDS[field].symbol) == 1 else [])]  # no word
         super().__init__(state, field, FIELDS[field].caption, *sheets, read=self.parsed, **params)
 
-    @property
-    def symbol(self) -> str:
-        return FIELDS[self.field].symbol
-
     def shown(self) -> str:
         return super().shown() if getattr(self.state, self.field) is not None else FIELDS[self.field].left_out
 
@@ -81,7 +76,8 @@ class Field(Typed):
         self.state.ask(**{self.field: value})
 
     def refuse(self, text: str, error: ValueError) -> None:
-        self.state.refusal = in_symbols(str(error)) if isinstance(error, Refused) else refused(self.symbol, text, error)
+        known = isinstance(error, Refused)
+        self.state.refusal = in_symbols(str(error)) if known else refused(FIELDS[self.field].symbol, text, error)
 
 
 class StepSize(Field):
@@ -95,23 +91,6 @@ class StepSize(Field):
         eta = self.state.setting.eta
         follows = "not set" if eta is None else format_exact(float(f"{eta:.5g}"))
         return follows if self.state.eta is None else super().shown()
-
-
-class Multiplier(Field):
-    """The noise multiplier z of a step: typing it sets σ, and it follows the fields that it depends on."""
-
-    symbol = "z"
-
-    def __init__(self, state: State, **params: Any) -> None:
-        super().__init__(state, "sigma", **params)
-        self.text.label = "z noise multiplier"
-        state.param.watch(self.show, "setting")
-
-    def shown(self) -> str:
-        return format_exact(float(f"{self.state.setting.noise_multiplier:.5g}"))
-
-    def parsed(self, text: str) -> float:
-        return self.state.setting.with_noise_multiplier(parse_number(text)).sigma
 
 
 class Dial(Field):
@@ -179,7 +158,6 @@ class Controls(pn.viewable.Viewer):
         super().__init__(**params)
         self.state, self.lesson = state or State(), lesson or Lesson()
         self.dials = {field: Dial(self.state, field) for field in SLIDERS}
-        self.multiplier = Multiplier(self.state)
         self.fields = {f: (StepSize if f == "eta" else Field)(self.state, f) for f in IN_FOLD}
         self.options = {
             "regime": self._choice(widgets.radio, "regime", "regime of the loss"),
@@ -195,7 +173,7 @@ class Controls(pn.viewable.Viewer):
 
     def _lock(self) -> None:
         """Disable the fields that a lesson locks."""
-        inputs = [(control.field, control.text) for control in (*self.dials.values(), *self.fields.values(), self.multiplier)]
+        inputs = [(control.field, control.text) for control in (*self.dials.values(), *self.fields.values())]
         inputs += [(field, dial.slider) for field, dial in self.dials.items()]
         for field, widget in (*inputs, *self.options.items(), ("lipschitz", self.known)):
             widget.disabled = field in self.lesson.lock
@@ -268,7 +246,7 @@ class Controls(pn.viewable.Viewer):
         )
 
     def _fold(self) -> pn.Card:
-        inputs = {"z": self.multiplier.text} | {name: field.text for name, field in self.fields.items()}
+        inputs = {name: field.text for name, field in self.fields.items()}
         inputs |= {name: widget for name, widget in self.options.items() if name != "regime"}
         parts = {}
         for name, widget in inputs.items():
