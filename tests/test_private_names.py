@@ -50,9 +50,9 @@ READ = {
     ("mechanism/losses.py", "_forward_hooks"): hooks,
     ("server/serving.py", "_tornado"): lambda: "self._tornado" in inspect.getsource(BaseServer),
     ("server/websocket.py", "_token"): lambda: "self._token" in inspect.getsource(WSHandler),
-    ("views/notebooks.py", "_comm"): lambda: JupyterComm("id")._comm is None,
-    ("views/notebooks.py", "_update"): lambda: {"ref", "model"} <= inspect.signature(pn.pane.HTML._update).parameters.keys(),
-    ("views/notebooks.py", "_get_model"): lambda: "comm" in inspect.signature(pn.Column._get_model).parameters,
+    ("views/component.py", "_comm"): lambda: JupyterComm("id")._comm is None,
+    ("views/component.py", "_update"): lambda: {"ref", "model"} <= inspect.signature(pn.pane.HTML._update).parameters.keys(),
+    ("views/component.py", "_get_model"): lambda: "comm" in inspect.signature(pn.Column._get_model).parameters,
 }
 # What is still written, or put in the place of another library's: to be emptied, and nothing is to be added.
 WRITTEN: set = set()
@@ -102,7 +102,7 @@ def test_a_private_name_is_what_it_is_taken_for(file, name):
 
 
 def test_no_private_name_of_another_library_is_written():
-    ours = {("views/notebooks.py", "_comm")}  # of a subclass of ours
+    ours = {("views/component.py", "_comm")}  # of a subclass of ours
     assert {(file, name) for file, name, written in foreign() if written} <= WRITTEN | ours
 
 

@@ -17,7 +17,7 @@ from zoexplore.compute.cache import cached, lookup, size, store
 from zoexplore.compute.computations import curve_set, guarantees, public_epsilon
 from zoexplore.compute.pool import MOST_LONG_WORKS, GaveWay, LongWork, Pool
 from zoexplore.compute.process import Died
-from zoexplore.compute.task import Task
+from zoexplore.compute.session_task import SessionTask
 from zoexplore.run.axes import T_VALUES
 from zoexplore.run.formatting import format_number
 from zoexplore.run.presets import DEMONSTRATION
@@ -204,7 +204,7 @@ def test_a_task_that_is_stopped_goes_no_further():
             await ask(os.getpid)
             came.append(True)
 
-        task = Task(waits)
+        task = SessionTask(waits)
         assert task.waits
         task.stop()
         await ask(os.getpid)
@@ -225,8 +225,8 @@ def test_an_error_at_once_is_raised_and_one_that_comes_later_is_logged(caplog):
 
     async def begin():
         with pytest.raises(ValueError, match="at once"):
-            Task(wrong, failed.append)
-        task = Task(late, failed.append)
+            SessionTask(wrong, failed.append)
+        task = SessionTask(late, failed.append)
         await until(lambda: not task.waits)
 
     asyncio.run(begin())
@@ -245,12 +245,12 @@ async def items(work, seen):
 
 def test_items_come_one_by_one_and_errors_after_them():
     seen = []
-    Task(partial(items, LongWork(jobs.count, 4), seen))  # no event loop here: it runs to its end
+    SessionTask(partial(items, LongWork(jobs.count, 4), seen))  # no event loop here: it runs to its end
     assert seen == [0, 1, 2, 3]
     for call, error in (((jobs.fail, "no such thing"), ValueError), ((jobs.kill_itself,), Died)):
         seen.clear()
         with pytest.raises(error):
-            Task(partial(items, LongWork(*call), seen))
+            SessionTask(partial(items, LongWork(*call), seen))
         assert seen == [1]
 
 
@@ -258,7 +258,7 @@ def test_work_that_is_stopped_shows_no_more_and_leaves_no_process():
     seen = []
 
     async def stop():
-        task = Task(partial(items, LongWork(jobs.tell_pid_and_be_busy, 600), seen))
+        task = SessionTask(partial(items, LongWork(jobs.tell_pid_and_be_busy, 600), seen))
         await until(lambda: seen)
         task.stop()
 
@@ -285,7 +285,7 @@ def test_there_is_room_for_so_many_and_the_next_begins_when_one_has_ended(addres
 
     async def wait():
         work = LongWork(jobs.count, 1)
-        task = Task(partial(items, work, seen))
+        task = SessionTask(partial(items, work, seen))
         await asyncio.sleep(0.1)
         assert work.waits and LongWork.counts() == (2, 1) and not seen
         works[0].__exit__()
@@ -303,10 +303,10 @@ def test_who_holds_all_places_gives_one_up_after_a_share_of_time_to_whoever_had_
     held = [LongWork(jobs.busy, 600) for _ in range(4)]
     assert [work.waits for work in held] == [False, False, True, True]
     mine, seen = LongWork(jobs.count, 1), []
-    Task(partial(items, mine, seen))  # no event loop here: it runs to its end
+    SessionTask(partial(items, mine, seen))  # no event loop here: it runs to its end
     assert seen == [0]
     with pytest.raises(GaveWay, match="Others waited"):
-        Task(partial(items, held[0], []))
+        SessionTask(partial(items, held[0], []))
     for work in held:
         work.__exit__()
     assert LongWork.counts() == (0, 0)

@@ -16,7 +16,7 @@ from typing import Any
 from zoexplore.compute.cache import lookup, store
 from zoexplore.compute.computations import timed
 from zoexplore.compute.pool import Call, Pool, TooLong
-from zoexplore.compute.task import event_loop_is_running, own_address
+from zoexplore.compute.session_task import event_loop_is_running, own_address
 from zoexplore.run.setting import Setting
 
 REDRAW = 0.05  # seconds that a call may take on the event loop
@@ -37,7 +37,7 @@ def pool() -> Pool:
 async def ask(function: Callable, *args: Any) -> Any:
     """The answer of a module-level function of a module that imports no Panel.
 
-    Await it in a coroutine of a `Task`, as `View.refresh` is: the code after it may write to the session's models.
+    Await it in a coroutine of a `SessionTask`, as `View.refresh` is: the code after it may write to the session's models.
 
     Raises:
         Exception: what the function raised.

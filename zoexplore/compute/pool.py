@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 
 from zoexplore.compute.fair import Budget, FairQueue, budget
 from zoexplore.compute.process import Answer, Died, Process
-from zoexplore.compute.task import own_address
+from zoexplore.compute.session_task import own_address
 
 COUNT = 3  # workers
 LONGEST_CALL = 180.0  # seconds that a call may take: on a machine that is busy with other things, too
@@ -193,7 +193,7 @@ class LongWork:
 
     Where `MOST_LONG_WORKS` go on already it waits for a place, fairly by address. One that has had `SHARE` seconds ends where
     another waits. The process ends with the `with` block, even in the middle of a computation. Await it in a coroutine of a
-    `Task`; it then ends with the task's session:
+    `SessionTask`; it then ends with the task's session:
 
         with LongWork(trained, run) as updates:
             async for update in updates: ...

@@ -28,11 +28,11 @@ class Died(RuntimeError):
     """A process ended before its answer came: killed, or out of memory."""
 
 
-driven: ContextVar[bool] = ContextVar("driven", default=False)  # by a `Task` of ours, and not by asyncio
+driven: ContextVar[bool] = ContextVar("driven", default=False)  # by a `SessionTask` of ours, and not by asyncio
 
 
 class Answer(Future):
-    """A future for coroutines of a `Task` and of asyncio."""
+    """A future for coroutines of a `SessionTask` and of asyncio."""
 
     def __await__(self) -> Generator[Any, None, Any]:
         if not driven.get():

@@ -7,7 +7,7 @@ import panel as pn
 import param
 from bokeh.plotting import figure
 
-from zoexplore.compute.task import Task, event_loop_is_running
+from zoexplore.compute.session_task import SessionTask, event_loop_is_running
 from zoexplore.views.figures.parts import dressed, paint
 from zoexplore.views.pins import Pins
 from zoexplore.views.state import State
@@ -33,7 +33,7 @@ class View(pn.viewable.Viewer):
         self.state, self.pins = state or State(), pins or Pins()
         self.dark = dark
         self.panes: list[pn.pane.Bokeh] = []  # the figures
-        self._redrawing = Task()
+        self._redrawing = SessionTask()
         self._outdated = False  # whether the state has moved on since the last redraw began
         self.sketch = False  # whether the last redraw was a sketch, to be drawn better once no slider is held
         self.build()
@@ -75,7 +75,7 @@ class View(pn.viewable.Viewer):
             return
         self._redrawing.stop()
         if self.active:
-            self._redrawing = Task(self._catch_up, lambda _: self.param.update(waiting=False))
+            self._redrawing = SessionTask(self._catch_up, lambda _: self.param.update(waiting=False))
             self.waiting = self._redrawing.waits and not self.sketch and not (self.rest and self.state.moving)
 
     async def _catch_up(self) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import param
 from bokeh.plotting import figure
 
-from zoexplore.compute.task import Task, event_loop_is_running
+from zoexplore.compute.session_task import SessionTask, event_loop_is_running
 from zoexplore.run.setting import Accounting, Setting
 from zoexplore.views.figures.parts import empty, put
 from zoexplore.views.state import State
@@ -36,7 +36,7 @@ class Ghost(param.Parameterized):
         self.source = empty("ghost", "x", "y")
         look = {"line_color": theme.colour("edge"), "line_width": 1.6, "line_dash": [3, 4]}
         fig.line("x", "y", source=self.source, level="underlay", **look)
-        self._pushed, self._fading = pushed, Task()
+        self._pushed, self._fading = pushed, SessionTask()
         self._shown: tuple[Any, ...] = ()  # the drawn run, its supposition, the curve, epsilon and places
         self._from: tuple[Any, ...] = ()  # the same, at the start of a drag
         state.param.watch(self._released, "moving")
@@ -63,7 +63,7 @@ class Ghost(param.Parameterized):
         self.before = before[3]
         self._fading.stop()
         if event_loop_is_running():
-            self._fading = Task(self._fade)
+            self._fading = SessionTask(self._fade)
 
     async def _fade(self) -> None:
         await asyncio.sleep(SECONDS)

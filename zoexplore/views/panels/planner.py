@@ -13,7 +13,7 @@ from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.guarantee import BEST
 from zoexplore.compute.ask import ask, no_answer
 from zoexplore.compute.computations import curve_set, guarantees, recommended, smallest, solved
-from zoexplore.compute.task import Task
+from zoexplore.compute.session_task import SessionTask
 from zoexplore.questions import SOLVABLE_FIELDS, Plan
 from zoexplore.questions.calibration import DECADES
 from zoexplore.run.axes import AXES
@@ -66,7 +66,7 @@ class Planner(View):
         self.found, self.words = (widgets.html("", "words", "plan") for _ in range(2))
         self.drawn = Target(self.state)
         self.pane = self.canvas(self.drawn.figure)
-        self._looking = Task()  # for an answer
+        self._looking = SessionTask()  # for an answer
         self._applies = False  # whether the answer that is looked for is to be applied
         self._say("")
 
@@ -84,7 +84,7 @@ class Planner(View):
         self._looking.stop()
         self._applies = False
         self._say(status("Looking …"), busy=True)
-        self._looking = Task(question, lambda error: self._refuse(no_answer(error)))
+        self._looking = SessionTask(question, lambda error: self._refuse(no_answer(error)))
 
     def stop(self) -> None:
         """Stop looking for an answer."""

@@ -12,7 +12,7 @@ import param
 from zoexplore.bounds import Guarantee
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees, smallest
-from zoexplore.compute.task import Task
+from zoexplore.compute.session_task import SessionTask
 from zoexplore.run.formatting import format_number
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import Accounting
@@ -176,7 +176,7 @@ class Story(pn.viewable.Viewer):
         self.guesses = widgets.row("guesses", *(widgets.button("–", partial(self.take, place)) for place in range(GUESSES)))
         moves = widgets.row("moves", self.buttons["back"], self.dots, self.buttons["next"], self.buttons["end"])
         self.panel = widgets.component("prompt", moves, self.words, self.guesses, self.answer, sheet="prompt", visible=False)
-        self._answering = Task()
+        self._answering = SessionTask()
         self.param.watch(self._set_up, "step")
 
     def go(self, place: int) -> None:
@@ -247,7 +247,7 @@ class Story(pn.viewable.Viewer):
         if self.guess >= 0:
             return
         self.guess = place
-        self._answering = Task(self._reveal)
+        self._answering = SessionTask(self._reveal)
 
     async def _reveal(self) -> None:
         step = STEPS[self.step]

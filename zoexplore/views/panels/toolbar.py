@@ -12,7 +12,7 @@ import panel as pn
 
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import csv
-from zoexplore.compute.task import Task
+from zoexplore.compute.session_task import SessionTask
 from zoexplore.questions.export import LARGEST_FILE, from_yaml, to_python, to_yaml
 from zoexplore.run.fields import in_symbols
 from zoexplore.run.presets import PRESETS
@@ -110,7 +110,7 @@ class Files(pn.viewable.Viewer):
         self.code = widgets.html("", "code")
         self.copy = widgets.copier("Copy code")
         self.copy.disabled = True
-        self._writing = Task()
+        self._writing = SessionTask()
         self.drawer = self._drawer()
         self.toggle.param.watch(self._open, "value")
         self.state.param.watch(self._write, ["setting", "accounting", "moving"])
@@ -142,7 +142,7 @@ class Files(pn.viewable.Viewer):
         self._writing.stop()
         self.copy.disabled = True  # its content is of an earlier run
         if self.toggle.value and not self.state.moving:
-            self._writing = Task(self._write_code)
+            self._writing = SessionTask(self._write_code)
 
     async def _write_code(self) -> None:
         code = await ask(to_python, self.state.setting, self.state.accounting) + _FIGURE.format(along=self.curves.along)

@@ -11,7 +11,7 @@ from typing import Any
 import panel as pn
 import param
 
-from zoexplore.views.notebooks import Component, Text
+from zoexplore.views.component import Component, Text
 from zoexplore.views.style import theme
 
 

@@ -16,7 +16,7 @@ from zoexplore.columns import name_of, spread
 from zoexplore.compute.limits import RUN_SECONDS, RUN_STEPS
 from zoexplore.compute.pool import GaveWay, LongWork
 from zoexplore.compute.process import Died
-from zoexplore.compute.task import Task, served
+from zoexplore.compute.session_task import SessionTask, served
 from zoexplore.run.fields import in_symbols
 from zoexplore.run.formatting import THIN, format_count, format_number
 from zoexplore.training import NOT_COVERED, Frontier
@@ -52,7 +52,7 @@ class Running(pn.viewable.Viewer):
     def __init__(self, asked: Callable[[], Asked], show: Callable[[Frontier], None]) -> None:
         super().__init__()
         self._asked, self._show = asked, show
-        self._work = Task()
+        self._work = SessionTask()
         self._found: Frontier | None = None  # results that are not shown yet
         self._next = 0.0  # the earliest time of the next figure
         beside = {"margin": (0, 8, 0, 0)}
@@ -76,7 +76,7 @@ class Running(pn.viewable.Viewer):
         self.bar.value = _MOVING
         self.say(f"{START}.")
         self._work.stop()
-        self._work = Task(partial(self._run, asked))
+        self._work = SessionTask(partial(self._run, asked))
 
     async def _run(self, asked: Asked) -> None:
         try:

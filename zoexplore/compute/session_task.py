@@ -15,7 +15,7 @@ from zoexplore.compute.fair import address_of, budget
 from zoexplore.compute.process import driven
 
 _LOG = logging.getLogger("zoexplore")
-_tasks: WeakKeyDictionary[Any, WeakSet["Task"]] = WeakKeyDictionary()  # of each session's document
+_tasks: WeakKeyDictionary[Any, WeakSet["SessionTask"]] = WeakKeyDictionary()  # of each session's document
 
 
 def served() -> Any:
@@ -39,7 +39,7 @@ def event_loop_is_running() -> bool:
     return True
 
 
-class Task:
+class SessionTask:
     """A coroutine of the session in which it is begun.
 
     It runs at once up to where it has to wait, and so to its end where there is nothing to wait for: a figure follows the slider.
