@@ -89,11 +89,12 @@ def explain(g: "Guarantee") -> str:
 def substitute(g: "Guarantee") -> tuple[str, ...]:
     """rho with the run's numbers."""
     s, runs = g.setting, RunArrays.of(g.setting).counted_by(g.accounting)
-    if g.delta_f > 0 and runs.batch == runs.n:  # the loss is averaged over its cost
+    in_every_step = runs.batch == runs.n or g.setting.sampling not in ("cyclic", "shuffled")
+    if g.delta_f > 0 and in_every_step:  # the loss is averaged over its cost
         tail = r"\delta(\varepsilon) = \int\delta_G(\varepsilon; s)\,d(-\tau(s)),\quad"
         tail += r" \tau(s) = \min_z e^{-z s S/B_L^2}\,{}_1F_1\left(\tfrac K2; \tfrac d2; z\right)^T"
         unit, S = float(runs.unit), format_tex(float(runs.s1 + runs.s2) * float(runs.unit) ** 2)
-        return tail, rf"B_L = {bound_in_tex(float(runs.B_lipschitz) * unit)},\quad S = {S}", ""
+        return tail, rf"B_L = {bound_in_tex(float(runs.B_lipschitz * runs.n / runs.batch) * unit)},\quad S = {S}", ""
     if np.isfinite(runs.slope):
         return (r"\rho",)
     span = rf"{format_tex(s.beta)} + {format_tex(1 - s.beta)}\cdot\tfrac{{{format_tex(s.K)}}}{{{format_tex(s.d)}}}"

@@ -144,7 +144,7 @@ def substitute(g: "Guarantee") -> tuple[str, ...]:
     runs = RunArrays.of(g.setting).counted_by(g.accounting)
     unit = float(runs.unit)
     return (
-        rf"c = {bound_in_tex(float(runs.c))},\quad B = {bound_in_tex(float(runs.B) * unit)},\quad"
+        rf"c = {bound_in_tex(float(runs.c))},\quad B = {bound_in_tex(float(runs.B * runs.n / runs.batch) * unit)},\quad"
         rf" S = {format_tex(float(runs.s1 + runs.s2) * unit**2)},\quad s_2 = {format_tex(float(runs.s2) * unit**2)}",
         rf"{counted_in_tex(g)}\ z = {bound_in_tex(g.start)}",
         "" if g.delta_f > 0 else r"\rho",  # the loss is averaged over its cost, unless that is certain
