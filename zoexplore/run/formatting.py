@@ -61,11 +61,11 @@ def _hundredfold(x: float) -> float:
 def format_sentence(words: str) -> str:
     """Words with a capital first letter, unless they begin with a symbol.
 
-    >>> format_sentence("the clip may act"), format_sentence("b = 8 is below n")
-    ('The clip may act', 'b = 8 is below n')
+    >>> format_sentence("a clip may act"), format_sentence("b = 8 is below n")
+    ('A clip may act', 'b = 8 is below n')
     """
     first = words.partition(" ")[0]
-    return words[0].upper() + words[1:] if first.isalpha() and len(first) > 1 else words
+    return words[0].upper() + words[1:] if first == "a" or (first.isalpha() and len(first) > 1) else words
 
 
 def format_count(count: SupportsFloat) -> str:
