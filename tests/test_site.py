@@ -37,6 +37,16 @@ def links(file):
     return found
 
 
+def test_every_font_of_the_formulas_is_there(tmp_path):
+    """marimo leaves out one of the files of the large brackets' font."""
+    site.katex(tmp_path)
+    sheet = (tmp_path / "katex.min.css").read_text(encoding="utf-8")
+    fonts = re.findall(r"@font-face\{font-family:\"?(\w+)\"?;[^}]*url\(([^)]+)\)", sheet)
+    assert {"KaTeX_Main", "KaTeX_Math", *(f"KaTeX_Size{i}" for i in (1, 2, 3, 4))} <= {family for family, _ in fonts}
+    assert len(fonts) == sheet.count("@font-face") == sheet.count("url(")
+    assert all((tmp_path / file).is_file() for _, file in fonts)
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")

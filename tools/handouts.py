@@ -64,7 +64,7 @@ def offline(text: str, more: str = "") -> str:
 
 
 def _font(file: Path) -> str:
-    return f"url(data:font/woff2;base64,{b64encode(file.read_bytes()).decode()})" if file.exists() else "url()"
+    return f"url(data:font/{file.suffix[1:]};base64,{b64encode(file.read_bytes()).decode()})" if file.exists() else "url()"
 
 
 def main() -> None:

@@ -73,16 +73,23 @@ def assemble(execute: bool = True) -> None:
 
 def katex(folder: Path) -> None:
     """Copy KaTeX, which draws formulas, into a folder: Panel brings the scripts, marimo the fonts, so that nothing comes from
-    elsewhere.
+    elsewhere. Of each font's files the style sheet names one, since marimo does not have all.
     """
     fonts = folder / "fonts"
     fonts.mkdir(parents=True)
     for name in ("katex.min.css", "katex.min.js", "auto-render.min.js"):
         (file,) = (_PANEL / "dist" / "bundled" / "katex").rglob(name)
-        shutil.copy(file, fonts.parent / name)
-    for file in (_MARIMO / "_static" / "assets").glob("KaTeX_*.woff2"):
+        shutil.copy(file, folder / name)
+    for file in (_MARIMO / "_static" / "assets").glob("KaTeX_*.woff*"):
         face = re.match(r"KaTeX_\w+?-(BoldItalic|Bold|Italic|Regular)", file.stem)  # what follows is a hash
-        shutil.copy(file, fonts / f"{face[0] if face else file.stem}.woff2")
+        shutil.copy(file, fonts / f"{face[0] if face else file.stem}{file.suffix}")
+    sheet = folder / "katex.min.css"
+    sheet.write_text(re.sub(r"src:([^}]*)", lambda found: _font(folder, found[1]), sheet.read_text("utf-8")), encoding="utf-8")
+
+
+def _font(folder: Path, sources: str) -> str:
+    """The first of a font's sources whose file is there."""
+    return "src:" + next(source for source in sources.split(",") if (folder / source[4 : source.index(")")]).exists())
 
 
 def _notebook(path: Path, execute: bool) -> None:
