@@ -1,6 +1,6 @@
 """`Plan`: the runs of a sweep, checked before anything starts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, inf
@@ -19,7 +19,6 @@ COLUMNS = 32  # runs side by side; more would gain little and leave fewer parts 
 LEAST_PARTS = 2  # parts of a sweep, the fewest that make use of a second core
 OTHERS = ("batch", "eta", "delta", "R", "clip", "ridge")  # fields of `Setting` that a plan may set
 LARGEST_SEED = 2**31
-Solved = Mapping[tuple[str, float], Configuration | None]  # by method and epsilon; None: no noise is enough
 NOISE_SEED = 2**32  # above every allowed seed of directions
 
 
@@ -81,8 +80,6 @@ def plan(
     accounting: Accounting | None = None,
     epsilons: Sequence[float] | None = None,
     choices: Choices | None = None,
-    hidden: bool = True,
-    solved: Solved | None = None,
     **others: Any,
 ) -> Plan:
     """A checked plan, with the task's own values by default.
@@ -98,8 +95,6 @@ def plan(
         seeds: how many (0, 1, ...), or which.
         noise_seed: of the noise; each of the seeds is added to it.
         accounting: how privacy is counted.
-        hidden: whether runs for a target may be counted as releasing their last iterate alone.
-        solved: known results of `aimed` by method and target; the others are solved here.
         others: batch, eta, delta, R or clip, as in `Setting`.
 
     Raises:
@@ -117,8 +112,7 @@ def plan(
     else:
         task = _aiming(task, others)
         aims = _distinct("epsilons", tuple(map(float, epsilons)))
-        asked = targets(task, names, aims, choices, K=K, beta=beta, T=T, **others)
-        found = [_aimed(task, *each, accounting, hidden, solved or {}) for each in asked]
+        found = _aimed(task, names, aims, choices or {}, accounting, K=K, beta=beta, T=T, **others)
     if len(found) * len(seeds) > MOST_RUNS:
         raise ValueError(f"{len(found) * len(seeds)} runs are too many for one sweep: give at most {MOST_RUNS}")
     return Plan(task, tuple(found), seeds, noise_seed, accounting)
@@ -178,24 +172,19 @@ def _at_scales(
     return found
 
 
-def targets(
-    task: Task, methods: Sequence[str], epsilons: Sequence[float], choices: Choices | None = None, **given: Any
-) -> list[tuple[str, Choice, float]]:  # fmt: skip
-    """Method, choice and epsilon of each run that `plan` solves; a method without noise has one, with epsilon = inf."""
-    return [
-        (name, (choices or {}).get((name, target)) or Choice.start(task, name, **given), target)
-        for name in methods
-        for target in (epsilons if METHODS[name].noisy else (inf,))
-    ]
-
-
 def _aimed(
-    task: Task, name: str, choice: Choice, target: float, accounting: Accounting, hidden: bool, solved: Solved
-) -> Configuration:  # fmt: skip
-    made = solved[name, target] if (name, target) in solved else aimed(task, name, choice, target, accounting, hidden=hidden)
-    if made is None:
-        raise ValueError(f"{METHODS[name].title} cannot reach epsilon = {target:g} on this task")
-    return made
+    task: Task, methods: Sequence[str], epsilons: Sequence[float], choices: Choices, accounting: Accounting, **given: Any
+) -> list[Configuration]:  # fmt: skip
+    """Every method at every target, one without noise once."""
+    found = []
+    for name in methods:
+        for target in epsilons if METHODS[name].noisy else (inf,):
+            choice = choices.get((name, target)) or Choice.start(task, name, **given)
+            made = aimed(task, name, choice, target, accounting)
+            if made is None:
+                raise ValueError(f"{METHODS[name].title} cannot reach epsilon = {target:g} on this task")
+            found.append(made)
+    return found
 
 
 def task_of(task: str | Task) -> Task:
