@@ -194,7 +194,7 @@ def judged(task: Task, key: Key, asked: Sequence[tuple[Point, int]], seed: int) 
     runs = [
         Run(c, multiplier(n, c.batch, c.T, epsilon, task.delta), fold=fold) for c, (_, fold) in zip(chosen, asked, strict=True)
     ]
-    return validated(task.data, runs, ended(task.data, runs, crc32(f"{key} {seed}".encode())).last)
+    return validated(task.data, runs, ended(task.data, runs, crc32(f"{key} {seed}".encode()), common=True).last)
 
 
 def split(task: Task, fold: int) -> Data:

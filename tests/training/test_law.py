@@ -119,3 +119,15 @@ def test_runs_on_several_splits_at_once_train_on_their_own_records_alone(one, ba
         if not one:
             alone = ended(part, [replace(run, fold=None)], 5, dtype=torch.float64).last
             assert torch.allclose(alone[0], together[i], atol=1e-12)
+
+
+def test_runs_that_share_their_directions_take_steps_of_their_own_along_them():
+    """The first step is as if each were alone; later on the generator has given a number of noise to each."""
+    task = small_task("softmax")
+    runs = [Run(Choice(1, 1, rate, 0.3), 0.0) for rate in (0.5, 0.9, 0.5)]
+    together = ended(task.data, runs, 0, dtype=torch.float64, common=True).last
+    for run, w in zip(runs, together, strict=True):
+        assert torch.allclose(ended(task.data, [run], 0, dtype=torch.float64).last[0], w, atol=1e-12)
+    longer = [replace(run, choice=replace(run.choice, T=9)) for run in runs]
+    first, other, again = ended(task.data, longer, 0, dtype=torch.float64, common=True).last
+    assert torch.equal(first, again) and not torch.allclose(first, other)
