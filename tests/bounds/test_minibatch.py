@@ -237,7 +237,7 @@ def test_caps_are_what_the_statement_says_of_the_fractions(xi, regime):
     order, omega, N, delta_f = (float(x[0]) for x in (choice.order, choice.omega, found.N, found.delta_f))
     edges, some, tables = EDGES, capped.rows, capped._tables(choice.order[:, None])[1]
     lines, path = np.empty((5, edges.size)), np.empty(edges.size)
-    alpha = float(found.extra["renyi_order"][0])
+    alpha = float(found.renyi_order[0])
     each = float(sampled_divergence(alpha, capped.sampled.q[0], capped.sampled.mu[0] / omega**0.5))
     step = kernels.run_of(capped._steps[0], 0)
     steps, random, certain = kernels._caps(

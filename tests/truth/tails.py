@@ -18,9 +18,9 @@ from zoexplore.bounds.sharp import SPLIT
 def opened(run, accounting):
     """A guarantee, and its tails and typical distances where it is a plan's own (and not composition or K = d)."""
     g = guarantee(run, "sharp", accounting)
-    if not g.valid or g._solved.extra["kind"] != SPLIT:
+    if not g.valid or g._solved.kind != SPLIT:
         return g, None, None
-    runs = RunArrays.of(run).counted_by(accounting).counted_by_linear_norm(g._solved.extra["by_linear_norm"] == 1)
+    runs = RunArrays.of(run).counted_by(accounting).counted_by_linear_norm(bool(g._solved.by_linear_norm == 1))
     return g, hidden_cost.tails(runs, accounting, g._solved), hidden_cost.path(runs, accounting, g._solved)[3]
 
 
@@ -30,7 +30,7 @@ def norm_by_hand(g, order, share, accounting):
     if run.clipping == "joint":
         step = JointStep.of_run(run, g.beta, order, share)
     else:
-        by_form = g._solved.extra["by_linear_norm"] == 1
+        by_form = bool(g._solved.by_linear_norm == 1)
         sensitivity = "clip" if run.lipschitz == inf else accounting.sensitivity  # where nothing is known of gradients
         step = Step.of(run, g.beta, order, share, sensitivity, by_form or (run.lipschitz or 0) > run.clip, by_form)
     return 2 * backward(step, g.start, inside.alpha, inside.pi, inside.drift)[0]
@@ -39,7 +39,7 @@ def norm_by_hand(g, order, share, accounting):
 def entry_by_entry(g, order, accounting):
     """The step where every entry of the record's part is known, its norm of linear models the hull's."""
     run = g.setting.replace(beta=float(g.beta))
-    step, by_form = slow.Step.of(run), g._solved.extra["by_linear_norm"] == 1
+    step, by_form = slow.Step.of(run), bool(g._solved.by_linear_norm == 1)
     if run.linear and step.low <= 0:
         remainder = 0.0 if step.low == 0 and (by_form or step.acting) else step.e / sqrt(run.K)
         step = replace(step, acting=step.acting or by_form, e=remainder)
@@ -55,7 +55,7 @@ def check_tails(run, accounting=None, within=1e-5):
     g, tails, typical = opened(run, accounting)
     if tails is None:
         return False
-    extra, inside, unit = g._solved.extra, g.trajectory, run.eta * run.sigma
+    inside, unit = g.trajectory, run.eta * run.sigma
     share = run.delta ** hidden_cost.effort(NUMBERS[accounting.conversion]).luck
     X, Y, power = tails.X[0], tails.Y[0], tails.power[0]
     assert 0 <= inside.alpha.min() <= inside.alpha.max() == inside.alpha[-1] == inside.pi[-1] == 1
@@ -64,7 +64,7 @@ def check_tails(run, accounting=None, within=1e-5):
     levels = np.geomspace(1.0, 1e-4 * run.delta, 40)
     deciding = {int(tails.exceeded(np.array([level]))[0].argmin()) for level in levels}  # the others leave no trace in the number
     for k in deciding & set(range(tails.norms)):
-        if extra["cube"] == 0 and X[k] < 1e100:
+        if g._solved.cube == 0 and X[k] < 1e100:
             twice = norm_by_hand(g, int(power[k]), share, accounting)
             ours = share ** (-1 / power[k]) * X[k] + Y[k]
             assert twice * (1 - within) <= ours <= twice * 1.05, (power[k], twice, ours)

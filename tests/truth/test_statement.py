@@ -44,7 +44,7 @@ def check_certificate(s, accounting):
     inside = g.trajectory
     assert g.N == len(inside.p) <= s.T and g.start in (0.0, 2 * s.R)
     assert inside.rho.sum() <= g.rho * (1 + SHOWN)
-    if g._solved.extra["kind"] == BY_COMPOSITION and g.delta_f > 0:  # its data are random
+    if g._solved.kind == BY_COMPOSITION and g.delta_f > 0:  # its data are random
         runs = RunArrays.of(s).counted_by(accounting)
         S = runs.s1 + runs.s2 if accounting.schedule == "constant" else 1 / runs.K
         length = (np.sqrt(2 * g.rho * S / s.T) - runs.quotient_bias_at_zero) / runs.B_lipschitz  # in the span, at most

@@ -1,8 +1,8 @@
 """`Bound`, an entry of the registry, and `Solved`, what its function returns."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,20 +39,24 @@ class Trajectory:
     drift: np.ndarray | None = None
 
 
+NONE: Any = np.float64(np.nan)
+
+
 @dataclass(frozen=True)
 class Solved:
     """A bound over many runs: arrays that broadcast against each other. epsilon is inf where no bound applies.
 
-    delta_f is the part of delta kept for the coupling to fail, N the counted steps, z the distance they start from. `extra` has
-    further columns, nan in the rows that they do not concern:
+    delta_f is the part of delta kept for the coupling to fail, N the counted steps, z the distance they start from. The others
+    are nan in the rows that they do not concern.
 
-    - renyi_order: the order at which a Renyi divergence was converted.
-    - exact: 1 where the composed privacy losses were converted.
-    - beta: the constant share of the noise along the directions that the number is for.
-    - moment: the order lambda of the norm, or that a plan was made for.
-
-    For the sharper bound's trajectory besides: kind, what the bound was the least by (`sharp.BY_COMPOSITION` and others);
-    by_linear_norm, 1 where distances were counted by the norm of linear models; and of its plan (`rows.Rows`) far, high and cube.
+    Args:
+        renyi_order: the order at which a Renyi divergence was converted.
+        exact: 1 where the composed privacy losses were converted.
+        beta: the constant share of the noise along the directions that the number is for.
+        moment: the order lambda of the norm, or that a plan was made for.
+        kind: what the sharper bound was the least by (`sharp.BY_COMPOSITION` and others).
+        by_linear_norm: 1 where it counted distances by the norm of linear models.
+        far, high, cube: of its plan (`rows.Rows`).
     """
 
     epsilon: np.ndarray
@@ -60,16 +64,21 @@ class Solved:
     delta_f: np.ndarray
     N: np.ndarray
     z: np.ndarray
-    extra: dict[str, np.ndarray] = field(default_factory=dict)
-
-    ARRAYS = ("epsilon", "rho", "delta_f", "N", "z")
+    renyi_order: np.ndarray = NONE
+    exact: np.ndarray = NONE
+    beta: np.ndarray = NONE
+    moment: np.ndarray = NONE
+    kind: np.ndarray = NONE
+    by_linear_norm: np.ndarray = NONE
+    far: np.ndarray = NONE
+    high: np.ndarray = NONE
+    cube: np.ndarray = NONE
 
     @classmethod
-    def of(cls, runs: RunArrays, accounting: Accounting, rho, delta_f=0.0, N=np.nan, z=0.0, **extra) -> "Solved":
+    def of(cls, runs: RunArrays, accounting: Accounting, rho, delta_f=0.0, N=np.nan, z=0.0, **others) -> "Solved":
         """Convert a budget rho at delta - delta_f."""
         epsilon = epsilon_of(rho, runs.delta - delta_f, accounting.conversion)
-        rho, delta_f, N, z = map(np.asarray, (rho, delta_f, N, z))
-        return cls(epsilon, rho, delta_f, N, z, {k: np.asarray(v) for k, v in extra.items()})
+        return cls(epsilon, *map(np.asarray, (rho, delta_f, N, z)), **{k: np.asarray(x) for k, x in others.items()})
 
     @classmethod
     def nothing(cls, shape) -> "Solved":
@@ -85,27 +94,29 @@ class Solved:
         """Row by row, whichever has the smaller epsilon; where both are equal (0, say), the smaller budget."""
         tied = (self.epsilon == other.epsilon) & ~(other.rho < self.rho)
         mine = (self.epsilon < other.epsilon) | tied
-
-        def pick(a, b):
-            return np.where(mine, a, b)
-
-        extra = {k: pick(self.extra.get(k, np.nan), other.extra.get(k, np.nan)) for k in self.extra | other.extra}
-        return Solved(**{k: pick(getattr(self, k), getattr(other, k)) for k in self.ARRAYS}, extra=extra)
+        return Solved(*(np.where(mine, a, b) for a, b in zip(self._columns(), other._columns(), strict=True)))
 
     def scatter(self, rows, shape) -> "Solved":
         """These rows in their places among all of `shape`; nothing found elsewhere."""
 
         def put(x):
-            full = np.full(shape, np.inf, object if x.dtype == object else float)
+            full = np.full(shape, np.inf)
             full[rows] = x
             return full
 
-        return Solved(**{k: put(getattr(self, k)) for k in self.ARRAYS}, extra={k: put(v) for k, v in self.extra.items()})
+        return Solved(*map(put, self._columns()))
 
     def reshape(self, shape) -> "Solved":
         """The same rows in another shape."""
-        extra = {k: v.reshape(shape) for k, v in self.extra.items()}
-        return Solved(**{k: getattr(self, k).reshape(shape) for k in self.ARRAYS}, extra=extra)
+        return Solved(*(x.reshape(shape) if x.ndim else x for x in self._columns()))
+
+    @property
+    def by_losses(self) -> bool:
+        """Whether a single run's number is of privacy losses on batches, without a budget."""
+        return bool(self.exact == 1) or bool(np.isfinite(self.renyi_order))
+
+    def _columns(self) -> list[np.ndarray]:
+        return [getattr(self, each.name) for each in fields(self)]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from zoexplore.bounds.assumptions import Check, check
 from zoexplore.bounds.bound import Bound, Solved, Trajectory
 from zoexplore.bounds.registry import BOUNDS
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.bounds.subsampling import remark, was_exact
+from zoexplore.bounds.subsampling import remark
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.run.formatting import format_short
 from zoexplore.run.setting import Accounting, Setting
@@ -93,8 +93,8 @@ class Guarantee:
         """
         if not self._share_is_chosen:
             return self.setting.beta
-        if "beta" in self._solved.extra:
-            return float(self._solved.extra["beta"])
+        if not np.isnan(self._solved.beta):
+            return float(self._solved.beta)
         path = self.trajectory
         return self.setting.beta if path is None else path.beta
 
@@ -231,7 +231,7 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
     with np.errstate(all="ignore"):
         start = float(2 * runs.R if solved.z == runs.diameter else np.where(solved.z == 0, 0.0, solved.z * runs.unit))
     epsilon = float(solved.epsilon)
-    order = float(solved.extra.get("renyi_order", np.nan)) if epsilon < inf else np.nan
+    order = float(solved.renyi_order) if epsilon < inf else np.nan
     printed = as_printed(bound, accounting)
     return Guarantee(
         bound=bound,
@@ -242,7 +242,7 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
         reason=_joined(printed, _why_not(failed, epsilon)),
         **{k: float(getattr(solved, k)) for k in ("rho", "delta_f", "N")},
         order=order,
-        moment=float(solved.extra.get("moment", np.nan)) if epsilon < inf else np.nan,
+        moment=float(solved.moment) if epsilon < inf else np.nan,
         note=_note(entry, runs, solved, accounting) if epsilon < inf else "",
         start=start,
         checks=checks,
@@ -264,7 +264,7 @@ def _why_not(failed: list[Check], epsilon: float) -> str:
 
 def _note(entry: Bound, runs: RunArrays, solved: Solved, accounting: Accounting) -> str:
     """How a single run's finite epsilon was converted, what the bound remarks on it, and which share it is for."""
-    converted = EXACT if was_exact(solved) else remark(accounting, float(solved.extra.get("renyi_order", np.nan)))
+    converted = EXACT if solved.exact == 1 else remark(accounting, float(solved.renyi_order))
     said = entry.remark(runs, solved) if entry.remark else ""
     return _joined(converted, said, _about_share(entry, runs, solved, accounting))
 
@@ -273,10 +273,10 @@ def _about_share(entry: Bound, runs: RunArrays, solved: Solved, accounting: Acco
     """Which share the number is for, where it is not the run's own constant."""
     if accounting.schedule != "optimal" or not entry.chooses_share:
         return ""
-    own, chosen = runs.setting.beta, solved.extra.get("beta")
-    if chosen is not None and float(chosen) == own:
+    own, chosen = runs.setting.beta, float(solved.beta)
+    if chosen == own:
         return ""
-    share = "shares β_t that vary with the step" if chosen is None else f"the share β = {format_short(float(chosen), 4)}"
+    share = "shares β_t that vary with the step" if np.isnan(chosen) else f"the share β = {format_short(chosen, 4)}"
     return f"for {share}, which the accountant chose; not for this run's β = {format_short(own, 6)}"
 
 

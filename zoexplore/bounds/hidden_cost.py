@@ -249,19 +249,18 @@ def solve(runs: RunArrays, beta, accounting: Accounting) -> Solved:
     only_T = not any(np.ndim(getattr(runs, name)) for name in NUMERIC_FIELDS if name != "T")
     along_T = only_T and runs.T.size > FEW and np.ndim(beta) == 0
     best, found = (_along_T if along_T else _solve)(runs, beta, accounting)
-    extra = {name: getattr(best, name).astype(float) for name in ("beta", "far", "high", "cube")}
-    extra["moment"] = np.where(best.order == MEAN, np.nan, best.order)
+    chosen = {name: getattr(best, name).astype(float) for name in ("beta", "far", "high", "cube")}
+    chosen["moment"] = np.where(best.order == MEAN, np.nan, best.order)
     rho = 0.5 * found["twice_rho"]
-    return Solved(found["epsilon"], rho, found["delta_f"], found["steps"], found["z0"], extra).reshape(runs.shape)
+    return Solved(found["epsilon"], rho, found["delta_f"], found["steps"], found["z0"], **chosen).reshape(runs.shape)
 
 
 def _chosen(runs: RunArrays, accounting: Accounting, solved: Solved) -> tuple[Rows, Plans]:
     """The chosen row of one run, and its plan."""
-    extra = {name: float(x) for name, x in solved.extra.items()}
     conversion = NUMBERS[accounting.conversion]
-    rows = _row(runs, extra["beta"], conversion, extra["far"] > 0, extra["high"] > 0)
-    order = MEAN if np.isnan(extra["moment"]) else extra["moment"]
-    rows = rows._replace(cube=np.array([extra["cube"]]), order=np.array([order]))
+    rows = _row(runs, float(solved.beta), conversion, bool(solved.far > 0), bool(solved.high > 0))
+    order = MEAN if np.isnan(solved.moment) else float(solved.moment)
+    rows = rows._replace(cube=np.array([float(solved.cube)]), order=np.array([order]))
     return rows, plan(rows, effort(conversion).rounds)
 
 

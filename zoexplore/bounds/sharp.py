@@ -54,11 +54,11 @@ def _by_one_norm(runs: RunArrays, accounting: Accounting) -> Solved:
     if runs.setting.sampling != "shuffled":  # there the worst order of visits is as bad as composition, whatever it is
         shared = (runs.beta < 1) | (runs.K == runs.d)
         found = hidden_cost.solve(runs, np.where(shared, runs.beta, 0.5), accounting)
-        found = replace(found, extra=found.extra | {"kind": np.full(runs.shape, SPLIT)})
+        found = replace(found, kind=np.full(runs.shape, SPLIT))
         best = best.minimum(found.mask(shared & (runs.releases == 1)))
     if runs.setting.sampling not in ("shuffled", "cyclic"):
         best = best.minimum(sharp_batches.solve(runs, accounting).mask(runs.releases == 1))
-    return replace(best, extra=best.extra | {"by_linear_norm": np.full((), float(runs.by_linear_norm))})
+    return replace(best, by_linear_norm=np.full((), float(runs.by_linear_norm)))
 
 
 def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
@@ -84,14 +84,15 @@ def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
         norms.insert(0, runs)
     for counted in norms:
         found = hidden_cost.solve(counted, None if free else np.where(shared, runs.beta, 0.5), accounting)
-        extra = {"kind": np.full(runs.shape, SPLIT), "by_linear_norm": np.full(runs.shape, float(counted.by_linear_norm))}
-        best = best.minimum(replace(found, extra=found.extra | extra).mask(split & ~(counted.certain & (counted.K == counted.d))))
+        by_form = np.full((), float(counted.by_linear_norm))
+        found = replace(found, kind=np.full((), SPLIT), by_linear_norm=by_form)
+        best = best.minimum(found.mask(split & ~(counted.certain & (counted.K == counted.d))))
     return best
 
 
 def _composition(runs: RunArrays, accounting: Accounting) -> Solved:
     solved = composition.solve(runs, accounting)
-    return replace(solved, extra=solved.extra | {"kind": np.full((), BY_COMPOSITION), "beta": runs.beta})
+    return replace(solved, kind=np.full((), BY_COMPOSITION), beta=runs.beta)
 
 
 def _all_directions(runs: RunArrays, accounting: Accounting) -> Solved:
@@ -111,21 +112,20 @@ def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Traje
     """The distances, fractions and shifts of one run, step by step; None on batches, whose steps' costs are no budget, and where
     more than one iterate is released.
     """
-    if "renyi_order" in solved.extra or runs.releases > 1 or runs.batch < runs.n:
+    if solved.by_losses or runs.releases > 1 or runs.batch < runs.n:
         return None
-    extra = {k: v.item() for k, v in solved.extra.items()}
-    runs = runs.counted_by_linear_norm(extra.get("by_linear_norm") == 1.0)
-    N, tau = int(solved.N), int(runs.T - solved.N)
-    if extra["kind"] == BY_COMPOSITION:  # everything is shifted away at once
-        flat, ones, beta = np.full(N, float(solved.rho) / N), np.ones(N), extra["beta"]
+    runs = runs.counted_by_linear_norm(bool(solved.by_linear_norm == 1))
+    N, tau, beta = int(solved.N), int(runs.T - solved.N), float(solved.beta)
+    if solved.kind == BY_COMPOSITION:  # everything is shifted away at once
+        flat, ones = np.full(N, float(solved.rho) / N), np.ones(N)
         noise = float(beta / runs.K + (1 - beta) / runs.d)
         return Trajectory(tau, np.zeros(N + 1), beta * ones, np.sqrt(2 * flat * noise), 0 * ones, flat, ones, ones)
-    if extra["kind"] == ALL_DIRECTIONS:
+    if solved.kind == ALL_DIRECTIONS:
         drift, S = _all_directions_step(runs, accounting)
         return full_span.trajectory(runs.certain_c, runs.T, solved.N, solved.z, drift, S, runs.beta)
     alpha, pi, z, x, across, along = hidden_cost.path(runs, accounting, solved)
     b = float(np.minimum(runs.B_lipschitz, runs.B_clip) + runs.remainder)
-    z, beta, s2 = np.append(z, 0.0), extra["beta"], float((1 - extra["beta"]) / runs.d)
+    z, s2 = np.append(z, 0.0), float((1 - beta) / runs.d)
     z[0] = float(solved.z)
     p, a = pi * (np.sqrt(along) * z[:-1] + b), alpha * np.sqrt(across) * z[:-1]
     spent = p**2 / (float(beta / runs.K) + s2) + (a**2 / s2 if runs.K < runs.d else 0.0)
@@ -134,9 +134,9 @@ def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Traje
 
 def epsilons(runs: RunArrays, accounting: Accounting, solved: Solved, deltas: np.ndarray) -> np.ndarray | None:
     """What one plan says at other deltas, shape (P,); None where another bound is the least or a budget was converted."""
-    if solved.extra.get("kind") != SPLIT or accounting.conversion != "gaussian":
+    if solved.kind != SPLIT or accounting.conversion != "gaussian":
         return None
-    return hidden_cost.epsilons(runs.counted_by_linear_norm(solved.extra["by_linear_norm"] == 1), accounting, solved, deltas)
+    return hidden_cost.epsilons(runs.counted_by_linear_norm(bool(solved.by_linear_norm == 1)), accounting, solved, deltas)
 
 
 def substitute(g: "Guarantee") -> tuple[str, ...]:
@@ -190,7 +190,7 @@ def _about_clip(runs: RunArrays, solved: Solved) -> str:
     """With a clip that acts: what contracts, and how much of it that takes."""
     if not runs.acting:
         return ""
-    order = float(solved.extra.get("moment", np.nan))
+    order = float(solved.moment)
     need, most = needed_ridge(runs, order if np.isfinite(order) else 10.0), float(runs.M - runs.ridge)
     said = "the clip may act, so only the ridge pulls two runs together"
     if not np.isfinite(need):

@@ -99,12 +99,12 @@ class Capped:
         )
         N, share, budget, alpha, data = found
         delta_f = np.where(rows.certain, 0.0, share * rows.delta)
-        extra = {"beta": rows.beta, "moment": choice.order}
-        by_order = from_renyi(data + alpha * budget, alpha, rows.delta, self.accounting, delta_f, N, rows.z0, **extra)
+        chosen = {"beta": rows.beta, "moment": choice.order}
+        by_order = from_renyi(data + alpha * budget, alpha, rows.delta, self.accounting, delta_f, N, rows.z0, **chosen)
         if not exact(self.accounting):
             return by_order
         losses = replace(sampled, mu=sampled.mu / np.sqrt(choice.omega)).losses(N, budget)
-        return from_losses(losses, rows.delta, delta_f, N, rows.z0, **extra).minimum(by_order)
+        return from_losses(losses, rows.delta, delta_f, N, rows.z0, **chosen).minimum(by_order)
 
     def reshared(self, choice: "Choice") -> "Choice":
         """The best share omega for exact conversion: it differs from what the search found by Renyi divergence, and where

@@ -84,33 +84,28 @@ def exact(accounting: Accounting) -> bool:
     return accounting.conversion == "gaussian" and not accounting.printed
 
 
-def compose(sampled: Sampled, N, delta, accounting: Accounting, **extra) -> Solved:
+def compose(sampled: Sampled, N, delta, accounting: Accounting, **others) -> Solved:
     """epsilon of N steps on batches, without a Gaussian shift."""
     alpha, cost = sampled.best_order(N, 0.0, delta, accounting)
-    by_order = from_renyi(N * cost, alpha, delta, accounting, N=N, **extra)
+    by_order = from_renyi(N * cost, alpha, delta, accounting, N=N, **others)
     if not exact(accounting):
         return by_order
-    return from_losses(sampled.losses(N, 0.0), delta, N=N, **extra).minimum(by_order)
+    return from_losses(sampled.losses(N, 0.0), delta, N=N, **others).minimum(by_order)
 
 
-def from_losses(losses: Losses, delta, delta_f=0.0, N=np.nan, z=0.0, **extra) -> Solved:
+def from_losses(losses: Losses, delta, delta_f=0.0, N=np.nan, z=0.0, **others) -> Solved:
     """Convert composed privacy losses exactly, at delta - delta_f. There is no rho, and no order."""
-    extra = {k: np.asarray(v) for k, v in (extra | {"renyi_order": np.nan, "exact": 1.0}).items()}
-    rho, N, z, lost = map(np.asarray, (np.nan, N, z, delta_f))
-    return Solved(losses.epsilon(delta - delta_f), rho, lost, N, z, extra)
+    return _without_budget(losses.epsilon(delta - delta_f), delta_f, N, z, exact=1.0, **others)
 
 
-def was_exact(found: Solved) -> bool:
-    """Whether a single run's epsilon was converted by `from_losses`."""
-    return bool(found.extra.get("exact", np.nan) == 1.0)
-
-
-def from_renyi(divergence, alpha, delta, accounting: Accounting, delta_f=0.0, N=np.nan, z=0.0, **extra) -> Solved:
+def from_renyi(divergence, alpha, delta, accounting: Accounting, delta_f=0.0, N=np.nan, z=0.0, **others) -> Solved:
     """Convert a Renyi divergence at the order alpha, at delta - delta_f. There is no rho."""
     epsilon = epsilon_at_order(divergence, alpha, delta - delta_f, accounting.conversion)
-    extra = {k: np.asarray(v) for k, v in (extra | {"renyi_order": alpha}).items()}
-    rho, delta_f, N, z = map(np.asarray, (np.nan, delta_f, N, z))
-    return Solved(epsilon, rho, delta_f, N, z, extra)
+    return _without_budget(epsilon, delta_f, N, z, renyi_order=alpha, **others)
+
+
+def _without_budget(epsilon, delta_f, N, z, **others) -> Solved:
+    return Solved(epsilon, *map(np.asarray, (np.nan, delta_f, N, z)), **{k: np.asarray(x) for k, x in others.items()})
 
 
 def remark(accounting: Accounting, alpha: float) -> str:

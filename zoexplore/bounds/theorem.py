@@ -57,7 +57,7 @@ def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
 def _from_zero(runs: RunArrays, accounting: Accounting, beta) -> Solved:
     share = np.where(beta == FREE, 1.0, beta)
     with np.errstate(divide="ignore"):
-        return Solved.of(runs, accounting, runs.T * _data_cost(runs) / share, N=runs.T, share=np.nan)
+        return Solved.of(runs, accounting, runs.T * _data_cost(runs) / share, N=runs.T)
 
 
 def _data_cost(runs: RunArrays):
@@ -97,7 +97,7 @@ def _best_counted_steps(program: Program, accounting: Accounting, T, delta) -> S
         N[moving], share[moving] = _round(part, accounting, T_part, delta_part, share[moving], share[moving], 5)
     rho = shifted_divergence.theorem_rho(N, T, np.log(share * delta), *program.columns)
     epsilon = epsilon_of(rho, delta * (1 - share), accounting.conversion)
-    return Solved(epsilon, rho, share * delta, N, program.geometry.start(T, N), {"share": share})
+    return Solved(epsilon, rho, share * delta, N, program.geometry.start(T, N))
 
 
 def _round(program: Program, accounting: Accounting, T, delta, share, near, sections: int):
@@ -140,7 +140,7 @@ def _from_forward_tracking(program: Program, runs: RunArrays, accounting: Accoun
 
 def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Trajectory | None:
     """The shifts a_t, distances z_t and shares beta_t that attain one run's bound; None on batches, whose costs are no budget."""
-    if "renyi_order" in solved.extra:
+    if solved.by_losses:
         return None
     N, T = int(solved.N), int(runs.T)
     free = accounting.schedule == "optimal"
