@@ -1,6 +1,5 @@
 """Runs that break what a bound assumes, in ways that the code can see: no finite epsilon may rest on it."""
 
-
 import numpy as np
 import pytest
 import torch

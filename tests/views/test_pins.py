@@ -144,19 +144,3 @@ def test_what_the_fold_sets_is_kept_in_pins_addresses_and_files():
     assert Pin.of(pins.pins[0].text()) == (pins.pins[0], ())
     assert from_query(to_query(run, Accounting())).setting == run
     assert from_yaml(to_yaml(run, Accounting())).setting == run
-
-
-def test_the_hover_has_every_pins_numbers_where_its_curve_has_the_point():
-    explorer = Explorer()
-    for changes in ({"K": 52}, {"sigma": 2e-3, "d": 600}):
-        explorer.state.replace(DEMONSTRATION.replace(**changes), Accounting())
-        explorer.pins.add(explorer.state)
-    explorer.state.replace(DEMONSTRATION, Accounting())
-    view = explorer.curves
-    expected = curve(DEMONSTRATION.replace(K=52), "T", T_VALUES, ["sharp"])["sharp"]
-    np.testing.assert_array_equal(view.source.data["pin 0"], expected)
-    assert "K = 52" in view.hover.tooltips and "@{x}{pin 1}" in view.hover.tooltips
-    view.along = "K"
-    assert np.isnan(view.source.data["pin 1"]).any() and np.isfinite(view.source.data["pin 1"]).any(), "K ends at another d"
-    explorer.pins.pins = []
-    assert "pin 0" not in view.source.data and "pin" not in view.hover.tooltips

@@ -22,13 +22,9 @@ FRAMES = 16  # of a replay, each of which a saved page holds in full
 
 
 def curves(
-    setting: Setting,
-    along: str = "T",
-    values: Iterable[float] | None = None,
-    *,
-    bounds: Sequence[str] = THIS_RUN,
-    accounting: Accounting = Accounting(),  # noqa: B008  (frozen)
-) -> hv.Overlay:
+    setting: Setting, along: str = "T", values: Iterable[float] | None = None, *,
+    bounds: Sequence[str] = THIS_RUN, accounting: Accounting = Accounting(),  # noqa: B008  (frozen)
+) -> hv.Overlay:  # fmt: skip
     """epsilon against a field, a curve a bound.
 
     Args:
@@ -54,12 +50,9 @@ def curves(
 
 
 def profile(
-    setting: Setting,
-    *,
-    bounds: Sequence[str] = THIS_RUN,
-    deltas: Iterable[float] = DELTAS,
-    accounting: Accounting = Accounting(),  # noqa: B008
-) -> hv.Overlay:
+    setting: Setting, *, bounds: Sequence[str] = THIS_RUN,
+    deltas: Iterable[float] = DELTAS, accounting: Accounting = Accounting(),  # noqa: B008
+) -> hv.Overlay:  # fmt: skip
     """delta against epsilon: every point of a curve is a guarantee of the same run.
 
     Args:
@@ -79,12 +72,9 @@ def profile(
 
 
 def tradeoff(
-    setting: Setting,
-    *,
-    bounds: Sequence[str] = THIS_RUN,
-    rates: Iterable[float] = FALSE_ALARMS,
-    accounting: Accounting = Accounting(),  # noqa: B008
-) -> hv.Overlay:
+    setting: Setting, *, bounds: Sequence[str] = THIS_RUN,
+    rates: Iterable[float] = FALSE_ALARMS, accounting: Accounting = Accounting(),  # noqa: B008
+) -> hv.Overlay:  # fmt: skip
     """The least rate at which any attacker misses, against the rate of false alarms, and the line of guessing blindly.
 
     Args:
@@ -106,15 +96,9 @@ def tradeoff(
 
 
 def grid(
-    setting: Setting,
-    x: str = "K",
-    y: str = "sigma",
-    *,
-    bound: str = "sharp",
-    points: int = 61,
-    levels: Sequence[float] = (0.1, 1.0, 10.0),
-    accounting: Accounting = Accounting(),  # noqa: B008
-) -> hv.Overlay:
+    setting: Setting, x: str = "K", y: str = "sigma", *, bound: str = "sharp", points: int = 61,
+    levels: Sequence[float] = (0.1, 1.0, 10.0), accounting: Accounting = Accounting(),  # noqa: B008
+) -> hv.Overlay:  # fmt: skip
     """epsilon of one bound over two fields: an image, and its contours at some epsilons.
 
     Args:

@@ -54,13 +54,8 @@ def comparison(found: "Frontier") -> hv.Overlay:
     last = [line.y[-1] for line in drawn]
     ends = [at + high / 2 for at in placed_apart(last, [high] * len(last), max(last) + high / 2)]
     x, y = hv.Dimension("epsilon", label=epsilon_at(found.delta)), hv.Dimension("accuracy", label="accuracy on held-out data")
-    frame = FRAME | {
-        "logx": True,
-        "height": 440,
-        "padding": 0.06,
-        "xlim": (least / 1.15, 1.05 * most),
-        "xticks": [(x, f"{x:g}") for x in ticks],
-    }
+    frame: dict[str, Any] = FRAME | {"logx": True, "height": 440, "padding": 0.06}
+    frame |= {"xlim": (least / 1.15, 1.05 * most), "xticks": [(x, f"{x:g}") for x in ticks]}
     parts: list[Any] = []
     for line, end in zip(drawn, ends, strict=True):
         look, hue = look_of(line.method), {"color": line.colour}

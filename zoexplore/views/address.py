@@ -99,14 +99,9 @@ class Address:
     """
 
     def __init__(
-        self,
-        state: State,
-        bridge: Bridge,
-        lesson: Lesson | None = None,
-        views: dict[str, tuple[param.Parameterized, str]] | None = None,
-        pins: Pins | None = None,
-        tabs: "Tabs | None" = None,
-    ) -> None:
+        self, state: State, bridge: Bridge, lesson: Lesson | None = None,
+        views: dict[str, tuple[param.Parameterized, str]] | None = None, pins: Pins | None = None, tabs: "Tabs | None" = None,
+    ) -> None:  # fmt: skip
         self.state, self.bridge, self.lesson = state, bridge, lesson or Lesson()
         self.pins, self.tabs = pins or Pins(), tabs
         self._kept: dict[str, tuple[param.Parameterized, str, Any]] = {}  # by name in the address: the param and its first value

@@ -40,13 +40,9 @@ class Explorer(pn.viewable.Viewer):
     """The whole page as one component, for `app.py` and for a notebook cell alike."""
 
     def __init__(
-        self,
-        setting: Setting | None = None,
-        accounting: Accounting | None = None,
-        search: str | None = None,
-        staged: bool = False,
-        **params: Any,
-    ) -> None:
+        self, setting: Setting | None = None, accounting: Accounting | None = None, search: str | None = None,
+        staged: bool = False, **params: Any,
+    ) -> None:  # fmt: skip
         """`search` is the query of the page's address, which follows the state.
 
         If `staged`, the caller runs `make`, so that a server can do other work between its stages.

@@ -143,7 +143,7 @@ class Curves(View):
         self._draw_lines()
         self.pinned.draw(self.along, self.dark)
         titles = {bound: BOUNDS[bound].title for bound in BOUNDS} | {REFERENCE: REFERENCE_TITLE}
-        rows = {name: (title, STYLES[name]) for name, title in titles.items()} | pins.styles(self.pins)
+        rows = {name: (title, STYLES[name]) for name, title in titles.items()}
         self.hover.tooltips = tooltip(f"<i>ε</i> at {axis.symbol} = @{{x}}{{value}}", rows)
         self.abscissa.mark()
         self.figure.yaxis.axis_label = self._y_label()
@@ -159,7 +159,7 @@ class Curves(View):
 
     def _draw_lines(self) -> None:
         """Send only the columns that changed, a message each."""
-        data, drawn = columns(self._curves, self.along) | self.pinned.columns(self._curves.values), self.source.data
+        data, drawn = columns(self._curves, self.along), self.source.data
         if data.keys() != drawn.keys() or data["x"].shape != np.shape(drawn["x"]):
             self.source.data = data
         elif changed := {k: data[k] for k in data if not np.array_equal(data[k], drawn[k], equal_nan=True)}:

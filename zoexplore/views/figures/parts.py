@@ -41,7 +41,6 @@ LOG_TICKS = f"if (tick >= 0.01 && tick < 1000) return String(Number(tick.toPreci
 # Rounded up, as privacy losses are; the hovered value, in the column "value", to the nearest.
 DIGITS = """
 value = source.data[format]?.[special_vars.index];
-if (format.startsWith("pin ") && !(value <= Infinity)) return "–";
 if (!isFinite(value)) return absent;
 if (format == "value" && Number.isInteger(value)) return value.toLocaleString("en").replaceAll(",", "\u202f");
 if (value == 0) return "0";

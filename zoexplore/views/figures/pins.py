@@ -20,7 +20,7 @@ WIDTH, DASH = 1.7, (7, 2)
 
 
 def styles(pins: Pins) -> dict[str, tuple[str, Style]]:
-    """The name of a pin's column in a figure's data -> the pin's name, and how its line is drawn."""
+    """The key of a pin's row in the table -> the pin's name, and how its line is drawn."""
     return {f"pin {place}": (pin.name, Style(theme.PINS[place], DASH, WIDTH)) for place, pin in enumerate(pins.pins)}
 
 
@@ -49,14 +49,6 @@ class PinnedCurves:
         given = [await ask(guarantees, pin.setting, pin.accounting) for pin in pins]
         self.epsilons = [(each.get(self.pins.compare) or smallest(each)).epsilon for each in given]
         self._found, self._found_for = found, (pins, along)
-
-    def columns(self, values: np.ndarray) -> dict[str, np.ndarray]:
-        """For the hover, every pin's epsilon at values that its own curve has; nan at others, without interpolation."""
-        found = {}
-        for name, curves in zip(styles(self.pins), self._found, strict=False):
-            place = np.clip(np.searchsorted(curves.values, values), 0, curves.values.size - 1)
-            found[name] = np.where(curves.values[place] == values, least(curves, self.pins.compare)[place], np.nan)
-        return found
 
     def draw(self, along: str, dark: bool) -> None:
         """Draw the current pins, unless they are drawn already or not yet computed."""

@@ -112,14 +112,9 @@ class Publish(View):
 
     def _figure(self) -> figure:
         fig = blank(
-            "two-curves",
-            bare=True,
-            title="ε against steps",
-            x_range=(0, 400),
-            y_range=(0, 10),
-            min_border_top=26,
+            "two-curves", bare=True, title="ε against steps", x_range=(0, 400), y_range=(0, 10), min_border_top=26,
             min_border_bottom=34,
-        )
+        )  # fmt: skip
         fig.xgrid.visible = False
         fig.title.update(text_font_style="normal", text_color=theme.colour("muted"), text_font_size="12.5px")
         self.lines, self.faint = {}, {}

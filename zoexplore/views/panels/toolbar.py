@@ -151,12 +151,12 @@ class Files(pn.viewable.Viewer):
             self.copy.param.update(tags=[code], disabled=False)
 
     def _drawer(self) -> pn.Column:
-        keeps = zip(map(_words, ("the curves", "the setting")), self.downloads, strict=True)
+        said = [widgets.label(text, "beside") for text in ("the curves", "the setting", "Python that prints these numbers")]
         return widgets.component(
             "files",
-            widgets.pairs(*keeps),
+            widgets.tools(*map(widgets.tools, said, self.downloads)),
             *([widgets.row("paste", self.pasted, widgets.button("Open", self.take, align="end"))] if self.visit else []),
-            widgets.tools(_words("Python that prints these numbers"), self.copy),
+            widgets.tools(said[-1], self.copy),
             self.code,
             sheet="files",
             visible=False,
@@ -164,10 +164,6 @@ class Files(pn.viewable.Viewer):
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.stack(self.toggle, self.drawer)
-
-
-def _words(text: str) -> widgets.Text:
-    return widgets.label(text, "beside")
 
 
 async def _file(text: Callable[[], Awaitable[str]]) -> StringIO:

@@ -107,9 +107,8 @@ def download(text: str, filename: str, callback: Callable[[], Any], **more: Any)
 
 def bar(name: str) -> pn.indicators.Progress:
     """A progress bar in percent."""
-    sheet = [theme.css("bar")]
     return pn.indicators.Progress(
-        value=0, max=100, width=120, height=8, margin=(0, 10, 0, 0), align="center", tags=[name], stylesheets=sheet
+        value=0, max=100, width=120, height=8, margin=(0, 10, 0, 0), align="center", tags=[name], stylesheets=[theme.css("bar")]
     )
 
 
@@ -121,11 +120,6 @@ def row(kind: str, *parts: Any, **more: Any) -> pn.Row:
 def tools(*parts: Any, margin: Any = 0) -> pn.Row:
     """Buttons and their labels in a row that wraps."""
     return pn.Row(*parts, **look("tools", margin=margin))
-
-
-def pairs(*labelled: Sequence[Any]) -> pn.Row:
-    """A row of labelled buttons, which wraps without separating a button from its label."""
-    return pn.Row(*(tools(*pair) for pair in labelled), **look("tools", "pairs", margin=0))
 
 
 def column(kind: str, *parts: Any, **more: Any) -> pn.Column:
