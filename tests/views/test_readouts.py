@@ -118,5 +118,5 @@ def test_mu_rho_and_z_are_the_smallest_guarantees():
 
 
 def test_where_there_is_no_gaussian_budget_none_is_shown():
-    g = guarantee(DEMONSTRATION.replace(batch=1, T=1, sampling="poisson", neighbours="add-remove"), "composition")
+    g = guarantee(DEMONSTRATION.replace(batch=1, T=1, sigma=0.01, sampling="poisson", neighbours="add-remove"), "composition")
     assert g.valid and [symbol for symbol, _, _ in measures_of(g)] == ["z"]
