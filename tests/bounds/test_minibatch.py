@@ -240,10 +240,8 @@ def test_caps_are_what_the_statement_says_of_the_fractions(xi, regime):
     alpha = float(found.renyi_order[0])
     each = float(sampled_divergence(alpha, capped.sampled.q[0], capped.sampled.mu[0] / omega**0.5))
     step = kernels.run_of(capped._steps[0], 0)
-    steps, random, certain = kernels._caps(
-        step, tables[0], RAYS, order, kernels.constant_of(step, order), omega, alpha, each, each, True, float(choice.share[0]),
-        (edges, lines, path),
-    )  # fmt: skip
+    of = kernels.norm_of(step, tables[0], RAYS, order)
+    steps, random, certain = kernels._caps(step, of, omega, alpha, each, each, True, float(choice.share[0]), (edges, lines, path))
     h, powers, p = float(some.z0[0]) ** 2, 0.0, order / (order + 1)
     for t in range(int(steps)):
         b = int(np.searchsorted(edges, steps - t) - 1)

@@ -7,7 +7,7 @@ the fractions are constant and (x + e)^2 is bounded by a line that touches it at
 from math import exp, inf, log, log1p, nan, sqrt
 from typing import NamedTuple
 
-from numpy import empty
+from numpy import empty, ndarray
 
 from zoexplore.bounds.kernels.blocks import affine
 from zoexplore.bounds.kernels.compiling import kernel
@@ -45,6 +45,15 @@ class Run(NamedTuple):
     plain: float
 
 
+class Norm(NamedTuple):
+    """The norm of one order: its table, the table's rays, the order, and c_lambda^2 of a run."""
+
+    table: ndarray
+    rays: ndarray
+    order: float
+    c2: float
+
+
 @kernel(error_model="numpy")
 def run_of(cells, i):
     """A row of `cells`, whose columns are COLUMNS."""
@@ -59,9 +68,10 @@ def run_of(cells, i):
 
 
 @kernel()
-def constant_of(run, order):
-    """c_lambda^2."""
-    return largest_drift_constant(run.r, run.low, run.top, run.slowest, run.d, order, run.acting, run.certain > 0.0)
+def norm_of(run, table, rays, order):
+    """The norm of an order, with the run's constant."""
+    c2 = largest_drift_constant(run.r, run.low, run.top, run.slowest, run.d, order, run.acting, run.certain > 0.0)
+    return Norm(table, rays, order, c2)
 
 
 def block_ends():  # once, so not compiled
@@ -76,35 +86,37 @@ def block_ends():  # once, so not compiled
 
 
 @kernel(error_model="numpy")
-def _weigh(table, rays, A, C, c2, plain):
+def _weigh(of, A, C, plain):
     """(a norm of A (1 - gamma) + C times the drift, its slope in C): the joint one with c_lambda^2, or, where it is less, both
     parts' own norms added up, with the square of a constant of the step that holds in every direction.
     """
     if A + C == 0.0:
         return 0.0, 0.0
-    J, _, slope = norm(table, rays, A, C * c2)
-    slope *= c2
-    apart = plain * table[table.size - 1]
-    other = (A * table[0] + C * apart) * UP
+    J, _, slope = norm(of.table, of.rays, A, C * of.c2)
+    slope *= of.c2
+    apart = plain * of.table[of.table.size - 1]
+    other = (A * of.table[0] + C * apart) * UP
     return (other, apart) if other < J else (J, slope)
 
 
 @kernel(error_model="numpy")
-def _step_lines(alpha, pi, x, e, f, c2, plain, per_S, per_s2, table, rays):
+def _step_lines(run, of, alpha, pi, x, f, per_S):
     """A step's lines in h: the next h is keep h + add, twice its cost D h + E; and how much of h the drift is, squared."""
-    left, spent = (1.0 - pi) ** 2, pi * pi * per_S
-    keep, slope = _weigh(table, rays, (1.0 - alpha) ** 2, left * (1.0 + e / x), c2, plain)
-    D, other = _weigh(table, rays, alpha * alpha * per_s2, spent * (1.0 + e / (f * x)), c2, plain)
+    e, left, spent = run.e, (1.0 - pi) ** 2, pi * pi * per_S
+    keep, slope = _weigh(of, (1.0 - alpha) ** 2, left * (1.0 + e / x), run.plain)
+    D, other = _weigh(of, alpha * alpha * run.per_s2, spent * (1.0 + e / (f * x)), run.plain)
     return keep, left * e * (e + x), D, spent * e * (e + f * x), max(slope, other)
 
 
 @kernel(error_model="numpy")
-def _backward(edges, lines, path, h0, e, f, c2, plain, per_S, per_s2, every, table, rays, once, each, alpha, log_f0, order):
+def _backward(run, of, work, alpha, once, each, every, per_S, log_f0):
     """The number of steps with the least Renyi divergence of the order alpha; `lines` become the blocks'.
 
     `once` is the last step's divergence for the differing record, `each` that of every other; log_f0 the logarithm of 1/delta_f,
     or 0 where nothing is random.
     """
+    edges, lines, path = work
+    e, f = run.e, exp(log_f0 / (2.0 * of.order))
     v, w, paid, rate, best, best_b = 0.0, 0.0, 0.0, 0.0, inf, 0
     before, left, right = inf, inf, inf  # the scores beside the best
     for b in range(edges.size - 1):
@@ -112,11 +124,11 @@ def _backward(edges, lines, path, h0, e, f, c2, plain, per_S, per_s2, every, tab
         a = pi = 1.0
         if b > 0:
             between = v if L == 1.0 else v / max(0.3, 1.0 + 0.25 * rate * L)
-            a, pi = between / (between + per_s2), 0.0
+            a, pi = between / (between + run.per_s2), 0.0
             if every:
                 gain, price = f * f * between * (x + e) ** 2, (f * x + e) ** 2 * per_S
                 pi = gain / (gain + price)
-        keep, add, D, E, G = _step_lines(a, pi, x, e, f, c2, plain, per_S, per_s2, table, rays)
+        keep, add, D, E, G = _step_lines(run, of, a, pi, x, f, per_S)
         lines[0, b], lines[1, b], lines[2, b], lines[3, b], lines[4, b] = keep, add, D, E, G
         new, total = affine(keep, D, v, L)
         w += add * total
@@ -125,8 +137,8 @@ def _backward(edges, lines, path, h0, e, f, c2, plain, per_S, per_s2, every, tab
         v = new
         N = edges[b + 1]
         data = once + (N - 1.0) * each
-        F = exp((log(N) + log_f0) / order) if log_f0 > 0.0 else 1.0
-        score = data + 0.5 * alpha * (F * (v * h0 + w) + paid)
+        F = exp((log(N) + log_f0) / of.order) if log_f0 > 0.0 else 1.0
+        score = data + 0.5 * alpha * (F * (v * run.h0 + w) + paid)
         if b == best_b + 1:
             right = score
         if score < best:
@@ -144,17 +156,18 @@ def _backward(edges, lines, path, h0, e, f, c2, plain, per_S, per_s2, every, tab
 
 
 @kernel(error_model="numpy")
-def _forward(edges, lines, path, h0, N, order, certain, e):
+def _forward(run, order, work, N):
     """(twice the caps' random cost times delta_f^(1/order), twice the certain cost) of N steps; `path` becomes the drifts.
 
     Caps f_t^2 X_t, X_t in the norm, with the sum of f_t^(-2 order) delta_f cost least where that is
     delta_f^(-1/order) (sum of X_t^p)^(1/p), p = order/(order + 1). Over a block the sum is at most what equal X_t would give.
     """
-    p = 1.0 if certain else order / (order + 1.0)
+    (edges, lines, path), e = work, run.e
+    p = 1.0 if run.certain > 0.0 else order / (order + 1.0)
     b = 0
     while edges[b + 1] < N:
         b += 1
-    h, powers, paid = h0, 0.0, 0.0
+    h, powers, paid = run.h0, 0.0, 0.0
     while b >= 0:
         L = min(edges[b + 1], N) - edges[b]
         after, total = affine(lines[0, b], lines[1, b], h, L)
@@ -168,20 +181,14 @@ def _forward(edges, lines, path, h0, N, order, certain, e):
 
 
 @kernel(error_model="numpy")
-def _caps(run, table, rays, order, c2, omega, alpha, once, each, every, share, work):
+def _caps(run, of, omega, alpha, once, each, every, share, work):
     """(N, and what `_forward` returns) for one choice of the rest."""
-    edges, lines, path = work
-    certain, e = run.certain > 0.0, run.e
-    log_f0 = 0.0 if certain else -log(share * run.delta)
-    f = exp(log_f0 / (2.0 * order))
-    path.fill(max(sqrt(c2 * run.h0), LEAST_REACH * e) if e > 0.0 else 1.0)
+    e, log_f0 = run.e, 0.0 if run.certain > 0.0 else -log(share * run.delta)
+    work[2].fill(max(sqrt(of.c2 * run.h0), LEAST_REACH * e) if e > 0.0 else 1.0)
     N, random, paid = 1.0, inf, inf
     for _ in range(TOUCHES if e > 0.0 else 1):
-        N = _backward(
-            edges, lines, path, run.h0, e, f, c2, run.plain, run.per_S / (1.0 - omega), run.per_s2, every, table, rays, once,
-            each, alpha, log_f0, order,
-        )  # fmt: skip
-        random, paid = _forward(edges, lines, path, run.h0, N, order, certain, e)
+        N = _backward(run, of, work, alpha, once, each, every, run.per_S / (1.0 - omega), log_f0)
+        random, paid = _forward(run, of.order, work, N)
     return N, random, paid
 
 
@@ -193,10 +200,10 @@ def _epsilon(divergence, alpha, delta, cks):
 
 
 @kernel(error_model="numpy")
-def _settled(run, table, rays, order, c2, omega, alpha, once, each, every, share, cks, work):
+def _settled(run, of, omega, alpha, once, each, every, share, cks, work):
     """(epsilon, N, share, budget) at the order alpha of the Renyi divergence: the split follows from where the slope vanishes."""
-    delta = run.delta
-    N, random, paid = _caps(run, table, rays, order, c2, omega, alpha, once, each, every, share, work)
+    delta, order = run.delta, of.order
+    N, random, paid = _caps(run, of, omega, alpha, once, each, every, share, work)
     if run.certain > 0.0:
         budget, share = 0.5 * (random + paid), 0.0
     else:
@@ -218,7 +225,7 @@ def _data(alpha, q, mu, omega, every):
 
 
 @kernel(error_model="numpy")
-def _suited(run, table, rays, order, c2, omega, alpha, data, q, mu, every, share, cks, times, work):
+def _suited(run, of, omega, alpha, data, q, mu, every, share, cks, times, work):
     """`_settled` and the Renyi order, alternating with the choice of steps, so many times: (epsilon, N, share, budget, alpha, the
     last step's divergence for its record, every other step's). `data` is what `_data` says at the order alpha.
     """
@@ -229,7 +236,7 @@ def _suited(run, table, rays, order, c2, omega, alpha, data, q, mu, every, share
         each = cumulant[0] / (alpha - 1.0)
         if turn > 0.0:
             once = each if every else _cumulant(alpha, q, shared)[0] / (alpha - 1.0)
-        now = _settled(run, table, rays, order, c2, omega, alpha, once, each, every, share, cks, work)
+        now = _settled(run, of, omega, alpha, once, each, every, share, cks, work)
         if now[0] < best[0] or turn == 0.0:
             best = now[0], now[1], now[2], now[3], alpha, once, each
         if turn == times or not now[3] < inf or abs(x - before) < NEAR:
@@ -252,10 +259,8 @@ def scan(cells, q, mu, orders, places, tables, rays, every, cks, edges):
         for omega in (0.6 if every else 0.9, 0.995):
             data = _data(FIRST_ORDER, q[i], mu[i], omega, every)
             for k in range(orders.size):
-                table, c2 = tables[places[i, k]], constant_of(run, orders[k])
-                found = _suited(
-                    run, table, rays, orders[k], c2, omega, FIRST_ORDER, data, q[i], mu[i], every, 0.1, cks, 4.0, work
-                )
+                of = norm_of(run, tables[places[i, k]], rays, orders[k])
+                found = _suited(run, of, omega, FIRST_ORDER, data, q[i], mu[i], every, 0.1, cks, 4.0, work)
                 if found[0] < best:
                     best, chosen[i], omegas[i], alphas[i], shares[i] = found[0], float(k), omega, found[4], found[2]
     return chosen, omegas, alphas, shares
@@ -279,12 +284,11 @@ def seek(cells, q, mu, orders, places, tables, rays, every, cks, edges, first, a
     Alternately: omega along a parabola, the order of the norm among its neighbours.
     """
     rows, count = orders.shape
-    work, values, c2 = (edges, empty((5, edges.size)), empty(edges.size)), empty(3), empty(count)
+    work, values = (edges, empty((5, edges.size)), empty(edges.size)), empty(3)
     chosen, omegas, found_alphas, found_shares = empty(rows), empty(rows), empty(rows), empty(rows)
     for i in range(rows):
         run, now = run_of(cells, i), (inf, 1.0, 0.1, inf, FIRST_ORDER, inf, inf)
-        for k in range(count):
-            c2[k] = constant_of(run, orders[i, k])
+        norms = [norm_of(run, tables[places[i, k]], rays, orders[i, k]) for k in range(count)]
         k, alpha, share, x, wide, best = count // 2, alphas[i], shares[i], log(first[i] / (1.0 - first[i])), WIDEST, inf
         chosen[i], omegas[i], found_alphas[i], found_shares[i] = float(k), 1.0 / (1.0 + exp(-x)), alpha, share
         for turn in range(ROUNDS):
@@ -300,10 +304,8 @@ def seek(cells, q, mu, orders, places, tables, rays, every, cks, edges, first, a
                     if abs(move) < wide:
                         wide *= 0.4
                 omega = 1.0 / (1.0 + exp(-tried))
-                now = _suited(
-                    run, tables[places[i, k]], rays, orders[i, k], c2[k], omega, alpha, _data(alpha, q[i], mu[i], omega, every),
-                    q[i], mu[i], every, share, cks, 2.0 if side == 3 else 1.0, work,
-                )  # fmt: skip
+                data, times = _data(alpha, q[i], mu[i], omega, every), 2.0 if side == 3 else 1.0
+                now = _suited(run, norms[k], omega, alpha, data, q[i], mu[i], every, share, cks, times, work)
                 if side < 3:
                     values[side] = now[0]
             at, way = k, 1
@@ -312,10 +314,7 @@ def seek(cells, q, mu, orders, places, tables, rays, every, cks, edges, first, a
                 gained = False
                 if 0 <= at + way < count:
                     beside = at + way
-                    other = _settled(
-                        run, tables[places[i, beside]], rays, orders[i, beside], c2[beside], omega, alpha_now, once, each, every,
-                        share_now, cks, work,
-                    )  # fmt: skip
+                    other = _settled(run, norms[beside], omega, alpha_now, once, each, every, share_now, cks, work)
                     gained = other[0] < least
                     if gained:
                         least, share_now, at = other[0], other[2], beside
@@ -343,11 +342,10 @@ def finish(cells, q, mu, orders, places, tables, rays, every, cks, edges, omegas
     work = edges, empty((5, edges.size)), empty(edges.size)
     steps, lost, budgets, found_orders, data = empty(rows), empty(rows), empty(rows), empty(rows), empty(rows)
     for i in range(rows):
-        run, order = run_of(cells, i), orders[i]
-        table, first = tables[places[i]], _data(alphas[i], q[i], mu[i], omegas[i], every)
+        run, first = run_of(cells, i), _data(alphas[i], q[i], mu[i], omegas[i], every)
+        of = norm_of(run, tables[places[i]], rays, orders[i])
         _, steps[i], lost[i], budgets[i], found_orders[i], once, each = _suited(
-            run, table, rays, order, constant_of(run, order), omegas[i], alphas[i], first, q[i], mu[i], every, shares[i], cks,
-            2.0, work,
-        )  # fmt: skip
+            run, of, omegas[i], alphas[i], first, q[i], mu[i], every, shares[i], cks, 2.0, work
+        )
         data[i] = once + (steps[i] - 1.0) * each
     return steps, lost, budgets, found_orders, data
