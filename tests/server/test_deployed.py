@@ -23,7 +23,9 @@ def test_pages_are_limited_by_address_with_a_slash_and_without(path, limited):
     assert limited == any("limit_req " in body and re.search(pattern, path) for pattern, body in locations())
 
 
-@pytest.mark.parametrize("answer, cookie", [("503 one", "Max-Age=0"), ("200 ", "Max-Age=86400"), ("200 one", "")])
+@pytest.mark.parametrize(
+    "answer, cookie", [("503 one", "Max-Age=0"), ("502, 503 one", "Max-Age=0"), ("200 ", "Max-Age=86400"), ("200 one", "")]
+)
 def test_a_browser_leaves_a_full_process_and_stays_with_one_that_has_room(answer, cookie):
     """By the status and the cookie that it came with: the first pattern that fits says which cookie it is given."""
     rules = re.findall(r'"~(.+?)" "(.+?)";', NGINX.partition("$new_seat {")[2].partition("}")[0])
