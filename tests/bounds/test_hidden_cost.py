@@ -1,6 +1,7 @@
 """The sharper bound on full batches: its tails against the recursions step by step, its numbers against other programs'."""
 
 from math import erf, exp, inf, log, sqrt
+from time import process_time
 
 import mpmath as mp
 import numpy as np
@@ -99,6 +100,18 @@ def test_kummers_function_is_rounded_up(K, d, z):
     assert exact <= moments.log_1f1(float(K), float(d), z) <= exact + 1e-11 * max(1.0, abs(z)) + 1e-15
     table = moments.tabled_excess(float(K), float(d))
     assert beyond <= moments.excess(table, z) <= beyond * 1.01 + 1e-3 * min(abs(z), 1.0)
+
+
+@pytest.mark.parametrize("part", [0.6, 0.95])
+@pytest.mark.parametrize("K", [1, 100])
+def test_its_series_is_short_for_any_model_size(K, part):
+    """Nearly (1 - z/b)^-a where b is large. It took as many terms as b: a minute for a plan of a billion parameters."""
+    a, b = K / 2, 2e9
+    moments.log_1f1(float(K), 1000.0, 1.0)  # compiles
+    begun = process_time()
+    found = moments.log_1f1(float(K), 2 * b, part * b)
+    assert process_time() - begun < 0.1
+    assert found == pytest.approx(-a * np.log1p(-part), rel=1e-3)
 
 
 def test_internals_of_another_program():

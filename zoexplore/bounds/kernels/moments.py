@@ -21,9 +21,13 @@ def _series(a, b, z):
         j += 1.0
         if not total < inf:
             return inf
-        if (ratio < 0.5 and term < 1e-17 * total) or term == 0.0:
-            break
-    return log1p((total + 2.0 * term) * (1.0 + 4e-16 * (j + 4.0)))
+        if term == 0.0:
+            return log1p(total * (1.0 + 4e-16 * (j + 4.0)))
+        if ratio < 1.0:
+            most = z / (b + j) * max(1.0, (a + j) / (1.0 + j))  # no later ratio is larger
+            rest = term * most / (1.0 - most) if most < 1.0 else inf
+            if rest < 1e-17 * total:
+                return log1p((total + rest) * (1.0 + 4e-16 * (j + 4.0)))
 
 
 @kernel(error_model="numpy")
