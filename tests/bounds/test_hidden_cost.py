@@ -1,7 +1,6 @@
 """The sharper bound on full batches: its tails against the recursions step by step, its numbers against other programs'."""
 
 from math import erf, exp, inf, log, sqrt
-from time import process_time
 
 import mpmath as mp
 import numpy as np
@@ -105,13 +104,9 @@ def test_kummers_function_is_rounded_up(K, d, z):
 @pytest.mark.parametrize("part", [0.6, 0.95])
 @pytest.mark.parametrize("K", [1, 100])
 def test_its_series_is_short_for_any_model_size(K, part):
-    """Nearly (1 - z/b)^-a where b is large. It took as many terms as b: a minute for a plan of a billion parameters."""
-    a, b = K / 2, 2e9
-    moments.log_1f1(float(K), 1000.0, 1.0)  # compiles
-    begun = process_time()
-    found = moments.log_1f1(float(K), 2 * b, part * b)
-    assert process_time() - begun < 0.1
-    assert found == pytest.approx(-a * np.log1p(-part), rel=1e-3)
+    """Nearly (1 - z/b)^-a where b is large. With as many terms as b, this would not end today."""
+    a, b = K / 2, 2e13
+    assert moments.log_1f1(float(K), 2 * b, part * b) == pytest.approx(-a * np.log1p(-part), rel=1e-3)
 
 
 def test_internals_of_another_program():
