@@ -107,18 +107,16 @@ class Job:
         Raises:
             ValueError: the task's data cannot be had.
         """
-        problem, draws, starts = self._problem(), [], []
-        radius = torch.tensor([c.setting.R for c in self.configurations], dtype=torch.float64)
+        runs, draws = len(self.seeds) * len(self.configurations), []
         for seed in self.seeds:
             sources = Sources(seed.number, seed.noise)
-            starts.append(project(problem.start().expand(len(radius), -1), radius).point)
             noise = [self._noise(c.noise_seed(seed)) for c in self.configurations]
             bases = {(c.setting.K, c.own_basis) for c in self.configurations}
             # the same seed for every K, so that a run's directions do not depend on other runs
             directions = {basis: Sources(seed.number, seed.noise).directions for basis in sorted(bases)}
             draws.append(Draws(directions, noise, sources.data))
-        w, none = torch.cat(starts), np.zeros(len(starts) * len(radius), int)
-        return State(w, draws, none.copy(), none.copy())
+        w = torch.zeros(runs, self._problem().d, dtype=torch.float64)
+        return State(w, draws, np.zeros(runs, int), np.zeros(runs, int))
 
     @staticmethod
     def _noise(seed: int) -> Generator:

@@ -76,10 +76,6 @@ class Problem:
         mean = self._sum(residual * left.unsqueeze(-1), X).to(w.dtype) / (count or max(1, len(X)))
         return (mean if U is None else mean @ U), (length > clip[:, None]).sum(-1)
 
-    def start(self) -> Tensor:
-        """The initial parameters, shape (d,)."""
-        return torch.zeros(self.d, dtype=torch.float64)
-
     def module(self) -> nn.Module:
         """The model as a torch module, with its parameters in the order of w."""
         return nn.Linear(self.X.shape[1], self.width, bias=False, dtype=self.dtype)

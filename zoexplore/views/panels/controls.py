@@ -253,6 +253,4 @@ class Controls(pn.viewable.Viewer):
             hint = [widgets.short(f"<p>{HINTS[name]}</p>", "hint")] if name in HINTS else []
             parts[name] = widgets.stack(widget, *hint) if hint else widget
         shown = (part for name, part in parts.items() if self.lesson.shows(name))
-        return widgets.fold(
-            "Everything else", *shown, collapsed=not self.lesson.show
-        )  # open, so that a lesson's fields are visible
+        return widgets.fold("Everything else", *shown, collapsed=not self.lesson.show)  # open, so that a lesson's fields show
