@@ -139,7 +139,7 @@ PRINTED = [
     ),
 ]  # fmt: skip
 GIVEN = re.compile(
-    rf"(?:[Aa]t|digits,|MNIST,|all records,) ε = {NUMBER}|\| ε = |what ε = 1 allows|So ε = 0 where|δ at ε = 0"
+    rf"(?:[Aa]t|digits,|MNIST,|all 1 438 records,) ε = {NUMBER}|\| ε = |what ε = 1 allows|So ε = 0 where|δ at ε = 0"
     r"|densities convolved\s+on a grid give ε"
 )
 # The page's code is run and its number compared: tests/mechanism/test_guide.py.
