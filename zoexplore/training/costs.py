@@ -3,13 +3,11 @@
 from zoexplore.training.methods import METHODS
 from zoexplore.training.results import Point
 
-BACKWARD = 2  # a backward pass in units of a forward pass
-
 
 def passes(point: Point) -> float:
-    """Forward passes of single records in all steps: two per direction, or a forward and a backward pass per gradient."""
+    """Forward passes of single records in all steps: two per direction, or three per gradient, whose way back is two."""
     run = point.run
-    each = 1 + BACKWARD if METHODS[point.method].every_direction else 2 * run["K"]
+    each = 3 if METHODS[point.method].every_direction else 2 * run["K"]
     return each * run["T"] * (run["batch"] or run["n"])
 
 
