@@ -223,7 +223,7 @@ def test_hundreds_of_sessions_come_and_go(tmp_path):
     """Without a pause, in which what they leave would be collected anyway."""
 
     async def visit(origin):
-        reader = await Reader.open(origin)
+        reader = await Reader.open(origin, address=next(ADDRESSES))
         slider = reader.find("Slider", SLIDER)
         await reader.move(slider, slider["attributes"]["value"] + 1)
         reader.close()

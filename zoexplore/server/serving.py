@@ -33,6 +33,8 @@ SIGN_IN = "PANEL_BASIC_AUTH", "PANEL_OAUTH_PROVIDER"
 CHECK = 2000  # ms between two looks for sessions that have ended
 PING = 15_000  # ms between two pings, which find out connections that are lost
 SLOW = 60  # seconds that a client may take over a request, or do nothing between two
+NEVER = 2**31 - 1
+LEFT = 25  # sessions that may have ended before what they leave is freed: 5 MB each
 DRAIN = 10.0  # seconds for pages and computations under way, once the process is asked to end
 REQUEST, HEADERS = 65_536, 16_384  # bytes of a request's body and headers
 ICON = ("/(favicon.ico)", StaticFileHandler, {"path": Path(pn.__file__).with_name("dist") / "images"})  # beneath a prefix, too
@@ -77,7 +79,8 @@ def serve(
     if any(map(os.environ.get, SIGN_IN)):
         raise ValueError(f"{' and '.join(SIGN_IN)} have no effect here: the proxy asks for passwords (docs/deploy.md)")
     monitoring.to_standard_error()
-    gc.freeze()  # what exists by now is never scanned again
+    gc.freeze()  # what exists by now is never scanned again, and the rest, which takes some tenths of a second, seldom:
+    gc.set_threshold(*gc.get_threshold()[:2], NEVER)  # Panel does so in a lull, and `Staged` where there is none
     allow_open_files()
     settings.perform_document_validation = False  # searches all models of a new session for our mistakes: tests do that
     settings.perform_error_diagnostics = False  # inspects the signatures of a session's thousand callbacks, for the same reason
@@ -124,6 +127,14 @@ class Staged(Application):
     """A page that is made in stages: its components, and then the models of one part of it after another."""
 
     page: PageFactory
+    ended = 0  # sessions
+
+    async def on_session_destroyed(self, session_context: Any) -> None:
+        """Bokeh's hook after a session. What many of them leave is freed."""
+        await super().on_session_destroyed(session_context)
+        self.ended += 1
+        if self.ended % LEFT == 0:
+            gc.collect()
 
     async def on_session_created(self, session_context: Any) -> None:
         """Bokeh's hook before a document is made. Other messages go first between its stages."""
