@@ -103,7 +103,8 @@ def _table(K: float, d: float, order: float, *step: float) -> np.ndarray:
 @lru_cache(maxsize=KEPT)
 def constants(drift: Drift, orders: tuple[float, ...]) -> np.ndarray:
     """(c_lambda^2, g, ell_lambda) at each of the orders, shape (orders, 3); at `MEAN` the means."""
-    c2 = [(_as_number if order == MEAN else _of_step)(drift, order) for order in orders]
+    at = *drift.of_step, drift.d
+    c2 = [_as_number(drift, x) if x == MEAN else _largest(*at, x, drift.clip, drift.certain) for x in orders]
     return np.array([(c, *_of_span(drift.K, drift.d, order)) for c, order in zip(c2, orders, strict=True)])
 
 
@@ -117,10 +118,6 @@ def _of_span(K: float, d: float, order: float) -> tuple[float, float]:
 
 
 _largest = lru_cache(maxsize=KEPT)(norms.largest_drift_constant)
-
-
-def _of_step(drift: Drift, order: float) -> float:
-    return _largest(*drift.of_step, drift.d, order, drift.clip, drift.certain)
 
 
 @lru_cache(maxsize=KEPT)
