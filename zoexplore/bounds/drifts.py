@@ -46,18 +46,14 @@ def of(rows: Rows, orders: np.ndarray) -> tuple[list[tuple[Drift, tuple[float, .
     shape (rows, count), its place among all drifts' orders.
     """
     columns = (rows.K, rows.d, rows.r, rows.low, rows.top, rows.slowest, rows.acting, rows.linear)
-    if all((x == x[0]).all() for x in columns):
-        which, found = np.zeros(rows.K.size, int), [Drift(*(float(x[0]) for x in columns))]
-    else:
-        places: dict[tuple[float, ...], int] = {}
-        which = np.array([places.setdefault(key, len(places)) for key in zip(*(x.tolist() for x in columns), strict=True)])
-        found = [Drift(*map(float, key)) for key in places]
+    indices: dict[tuple[float, ...], int] = {}
+    which = np.array([indices.setdefault(key, len(indices)) for key in zip(*(x.tolist() for x in columns), strict=True)])
     known, order = np.unique(orders, return_inverse=True)
     cell = which[:, None] * known.size + order.reshape(orders.shape)
-    asked = np.zeros(len(found) * known.size, bool)
+    asked = np.zeros(len(indices) * known.size, bool)
     asked[cell] = True
-    each = [tuple(known[some].tolist()) for some in asked.reshape(-1, known.size)]
-    return list(zip(found, each, strict=True)), which, (np.cumsum(asked) - 1)[cell]
+    each = zip(indices, asked.reshape(-1, known.size), strict=True)
+    return [(Drift(*map(float, key)), tuple(known[some].tolist())) for key, some in each], which, (np.cumsum(asked) - 1)[cell]
 
 
 @lru_cache(maxsize=KEPT)
@@ -75,7 +71,7 @@ def _counted_apart(drift: Drift, order: float) -> bool:
     """Whether the order is so large against d that an idle clip's c_lambda is above c (`norms.drift_constant`)."""
     if drift.clip != norms.IDLE or drift.K == drift.d:
         return False
-    shrink = (drift.d - 1.5) / (drift.d + 2 * order - 1.36)
+    shrink = norms.second_column(drift.d, order)
     centre, radius = abs(drift.r - 0.5 * (drift.top + drift.low)), 0.5 * (drift.top - drift.low)
     return centre * shrink < radius * (1 - shrink) or drift.slowest < 1
 
@@ -125,7 +121,7 @@ def _as_number(drift: Drift, order: float) -> float:
     """c_lambda^2 as one number, of a joint clip too, whose norm otherwise has its own tables."""
     if drift.clip < norms.JOINT or drift.d == 1:
         return _largest(*drift.of_step, drift.d, order, min(drift.clip, norms.JOINT), drift.certain)
-    shrink = (drift.d - 1.5) / (drift.d + 2 * order - 1.36)
+    shrink = norms.second_column(drift.d, order)
     return max(norms.joint_constant(*norms.slower(*drift.of_step[:3], part), shrink) for part in (1.0, drift.slowest))
 
 

@@ -58,7 +58,7 @@ def _count(rows: Rows, plans: Plans, conversion: int, run=None, near=None) -> np
 
     Args:
         run: which run each row is of, where only those that promise the least of their run are wanted; the others get inf.
-        near: the places of the lowest and the highest order of tails that are worth trying, row by row; all where None.
+        near: the lowest and the highest order of tails that are worth trying, shape (2, rows); all are tried where None.
     """
     found = np.full(rows.K.size, np.inf, COUNTED)
     found["highest"] = -np.inf
@@ -67,16 +67,15 @@ def _count(rows: Rows, plans: Plans, conversion: int, run=None, near=None) -> np
         if not index.size:
             continue
         some, of = rows.at(index), plans.at(index)
-        orders = _orders(index, conversion, near)
-        tails = exponents(some, of) if by_exponents else in_norms(some, of, orders)
+        tails = exponents(some, of) if by_exponents else in_norms(some, of, _orders(index, conversion, near))
         if run is not None:
             promises = [tails.exceeded(some.delta**luck).min(axis=1) for luck in PROMISED]
             kept = np.unique(np.concatenate([_promising(run[index], cost, BEHIND) for cost in promises]))
-            index, some, of, tails, orders = index[kept], some.at(kept), of.at(kept), tails.at(kept), orders[kept]
+            index, some, of, tails = index[kept], some.at(kept), of.at(kept), tails.at(kept)
         if not by_exponents:
             levels = *(some.delta**luck for luck in LUCK), LEAST_LEVEL * some.delta
             least = [tails.exceeded(level).argmin(axis=1) for level in levels]
-            of_least = np.take_along_axis(orders, np.transpose(least), axis=1)
+            of_least = np.take_along_axis(tails.power, np.transpose(least), axis=1)
             found["lowest"][index], found["highest"][index] = of_least.min(axis=1), of_least.max(axis=1)
         found["epsilon"][index], found["twice_rho"][index], found["delta_f"][index] = convert(*tails, some.delta, conversion).T
         edges = zip(some.most, some.far, of.counted.astype(int), strict=True)

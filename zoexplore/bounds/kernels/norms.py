@@ -282,6 +282,12 @@ def _linear_constant(r, low, high):
 
 
 @kernel(error_model="numpy")
+def second_column(d, order):
+    """The square of what a random frame's second column keeps, at least."""
+    return (d - 1.5) / (d + 2.0 * order - 1.36)
+
+
+@kernel(error_model="numpy")
 def drift_constant(r, low, high, d, order, acting, certain):
     """c_lambda^2: the largest squared ratio of the span's part of a step to a random span's share of the distance.
 
@@ -304,7 +310,7 @@ def drift_constant(r, low, high, d, order, acting, certain):
         return joint_constant(r, low, high, 1.0)
     if acting == JOINT_LINEAR:
         return (_linear_constant(r, low, high) + ROUNDING) ** 2
-    shrink = (d - 1.5) / (d + 2.0 * order - 1.36)  # the square of what a random frame's second column keeps, at least
+    shrink = second_column(d, order)
     if acting == EACH:
         return _worst_clipped(False, r, middle, radius, 1.0 / sqrt(shrink)) + ROUNDING
     centre = abs(r - middle)
