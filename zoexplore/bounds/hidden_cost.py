@@ -1,6 +1,5 @@
 """The sharper bound on full batches and in epochs: which plans runs are counted by, and epsilon (docs/sharp.md)."""
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -195,7 +194,7 @@ def _along_T(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.nd
     """
     T, conversion = runs.T, NUMBERS[accounting.conversion]
     powers = ANCHOR ** np.arange(np.floor(np.log(T.min()) / np.log(ANCHOR)), np.ceil(np.log(T.max()) / np.log(ANCHOR)) + 1)
-    rows, run = _rows(replace(runs, T=powers), beta, conversion)
+    rows, run = _rows(runs.changed(T=powers), beta, conversion)
     run[rows.far & (run == powers.size - 1)] = powers.size
     once = ~rows.far | (run == powers.size)
     chosen, found = _settle(rows.at(once), run[once], conversion)
@@ -206,7 +205,7 @@ def _along_T(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.nd
     growing = (least["epsilon"] > found["epsilon"][below] * (1 + FLAT)) & (found["epsilon"][below] < enough)
     left = np.flatnonzero(growing & (powers[above] != T))
     if left.size:
-        rows, run = _rows(replace(runs, T=T[left]), beta, conversion)
+        rows, run = _rows(runs.changed(T=T[left]), beta, conversion)
         tried, some = _between(rows, run, chosen, found, below[left], above[left], conversion)
         best, least[left] = best.put(left, tried), some
     shared = np.flatnonzero(least["epsilon"] > enough * (1 + TIE))

@@ -43,7 +43,7 @@ class RunArrays(Sensitivity):
     records_per_person: np.ndarray
     by_linear_norm: bool = False  # counted by the norm of linear models, for which even an idle clip is one that may act
     by_clip: bool = False  # what a record does is counted by the clip alone
-    composition_cache: dict[Any, Any] = field(default_factory=dict, init=False)  # by accounting, once computed
+    composition_cache: dict[Any, Any] = field(default_factory=dict)  # by accounting, once computed
 
     @classmethod
     def of(cls, setting: Setting) -> "RunArrays":
@@ -76,18 +76,16 @@ class RunArrays(Sensitivity):
         return cls(setting, **columns)
 
     def counted_by(self, accounting: Accounting) -> "RunArrays":
-        """The same runs, with a record's effect counted as the accounting says."""
-        return self._with(by_clip=accounting.sensitivity == "clip" or accounting.printed)
+        """The same runs, and so the same composition, with a record's effect counted as the accounting says."""
+        return replace(self, by_clip=accounting.sensitivity == "clip" or accounting.printed)
 
     def counted_by_linear_norm(self, by_linear_norm: bool = True) -> "RunArrays":
         """The same runs counted by the norm of linear models, or not."""
-        return self._with(by_linear_norm=by_linear_norm)
+        return replace(self, by_linear_norm=by_linear_norm)
 
-    def _with(self, **changes: bool) -> "RunArrays":
-        """The same runs, counted otherwise; they share composition, which is kept by accounting and uses no norm."""
-        other = replace(self, **changes)  # type: ignore[arg-type]
-        object.__setattr__(other, "composition_cache", self.composition_cache)
-        return other
+    def changed(self, **columns: np.ndarray) -> "RunArrays":
+        """Other runs, with these columns in place of their own."""
+        return replace(self, composition_cache={}, **columns)  # type: ignore[arg-type]
 
     @property
     def regime(self) -> str:

@@ -50,7 +50,7 @@ def _by_one_norm(runs: RunArrays, accounting: Accounting) -> Solved:
     """Batches, by the one norm or the other: as if each met the record, and as they are drawn."""
     best = _composition(runs, accounting)
     if accounting.schedule == "optimal":
-        best = best.minimum(_composition(replace(runs, beta=np.ones(())), accounting))
+        best = best.minimum(_composition(runs.changed(beta=np.ones(())), accounting))
     if runs.setting.sampling != "shuffled":  # there the worst order of visits is as bad as composition, whatever it is
         shared = (runs.beta < 1) | (runs.K == runs.d)
         found = hidden_cost.solve(runs, np.where(shared, runs.beta, 0.5), accounting)
@@ -68,7 +68,7 @@ def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
     free = accounting.schedule == "optimal"
     best = _composition(runs, accounting)
     if free:
-        best = best.minimum(_composition(replace(runs, beta=np.ones(())), accounting))
+        best = best.minimum(_composition(runs.changed(beta=np.ones(())), accounting))
     helps = _linear_norm_helps(runs)
     norms = [runs.counted_by_linear_norm()] if helps.any() else []
     for counted in (runs, *norms):

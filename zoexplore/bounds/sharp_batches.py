@@ -163,7 +163,7 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
     columns = {name: getattr(runs, name) for name in NUMERIC_FIELDS if name != "T"}
     shape = np.broadcast_shapes(*(x.shape for x in columns.values()))
     flat: dict[str, Any] = {name: np.broadcast_to(x, shape).reshape(-1) for name, x in columns.items()}
-    everyone = replace(runs, **flat, T=np.ones(1))
+    everyone = runs.changed(**flat, T=np.ones(1))
     count = everyone.n.size
     nodes = spread(count, MOST_NODES)
     few = nodes if count <= 2 * MOST_NODES else nodes[::STRIDE]

@@ -4,7 +4,6 @@ N counted steps pay N r_alpha for the differing record and alpha times a Gaussia
 between the parameters of the budget at a fixed order alpha, and alpha. Whatever it returns is sound.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -49,7 +48,7 @@ def _best_counted_steps(runs: RunArrays, accounting: Accounting, geometry: Geome
     if size > 2 * MOST_NODES:
         nodes = spread(size, MOST_NODES)
         columns: dict[str, Any] = {name: _at(getattr(runs, name), shape, nodes) for name in NUMERIC_FIELDS if name != "T"}
-        some = replace(runs, **columns, T=np.ones(()))
+        some = runs.changed(**columns, T=np.ones(()))
         there = Geometry(*(_at(x, shape, nodes) for x in geometry))
         begun = tuple(np.full(nodes.shape, x) if np.ndim(x) == 0 else _at(x, shape, nodes) for x in start)
         _, share, alpha, _, beta = _choices(some, accounting, there, _at(T, shape, nodes), begun, ROUNDS, free)
@@ -117,6 +116,6 @@ def _from_forward_tracking(runs: RunArrays, accounting: Accounting, everything: 
     if not rows.any():
         return best
     columns: dict[str, Any] = {name: np.broadcast_to(getattr(runs, name), runs.shape)[rows] for name in NUMERIC_FIELDS}
-    some = replace(runs, **columns)
+    some = runs.changed(**columns)
     found = _best_counted_steps(some, accounting, Geometry.of(some), some.T)
     return best.minimum(found.scatter(rows, runs.shape))
