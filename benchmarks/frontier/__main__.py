@@ -30,10 +30,10 @@ from zoexplore.training.aims import Choice, aimed
 from zoexplore.training.comparison import Finished
 from zoexplore.training.engine import one_thread
 from zoexplore.training.methods import COMPARED, METHODS
-from zoexplore.training.plans import NOISE_SEED
 from zoexplore.training.points import versions
 from zoexplore.training.privacy import privacy
 from zoexplore.training.results import Frontier, Point
+from zoexplore.training.sweep_plans import NOISE_SEED
 from zoexplore.training.sweeps import frontier
 from zoexplore.training.tasks import TASKS, Task
 

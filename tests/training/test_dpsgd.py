@@ -10,7 +10,7 @@ from torch.func import grad, vmap
 
 from tests.training.small import small_task
 from zoexplore.bounds import BOUNDS
-from zoexplore.training import frontier, plan, train
+from zoexplore.training import frontier, plan_sweep, train
 from zoexplore.training.dpsgd import SgdJob, multiplier
 from zoexplore.training.engine import Configuration, Seed, problem_of
 from zoexplore.training.models import MODELS
@@ -56,7 +56,7 @@ def test_the_noise_has_the_energy_of_noisy_gradient_descent():
 def test_epsilon_is_that_of_another_accountant(target, batch):
     """One record more or less: exactly, on all records and on Poisson batches."""
     task = small_task("logistic", n=200)
-    (made,) = plan(task, ("dp-sgd",), T=50, epsilons=(target,), batch=batch).configurations
+    (made,) = plan_sweep(task, ("dp-sgd",), T=50, epsilons=(target,), batch=batch).configurations
     other = pld.PLDAccountant()
     gaussian = dp_accounting.GaussianDpEvent(multiplier(made.setting))
     event = gaussian if batch is None else dp_accounting.PoissonSampledDpEvent(batch / 200, gaussian)

@@ -16,7 +16,7 @@ from zoexplore.run.setting import Accounting
 from zoexplore.training.aims import Choice, aimed
 from zoexplore.training.data import Data
 from zoexplore.training.engine import Job, Seed
-from zoexplore.training.plans import Plan
+from zoexplore.training.sweep_plans import SweepPlan
 
 D, RUNS, Z = 12, 3000, 0.004
 DATA = blobs(30, 4, 3)
@@ -59,7 +59,7 @@ def test_along_all_directions_without_noise_it_is_gradient_descent(model):
     task = small_task(model)
     choice = Choice(task.d, 7, 0.8, 1e300, batch=None)
     made = aimed(task, "non-private", choice, 1.0, Accounting())
-    (job,) = Plan(task, (made,), (0,), 2**32, Accounting()).jobs
+    (job,) = SweepPlan(task, (made,), (0,), 2**32, Accounting()).jobs
     ours = ended(task.data, [Run(choice, 0.0)], 0, ridge=task.ridge, dtype=torch.float64)
     state = job.advance(None, 1e9)
     assert torch.allclose(ours.last, state.w, atol=1e-12)

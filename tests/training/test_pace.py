@@ -4,7 +4,7 @@ from time import process_time
 
 import pytest
 
-from zoexplore.training import DEFAULT_METHODS, METHODS, plan
+from zoexplore.training import DEFAULT_METHODS, METHODS, plan_sweep
 from zoexplore.training.engine import one_thread
 
 SIX = tuple(METHODS)
@@ -14,7 +14,7 @@ def seconds(methods, seeds):
     """Of all steps of a run on the default task, from the fastest of a few steps of each part; they all take alike."""
     total = 0.0
     with one_thread():
-        for job in plan(methods=methods, seeds=seeds).jobs:
+        for job in plan_sweep(methods=methods, seeds=seeds).jobs:
             state, taken = job.advance(None, 0.0), []  # which loads libraries and data
             for _ in range(4):
                 began, before = process_time(), state.t

@@ -13,7 +13,7 @@ from tests.training.small import small_task
 from tests.waiting import soon
 from zoexplore import Accounting
 from zoexplore.bounds import BOUNDS, curve, epsilon
-from zoexplore.training import METHODS, Here, Processes, frontier, plan, sweep, train
+from zoexplore.training import METHODS, Here, Processes, frontier, plan_sweep, sweep, train
 from zoexplore.training.methods import OPACUS
 
 ALL = list(METHODS)
@@ -156,7 +156,7 @@ def test_the_same_numbers_in_processes_one_of_which_is_killed(expected, processe
     executor, asked = Killing(processes), {"task": small_task(), "methods": ENGINE, "seeds": 3}
     found = frontier(**asked, executor=executor)
     assert found.points == tuple(p for p in expected.points if p.method in ENGINE)
-    assert not executor.killed.is_alive() and executor.asked > 1 + len(plan(**asked).jobs)
+    assert not executor.killed.is_alive() and executor.asked > 1 + len(plan_sweep(**asked).jobs)
 
 
 def test_progress_is_real_and_ends_with_everything(expected, tiny_parts):
@@ -262,4 +262,4 @@ def test_processes_end_with_the_last_reference_closed():
 )
 def test_a_plan_that_cannot_be_says_why(asked, message):
     with pytest.raises(ValueError, match=message):
-        plan(**{"task": small_task()} | asked)
+        plan_sweep(**{"task": small_task()} | asked)

@@ -10,20 +10,20 @@ if TYPE_CHECKING:
     from zoexplore.training.executors import Here, Processes
     from zoexplore.training.frontier_files import load, save
     from zoexplore.training.methods import METHODS, Method
-    from zoexplore.training.plans import DEFAULT_METHODS, Plan, plan
     from zoexplore.training.results import NOT_COVERED, Frontier, Point
+    from zoexplore.training.sweep_plans import DEFAULT_METHODS, SweepPlan, plan_sweep
     from zoexplore.training.sweeps import Update, frontier, sweep, train
     from zoexplore.training.tasks import TASKS, Task
 
 __all__ = [
-    "DEFAULT_METHODS", "METHODS", "NOT_COVERED", "TASKS", "Frontier", "Here", "Method", "Plan", "Point", "Processes", "Task",
-    "Update", "frontier", "load", "plan", "save", "sweep", "train",
+    "DEFAULT_METHODS", "METHODS", "NOT_COVERED", "TASKS", "Frontier", "Here", "Method", "Point", "Processes", "SweepPlan", "Task",
+    "Update", "frontier", "load", "plan_sweep", "save", "sweep", "train",
 ]  # fmt: skip
 _HOMES = {
-    "DEFAULT_METHODS": "methods", "METHODS": "methods", "NOT_COVERED": "results", "TASKS": "tasks", "Frontier": "results",
-    "Here": "executors", "Method": "methods", "Plan": "plans", "Point": "results", "Processes": "executors", "Task": "tasks",
-    "Update": "sweeps", "frontier": "sweeps", "load": "frontier_files", "plan": "plans", "save": "frontier_files",
-    "sweep": "sweeps", "train": "sweeps",
+    "Here": "executors", "Processes": "executors", "load": "frontier_files", "save": "frontier_files", "METHODS": "methods",
+    "DEFAULT_METHODS": "methods", "Method": "methods", "NOT_COVERED": "results", "Frontier": "results", "Point": "results",
+    "SweepPlan": "sweep_plans", "plan_sweep": "sweep_plans", "Update": "sweeps", "frontier": "sweeps", "sweep": "sweeps",
+    "train": "sweeps", "TASKS": "tasks", "Task": "tasks",
 }  # fmt: skip
 
 

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from zoexplore.bounds.guarantee import as_printed
 from zoexplore.training.engine import Configuration, State
-from zoexplore.training.plans import Plan, records
 from zoexplore.training.privacy import Privacy
 from zoexplore.training.results import Frontier, Point
+from zoexplore.training.sweep_plans import SweepPlan, records
 
 LIBRARIES = ("zoexplore", "numpy", "scipy", "numba", "torch", "scikit-learn", "opacus")
 
 
-def gathered(plan: Plan, states: list[State | None], privacies: tuple[Privacy, ...] | None) -> Frontier:
+def gathered(plan: SweepPlan, states: list[State | None], privacies: tuple[Privacy, ...] | None) -> Frontier:
     """The frontier so far, of the finished seeds or, if there are none, of all started ones at the steps that all have made. Such
     points are complete, as runs of fewer steps.
     """
@@ -42,7 +42,7 @@ class _Run(NamedTuple):
     place: int
 
 
-def _point(plan: Plan, c: Configuration, used: list[_Run], known: Privacy) -> Point:
+def _point(plan: SweepPlan, c: Configuration, used: list[_Run], known: Privacy) -> Point:
     steps = records(c.setting.T)[: min(len(run.state.loss) for run in used)]
     epsilons = {bound: values[: len(steps)] for bound, values in known.curve.items()}
     reason = dict(known.reason)

@@ -1,4 +1,4 @@
-"""`Plan`: the runs of a sweep, checked before anything starts."""
+"""`SweepPlan`: the runs of a sweep, checked before anything starts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ NOISE_SEED = 2**32  # above every allowed seed of directions
 
 
 @dataclass(frozen=True)
-class Plan:
+class SweepPlan:
     """A sweep: configurations and seeds on one task.
 
     Args:
@@ -68,7 +68,7 @@ def records(T: int) -> tuple[int, ...]:
     return tuple(sorted({round(T ** (i / (RECORDS - 1))) for i in range(RECORDS)} | {T}))
 
 
-def plan(
+def plan_sweep(
     task: str | Task = "mixture",
     methods: Sequence[str] = DEFAULT_METHODS,
     sigmas: Sequence[float] | None = None,
@@ -81,7 +81,7 @@ def plan(
     epsilons: Sequence[float] | None = None,
     choices: Choices | None = None,
     **others: Any,
-) -> Plan:
+) -> SweepPlan:
     """A checked plan, with the task's own values by default.
 
     Args:
@@ -115,7 +115,7 @@ def plan(
         found = _aimed(task, names, aims, choices or {}, accounting, K=K, beta=beta, T=T, **others)
     if len(found) * len(seeds) > MOST_RUNS:
         raise ValueError(f"{len(found) * len(seeds)} runs are too many for one sweep: give at most {MOST_RUNS}")
-    return Plan(task, tuple(found), seeds, noise_seed, accounting)
+    return SweepPlan(task, tuple(found), seeds, noise_seed, accounting)
 
 
 def _seeds(seeds: int | Sequence[int], noise_seed: int) -> tuple[int, ...]:

@@ -14,10 +14,10 @@ from typing import Any, Protocol
 
 from zoexplore.training.engine import Job, State, one_thread
 from zoexplore.training.executors import Here
-from zoexplore.training.plans import Plan, plan, records, task_of
 from zoexplore.training.points import gathered
 from zoexplore.training.privacy import Privacy, privacy
 from zoexplore.training.results import Frontier, Point
+from zoexplore.training.sweep_plans import SweepPlan, plan_sweep, records, task_of
 from zoexplore.training.tasks import Task
 
 PART = 0.25  # seconds of work in one part
@@ -58,13 +58,13 @@ def sweep(*, executor: Executor | None = None, cancel: Flag | None = None, **ask
     Args:
         executor: where to compute, such as `Processes()` or a cluster's own; the calling thread if None.
         cancel: checked ten times a second; in the calling thread after every part, of a quarter of a second or one step.
-        asked: the arguments of `plan`, or `plan=` a `Plan`.
+        asked: the arguments of `plan_sweep`, or `plan=` a `SweepPlan`.
 
     Raises:
         ValueError: the plan is not allowed, data cannot be had, or a loss is not finite.
         RuntimeError: one part was lost with its worker several times.
     """
-    planned = asked["plan"] if set(asked) == {"plan"} else plan(**asked)
+    planned = asked["plan"] if set(asked) == {"plan"} else plan_sweep(**asked)
     yield from _Sweep(planned, executor or Here()).run(cancel)
 
 
@@ -77,7 +77,7 @@ def frontier(
     Args:
         executor, cancel: as in `sweep`. A cancelled sweep returns its results so far.
         progress: called with every `Update`.
-        asked: the arguments of `plan` (task, methods, sigmas, K, beta, T, seeds, accounting, ...).
+        asked: the arguments of `plan_sweep` (task, methods, sigmas, K, beta, T, seeds, accounting, ...).
 
     Raises:
         ValueError, RuntimeError: as `sweep`; ValueError also if cancelled before the first results.
@@ -113,7 +113,7 @@ def train(
 
 
 class _Sweep:
-    def __init__(self, planned: Plan, executor: Executor):
+    def __init__(self, planned: SweepPlan, executor: Executor):
         self.plan, self.executor = planned, executor
         self.jobs = planned.jobs
         self.states: list[State | None] = [None] * len(planned.jobs)
@@ -192,5 +192,5 @@ def _advance(job: Job, state: State | None) -> State:
         return job.advance(state, PART)
 
 
-def _account(planned: Plan) -> tuple[Privacy, ...]:
+def _account(planned: SweepPlan) -> tuple[Privacy, ...]:
     return tuple(privacy(planned.task, c, records(c.setting.T), planned.accounting) for c in planned.configurations)

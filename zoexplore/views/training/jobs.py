@@ -28,7 +28,7 @@ class Asked:
 
     Args:
         task: what to train on.
-        methods, sigmas, K, beta, T, seeds, delta, accounting: as `zoexplore.training.plan` takes them.
+        methods, sigmas, K, beta, T, seeds, delta, accounting: as `zoexplore.training.plan_sweep` takes them.
         size: (n, d) of generated data; the task's if None.
         seconds: its time limit.
     """
@@ -103,11 +103,11 @@ def trained(asked: Asked) -> Iterator[Progress]:
     try:
         yield Progress(0, 0, inf, None, START)
         ready = [executor.submit(_prepared, asked) for _ in range(executor.count)]
-        from zoexplore.training import plan, sweep  # takes seconds, as do the workers
+        from zoexplore.training import plan_sweep, sweep  # takes seconds, as do the workers
 
         for done in _waited(ready, until, asked):
             yield Progress(done, len(ready), inf, None, START)
-        planned = plan(
+        planned = plan_sweep(
             asked.trained_on, asked.methods, K=asked.K, beta=asked.beta, T=asked.T, seeds=asked.seeds, delta=asked.delta,
             accounting=asked.accounting, sigmas=asked.sigmas,
         )  # fmt: skip
