@@ -236,12 +236,12 @@ def _together(r, q1, q2):
 
 
 @kernel()
-def _square(joint, r, q1, q2):
-    return _together(r, q1, q2) if joint else _clipped(r, q1, q2)
+def _square(acting, r, q1, q2):
+    return _together(r, q1, q2) if acting == JOINT else _clipped(r, q1, q2)
 
 
 @kernel()
-def _worst_clipped(joint, r, middle, radius, per_shrink):
+def _worst_clipped(acting, r, middle, radius, per_shrink):
     """The largest `_square` over drifts r - h, h on the circle with that centre and radius, the second part times per_shrink. By
     convexity the corners of a polygon around the ellipse bound it; the polygon is refined where it is largest.
     """
@@ -257,8 +257,8 @@ def _worst_clipped(joint, r, middle, radius, per_shrink):
             if corner[k] < 0.0:
                 half = 0.5 * (begin[k] + end[k])
                 reach = radius / cos(0.5 * (end[k] - begin[k]))
-                corner[k] = _square(joint, r, r - middle - reach * cos(half), reach * sin(half) * per_shrink)
-                best = max(best, _square(joint, r, r - middle - radius * cos(half), radius * sin(half) * per_shrink))
+                corner[k] = _square(acting, r, r - middle - reach * cos(half), reach * sin(half) * per_shrink)
+                best = max(best, _square(acting, r, r - middle - radius * cos(half), radius * sin(half) * per_shrink))
             if corner[k] > worst:
                 worst, most = corner[k], k
         if worst <= best * (1.0 + CLOSE) or arcs == ARCS + SPLITS:
@@ -272,7 +272,7 @@ def _worst_clipped(joint, r, middle, radius, per_shrink):
 @kernel()
 def joint_constant(r, low, high, shrink):
     """c^2 where a joint clip may act; `shrink` is the share that the directions' second column keeps of its square, at most 1."""
-    return _worst_clipped(True, r, 0.5 * (high + low), 0.5 * (high - low), 1.0 / sqrt(shrink)) + ROUNDING
+    return _worst_clipped(JOINT, r, 0.5 * (high + low), 0.5 * (high - low), 1.0 / sqrt(shrink)) + ROUNDING
 
 
 @kernel()
@@ -312,7 +312,7 @@ def drift_constant(r, low, high, d, order, acting, certain):
         return (_linear_constant(r, low, high) + ROUNDING) ** 2
     shrink = second_column(d, order)
     if acting == EACH:
-        return _worst_clipped(False, r, middle, radius, 1.0 / sqrt(shrink)) + ROUNDING
+        return _worst_clipped(EACH, r, middle, radius, 1.0 / sqrt(shrink)) + ROUNDING
     centre = abs(r - middle)
     if certain or centre * shrink >= radius * (1.0 - shrink):
         return (centre + radius + ROUNDING) ** 2

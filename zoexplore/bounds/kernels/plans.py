@@ -240,23 +240,23 @@ def _choose(s, v, x, plan, m, L, rate):
 
 
 @kernel(error_model="numpy", forceinline=True)
-def _period(s, quiet, law, cap, parts, x, plan, first, v, choose, rate):
+def _period(s, quiet, law, cap, parts, x, plan, first, v, choosing, rate):
     """(v, what is paid, what is paid for certain, the rate at which v fell) after a period whose parts stand from `first` on.
 
     Its last step, the first on the way back, meets the record; the others are `quiet`. On all records there is one part. With
-    `choose`, the fractions become the best ones.
+    `choosing`, the fractions become the best ones.
     """
     w = sure = 0.0
     for j in range(parts.size):
         m, L, before, step = first + j, parts[j], v, s if j == 0 else quiet
-        if choose:
+        if choosing > 0.0:
             _choose(step, v, x, plan, m, L, rate)
         block = _block(step, plan[0, m], plan[1, m], x[m], max(plan[3, m], LEAST_SEEN))
         exponent = _exponent(step, law, cap, block, v) if step.theta > 0.0 else Exponent(1.0, 1.0)
         v, paid, in_A, in_C = _advance(step, law, block, exponent, v, L)
         v = max(v, LEAST_WORTH * s.per_S)
         w, sure = w + paid, sure + L * block.C0 * block.certain
-        if choose and L > 0.0:
+        if choosing > 0.0 and L > 0.0:
             plan[2, m], plan[3, m] = in_A, in_C * step.c2
             if m > 0 and (j > 0 or parts.size == 1):
                 rate = max(0.0, log(before / v) / L)
@@ -264,13 +264,14 @@ def _period(s, quiet, law, cap, parts, x, plan, first, v, choose, rate):
 
 
 @kernel(error_model="numpy")
-def backward(s, quiet, law, edges, count, parts, x, plan, caps, choose):
+def backward(s, quiet, law, edges, count, parts, x, plan, caps, choosing):
     """The recursion from the end of the run to its start: its random cost, its certain cost, and the number of counted blocks.
 
     A block is a number of steps, or of periods of several `parts`: a step that meets the record and those before it that do not.
     `plan` has, part by part of each block, alpha, pi, and how much of a squared distance a step counts across the span and in it.
-    Where it is to `choose`, the first two become the best ones, and the others what they are there. From z0 > 0 any number of
-    blocks will do, and the best is chosen; from 0 all are counted.
+    Where it is `choosing`, the first two become the best ones, and the others what they are there. A number says so, since numba
+    compiles a function once for True and once for False. From z0 > 0 any number of blocks will do, and the best is chosen; from
+    0 all are counted.
     """
     v, w, Y, rate, best, X_best, Y_best, blocks = 0.0, 0.0, 0.0, 0.0, inf, inf, 0.0, count
     f, size = s.tilt, parts.size
@@ -279,20 +280,20 @@ def backward(s, quiet, law, edges, count, parts, x, plan, caps, choose):
         n = edges[b + 1] - edges[b] - (1.0 if first else 0.0)
         if size == 1:
             parts[0], n = n, min(n, 1.0)
-        if choose and first:
+        if choosing > 0.0 and first:
             _choose(s, v, x, plan, m, 1.0, 0.0)
-        chosen = choose
+        now = choosing
         while n > 0.0:
-            F, G, sure, rate = _period(s, quiet, law, cap, parts, x, plan, m, v, chosen, rate)
+            F, G, sure, rate = _period(s, quiet, law, cap, parts, x, plan, m, v, now, rate)
             if not F + G < inf:
                 return inf, inf, count
             if n == 1.0:
                 v, w, Y = F, w + G, Y + sure
                 break
-            chosen = False
+            now = 0.0
             other, tried = _other_end(v, F, n, F <= v), 0.0
             while tried == 0.0:
-                F_2, G_2, _, _ = _period(s, quiet, law, cap, parts, x, plan, m, other, chosen, rate)
+                F_2, G_2, _, _ = _period(s, quiet, law, cap, parts, x, plan, m, other, now, rate)
                 after, paid, tried = _chords(v, F, G, other, F_2, G_2, n)
                 other = 0.5 * other if other > 1e-3 * v else 0.0
             v, w, Y, n = after, w + paid, Y + tried * sure, n - tried
@@ -301,7 +302,7 @@ def backward(s, quiet, law, edges, count, parts, x, plan, caps, choose):
             price = f * s.first_random + s.first_sure
             w += block.C1 * v * s.first * s.first + block.C0 * s.first_random * price / f
             Y += block.C0 * s.first_sure * price
-        elif s.z0 > 0.0 and (choose or b == count - 1):
+        elif s.z0 > 0.0 and (choosing > 0.0 or b == count - 1):
             X = v * s.z0 * s.z0 + w
             if f * f * X + Y < best:
                 best, X_best, Y_best, blocks = f * f * X + Y, X, Y, b + 1
@@ -403,7 +404,7 @@ def plan(rows, laws, apart, size, starts, rounds, x, plans):
         best, last = inf, inf
         found[i, 0], found[i, 1], found[i, 2] = inf, inf, count
         for _ in range(rounds):
-            X, Y, n = backward(s, quiet, law, edges, count, parts, h, trial, h, True)
+            X, Y, n = backward(s, quiet, law, edges, count, parts, h, trial, h, 1.0)
             cost = s.tilt * s.tilt * X + Y
             if cost < best:
                 best = cost
@@ -437,7 +438,7 @@ def tails_of(rows, laws, apart, size, of, x, plans, counted, caps):
         law = law_of(laws, s)
         cut_apart(apart[i], parts)
         cut_into(s.most, s.z0 > 0.0, edges)
-        found[i, 0], found[i, 1], _ = backward(s, quiet, law, edges, int(counted[k]), parts, x[k], plans[k], caps[k], False)
+        found[i, 0], found[i, 1], _ = backward(s, quiet, law, edges, int(counted[k]), parts, x[k], plans[k], caps[k], 0.0)
     return found
 
 

@@ -76,10 +76,11 @@ def _gaussian(epsilon, cost):
 
 
 @kernel(error_model="numpy")
-def delta(epsilon, levels, s, lost, stride=1):
-    """delta at epsilon >= 0, and minus its slope, of a cost with those levels, but for a probability `lost`; by every so many
-    levels alone it is a guess.
+def delta(epsilon, levels, s, lost, guessing=0.0):
+    """delta at epsilon >= 0, and minus its slope, of a cost with those levels, but for a probability `lost`; by few levels where
+    it is `guessing`.
     """
+    stride = STRIDE if guessing > 0.0 else 1
     convex = 2.0 * epsilon * epsilon / (1.0 + sqrt(1.0 + epsilon * epsilon))  # below it the profile is convex in the cost
     last = levels.size - 1
     total, fall = levels[last] + lost, 0.0
@@ -102,15 +103,15 @@ def epsilon(target, levels, s, lost, guess):
     """An epsilon at which delta is at most the target, within a relative `NEAR` of the least; inf where there is none."""
     if not levels[levels.size - 1] + lost < target or not s[0] < LARGEST:
         return inf
-    if delta(0.0, levels, s, lost)[0] <= target:
+    if delta(0.0, levels, s, lost, 0.0)[0] <= target:
         return 0.0
     low, high, x = 0.0, inf, guess
     for _ in range(ROUGHLY):  # a better guess, by few levels
-        value, fall = delta(x, levels, s, lost, STRIDE)
+        value, fall = delta(x, levels, s, lost, 1.0)
         if fall > 0.0:
             x = max(0.5 * x, x + (log(value) - log(target)) * value / fall)
     for _ in range(200):
-        value, fall = delta(x, levels, s, lost)
+        value, fall = delta(x, levels, s, lost, 0.0)
         if value <= target:
             high = min(high, x)
         else:
