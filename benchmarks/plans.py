@@ -9,7 +9,7 @@ import argparse
 from math import inf, sqrt
 from statistics import fmean
 from sys import stderr
-from time import monotonic, process_time
+from time import monotonic
 from typing import NamedTuple
 
 import torch
@@ -29,8 +29,7 @@ RATE = 1e-2  # eta/K for each parameter, so that a step along K of d directions 
 DRAWN = 32  # batches over which the signal is measured
 
 HEADER = (
-    "plan for", "its parameters", "ε", "K", "T", "longest step over noise", "parameters trained", "steps", "step over noise",
-    "loss", "accuracy", "processor time a step",
+    "plan for", "ε", "K", "T", "longest step over noise", "parameters trained", "steps", "step over noise", "loss", "accuracy",
 )  # fmt: skip
 
 
@@ -140,17 +139,17 @@ def row(key: str, parameters: int, steps: int, minutes: float) -> tuple[str, ...
     data, xi = sentences(s.n, model.tokens), 1e-4 * sqrt(d)
     clip = float(quotients(model, data[0][: s.batch], data[1][: s.batch], s.K, xi).norm(dim=1).median())
     run = s.replace(d=d, clip=clip, sigma=s.sigma * clip / s.clip, eta=RATE * d * s.K, xi=xi)
-    before, began, ends = (signal(model, data, run), *learned(model, data)), process_time(), monotonic() + 60 * minutes
+    before, began = (signal(model, data, run), *learned(model, data)), monotonic()
     optimiser, t = NoisyZOGD(model, losses, run, sources=Sources(3, 4)), 0
     for t, batch in zip(range(1, steps + 1), optimiser.batches(data), strict=False):
         optimiser.step(batch)
-        print(f"{key}: step {t}, {process_time() - began:.0f} s, loss {learned(model, data)[0]:.3f}", file=stderr)
-        if monotonic() > ends:
+        print(f"{key}: step {t}, {monotonic() - began:.0f} s, loss {learned(model, data)[0]:.3f}", file=stderr)
+        if monotonic() - began > 60 * minutes:
             break
-    spent, after = process_time() - began, (signal(model, data, run), *learned(model, data))
+    after = signal(model, data, run), *learned(model, data)
     measured = (f"{a:{form}} to {b:{form}}" for a, b, form in zip(before, after, (".2f", ".3f", ".0%"), strict=True))
     of_plan = f"{case.epsilon:g}", f"{s.K}", f"{s.T}", f"{plan.signal:.2f}"
-    return case.name, format_short(case.known.d), *of_plan, format_short(d), f"{t}", *measured, f"{spent / t:.2g} s"
+    return case.name, *of_plan, format_short(d), f"{t}", *measured
 
 
 def main() -> None:
@@ -162,7 +161,7 @@ def main() -> None:
         "--minutes", type=float, default=inf, help="that a run may take; it ends with the step that is on its way"
     )
     given = parser.parse_args()
-    print("| " + " | ".join(HEADER) + " |\n" + "| --- " * len(HEADER) + "|")
+    print("| " + " | ".join(HEADER) + " |\n" + "|---" * len(HEADER) + "|")
     for key in given.runs or CASES:
         print(
             "| " + " | ".join(row(key, int(given.parameters or CASES[key].known.d), given.steps, given.minutes)) + " |",

@@ -36,8 +36,8 @@ def row(run: Published) -> tuple[str, ...]:
 
 def markdown() -> list[str]:
     """The table of docs/published.md, line by line."""
-    lines = [HEADER, ("---",) * len(HEADER), *(row(run) for run in RUNS.values())]
-    return ["| " + " | ".join(line) + " |" for line in lines]
+    head, *rows = ("| " + " | ".join(line) + " |" for line in (HEADER, *(row(run) for run in RUNS.values())))
+    return [head, "|---" * len(HEADER) + "|", *rows]
 
 
 def run():
