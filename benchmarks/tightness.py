@@ -14,7 +14,7 @@ from tests.convention import DEMONSTRATION, Accounting, Setting, epsilon
 from tests.properties.test_truth import Batched
 from tests.truth.hidden import Linear
 from tests.truth.revealed import Run, Truth, clipped, mahalanobis, of_one_form
-from tests.truth.test_linear_models import KEPT, PUSHES, TURNS
+from tests.truth.test_linear_models import ANGLES, KEPT, PUSHES
 from tests.truth.test_revealed import CANDIDATES, run_of
 from tests.truth.test_runs_as_made import acting
 
@@ -108,7 +108,7 @@ def of_linear_models(regime, d, K, T, beta, step, ridge, draws, delta):
     def truth(case, count, seed):
         return Truth(of_one_form(s, *case, count, seed))
 
-    best = max(product(PUSHES.values(), TURNS, KEPT.values()), key=lambda case: truth(case, draws // 10, 2).epsilon(delta))
+    best = max(product(PUSHES.values(), ANGLES, KEPT.values()), key=lambda case: truth(case, draws // 10, 2).epsilon(delta))
     name, _, *others = row(f"{regime}, K = {K} of {d}, T = {T}, ridge = {ridge:g}", s, truth(best, draws, 3))
     return name, f"{epsilon(s.replace(linear=False), 'sharp'):.4g}", *others
 

@@ -48,7 +48,7 @@ def _run():
     rows = [(name, f"{1 / s:.0f}", f"{ways['seed replay, as MeZO'] / s:.1f}", f"{s / fast:.1f}") for name, s in ways.items()]
     table(("way", "configuration-steps/s", "times seed replay", "times slower than the last"), rows)
     share = operations(n, d) / (CONFIGURATIONS * fast) / rate
-    print(f"\nMeasured GEMM rate {rate / 1e9:.0f} GFLOP/s, of which the last way turns {share:.0%} into what a step needs")
+    print(f"\nMeasured GEMM rate {rate / 1e9:.0f} GFLOP/s, of which the last way uses {share:.0%} for what a step needs")
     return [("training step, clip idle", name, "", ways[name] / fast) for name in list(ways)[:3]]
 
 

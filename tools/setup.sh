@@ -14,7 +14,7 @@ torch=$(sed -n 's/^torch==//p' constraints.txt)
 say() { echo "setup: $*"; }
 fail() { echo "setup: $*" >&2; exit 1; }
 
-# Run a step silently; show the end of what it said only if it fails.
+# Run a step silently; show the end of its output only if it fails.
 quietly() {
     if ! "$@" >"$log" 2>&1; then
         tail -n 20 "$log" >&2
@@ -33,18 +33,18 @@ find_python() {
     fail "Python 3.11 or newer is needed and $found was found. Install one (python.org, or your system's packages), or name it: make PYTHON=/path/to/python3.11"
 }
 
-# uv does not read pip's configuration. Of that, where wheels are found is told to it; where pip has another index, pip it is.
+# uv does not read pip's configuration. It gets pip's folders of wheels below; where pip has another index, pip installs.
 find_uv() {
     if [ "${UV:-}" = no ]; then return; fi
     if [ -n "${PIP_INDEX_URL:-}$($pip config get global.index-url 2>/dev/null || true)" ]; then return; fi
     command -v "${UV:-uv}" || true
 }
 
-# Install by uv, and by pip where there is no uv or it does not manage.
+# Install by uv, and by pip where there is no uv or it fails.
 install() {
     if [ -n "$uv" ]; then
         if "$uv" pip install --quiet --python "$venv/bin/python" "$@" >"$log" 2>&1; then return; fi
-        say "uv did not manage, so pip does it: $(tail -n 1 "$log")"
+        say "uv failed, so pip installs: $(tail -n 1 "$log")"
     fi
     quietly $pip install -c constraints.txt 'pip>=25.1' # what Python 3.11 brings is older, and knows no dependency groups
     quietly $pip install "$@"

@@ -259,7 +259,7 @@ def test_no_directional_noise_leaves_the_theorem_nothing():
 
 
 def test_hidden_states_help_where_the_paper_says():
-    """The published picture: composition grows, the theorem stands still, output perturbation is far above."""
+    """The published picture: composition grows, the theorem levels off, output perturbation is far above."""
     run, accounting = PAPER.replace(sigma=0.1), Accounting(conversion="mironov")
     lines = curve(run, "T", [10, 100, 1000, 10**4, 10**6], accounting=accounting)
     assert lines["theorem"][-1] == lines["theorem"][2] < lines["composition"][2] / 3

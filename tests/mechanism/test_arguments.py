@@ -36,7 +36,7 @@ class TestKinds:
         "options",
         [
             {"setting": Deaf(**FREE.as_dict())},
-            {"declared": type("Told", (Declared,), {})()},
+            {"declared": type("Other", (Declared,), {})()},
             {"sources": type("Silent", (Sources,), {})(1, 2)},
         ],
         ids=lambda options: next(iter(options)),

@@ -17,7 +17,7 @@ from zoexplore.mechanism import PrivateSampler, batches, privacy_report, stiefel
 from zoexplore.mechanism.rng import Sources
 
 POISSON = SETTING.replace(batch=4, sampling="poisson", neighbours="add-remove")
-CYCLIC = SETTING.replace(batch=5, sampling="cyclic")  # five turns, the last of four records
+CYCLIC = SETTING.replace(batch=5, sampling="cyclic")  # five batches, the last of four records
 WAYS = {"poisson": POISSON, "cyclic": CYCLIC}
 CKS = Accounting(conversion="cks")
 

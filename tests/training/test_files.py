@@ -91,7 +91,7 @@ def test_json_of_another_kind_is_refused_in_words(content):
         from_json(content)
 
 
-def test_a_number_that_was_changed_is_told_by_the_digest(found):
+def test_the_digest_shows_that_a_number_was_changed(found):
     content = json.loads(to_json(found))
     content["points"][0]["accuracy"][0][0] += 1e-9
     with pytest.raises(ValueError, match="its digest is another"):

@@ -1,7 +1,7 @@
 """Exact divergences of w_T alone where the clip acts: real losses, all directions averaged, in one and two dimensions.
 
 A step is w <- w - (eta/K) sum_k (mean clipped quotient along u_k + ridge <u_k, w>) u_k + noise. What it does to every point of a
-grid is one matrix, so that long runs are cheap. Batches are hidden (the mean of their steps) or take turns. No package code.
+grid is one matrix, so that long runs are cheap. Batches are hidden (the mean of their steps) or cyclic. No package code.
 """
 
 from collections.abc import Callable
@@ -133,12 +133,12 @@ def bases(s, angles):
     """Orthonormal directions, shape (d, K), each as likely as any other; what a sign or the order changes is left out."""
     if s.d == 1:
         return [np.ones((1, 1))]
-    turns = (np.arange(angles) + 0.5) * pi / s.K / angles
-    return [np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]])[:, : s.K] for a in turns]
+    rotations = (np.arange(angles) + 0.5) * pi / s.K / angles
+    return [np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]])[:, : s.K] for a in rotations]
 
 
 def lots(s, records):
-    """Step by step what may be in a batch, with its chance: [(chance, batch)], for each of a few steps that take turns."""
+    """Step by step what may be in a batch, with its chance: [(chance, batch)], for each of an epoch's steps."""
     if s.batch is None:
         return [[(1.0, records)]]
     if s.sampling == "cyclic":
@@ -180,12 +180,12 @@ def run(s, datasets, cells, angles=16):
     """The densities of w_T from w_0 = 0 without a ball, and the least share of quotients that is clipped in a step."""
     grid, results, least = Grid.around(s, cells), [], 1.0
     for records in datasets:
-        turns = lots(s, records)
-        kernels = [step(s, lot, grid.points, grid, angles) for lot in turns]
-        mass, acting = step(s, turns[0], np.zeros((1, s.d)), grid, angles)
+        epoch = lots(s, records)
+        kernels = [step(s, lot, grid.points, grid, angles) for lot in epoch]
+        mass, acting = step(s, epoch[0], np.zeros((1, s.d)), grid, angles)
         mass, least = mass[0], min(least, acting[0])
         for t in range(1, s.T):
-            kernel, acting = kernels[t % len(turns)]
+            kernel, acting = kernels[t % len(epoch)]
             least, mass = min(least, mass @ acting), mass @ kernel
         results.append(mass)
     return Density(*results), least

@@ -105,14 +105,14 @@ def on_a_plane(s, datasets, angles=12, cells=40, last_cells=80):
     """w_T for d = 2, K = 1, from w_0 = 0 without a ball: the direction's angle by Gauss-Legendre, w by equal cells."""
     reach = 6.5 * sqrt(s.T * (s.eta * s.sigma) ** 2) + s.eta * s.clip
     x, weights = np.polynomial.legendre.leggauss(angles)
-    turns = [(cos(a), sin(a), w / 2) for a, w in zip(x * pi / 2, weights, strict=True)]
+    rotations = [(cos(a), sin(a), w / 2) for a, w in zip(x * pi / 2, weights, strict=True)]
     grid, last = _grid(reach, cells), _grid(reach, last_cells)
     results = []
     for records in datasets:
         places, mass = np.zeros((1, 2)), np.ones(1)
         for t in range(s.T):
             to = last if t == s.T - 1 else grid
-            mass, places = sum(w * _step(s, records, places, mass, to, cu, su) for cu, su, w in turns), to
+            mass, places = sum(w * _step(s, records, places, mass, to, cu, su) for cu, su, w in rotations), to
             mass = mass * (to[1, 1] - to[0, 1]) ** 2
         results.append(mass)
     return Density(*results)

@@ -86,7 +86,7 @@ def test_one_step_is_distinguished_almost_as_well_as_composition_says(setting, f
     assert fraction * said["composition"] < found <= said["composition"]
 
 
-@pytest.mark.parametrize("sampling, sigma, fraction", [("poisson", 0.4, 0.7), ("cyclic", 0.6, 0.75)], ids=["Poisson", "turns"])
+@pytest.mark.parametrize("sampling, sigma, fraction", [("poisson", 0.4, 0.7), ("cyclic", 0.6, 0.75)], ids=["Poisson", "cyclic"])
 def test_one_batch_is_distinguished_almost_as_well_as_composition_says(sampling, sigma, fraction):
     """Of one dimension, the record added or removed: the accountant's own pair, a mixture or a Gaussian."""
     setting = clipped_setting(n=4, batch=2, d=1, K=1, T=1, sigma=sigma, sampling=sampling, neighbours="add-remove")
@@ -108,7 +108,7 @@ LONGER = {
     "batches of one": clipped_setting(n=3, batch=1, d=1, K=1, T=2, sigma=2.5),
     "batches of two": clipped_setting(n=4, batch=2, d=2, K=1, T=2, sigma=1.5, beta=0.8),
     "Poisson": clipped_setting(n=4, batch=1, d=1, K=1, T=2, sigma=0.6, sampling="poisson", neighbours="add-remove"),
-    "turns": clipped_setting(n=3, batch=1, d=2, K=2, T=4, sigma=2.0, sampling="cyclic"),
+    "cyclic": clipped_setting(n=3, batch=1, d=2, K=2, T=4, sigma=2.0, sampling="cyclic"),
     "added, with all directions": clipped_setting(d=2, K=2, T=2, sigma=0.6, neighbours="add-remove"),
 }
 

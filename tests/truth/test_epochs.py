@@ -1,4 +1,4 @@
-"""Batches that take turns: exact divergences, directions revealed, at every position of the record."""
+"""Cyclic batches: exact divergences, directions revealed, at every position of the record."""
 
 from math import inf, sqrt
 
@@ -17,7 +17,7 @@ def met_at(s, position, adversary, count, seed, together=False):
     """Mahalanobis distances where the record is in every J-th step's batch, from `position` on, and pushes as it may: every
     entry of its part by as much as the clip allows, or as far all `together` along the distance.
     """
-    turns = -(-s.n // s.batch)
+    batches = -(-s.n // s.batch)
     run, rng = Run.of(s.replace(batch=None, n=s.batch)), np.random.default_rng(seed)
     Y, d = drift_map(run, adversary.drift), s.d
     x, C = np.zeros((count, d)), np.zeros((count, d, d))
@@ -27,7 +27,7 @@ def met_at(s, position, adversary, count, seed, together=False):
         y = x @ Y.T
         x = np.einsum("sde,se->sd", A, x)
         C = A @ C @ A.swapaxes(1, 2) + run.s1 * (U @ U.swapaxes(1, 2)) + run.s2 * np.eye(d)
-        if t % turns == position:
+        if t % batches == position:
             aim = np.where((np.abs(y) > 0).any(axis=1, keepdims=True), y, np.eye(d)[0])
             seen = np.einsum("sek,se->sk", U, aim)
             push = np.einsum("sdk,sk->sd", U, seen if together else np.where(seen < 0, -1.0, 1.0))
@@ -79,9 +79,9 @@ def test_a_rarely_met_record_of_a_long_run_costs_hardly_more_than_of_a_short_one
 @pytest.mark.parametrize("sampling", ["cyclic", "shuffled"])
 def test_composition_counts_every_visit_of_the_record_that_is_met_most(n, batch, sampling):
     """The last batch may be a short one, and the last epoch begun and not ended."""
-    turns = [range(n)[start : start + batch] for start in range(0, n, batch)]
-    for T in range(1, 3 * len(turns) + 2):
-        met = max(sum(record in turns[t % len(turns)] for t in range(T)) for record in range(n))
+    epoch = [range(n)[start : start + batch] for start in range(0, n, batch)]
+    for T in range(1, 3 * len(epoch) + 2):
+        met = max(sum(record in epoch[t % len(epoch)] for t in range(T)) for record in range(n))
         s = run_of(0.8, 6, 3, T, 0.4).replace(n=n, batch=batch, sampling=sampling)
         shift = 2 * s.clip / batch / (s.sigma * sqrt(s.beta + (1 - s.beta) * s.K / s.d))  # in standard deviations
         assert guarantee(s, "composition").rho == pytest.approx(met * shift**2 / 2, rel=1e-9)

@@ -141,7 +141,7 @@ def test_the_growth_is_above_that_at_the_worst_angle(d, order):
     assert exact * (1 - 1e-12) <= growth(d, order) <= exact * (1 + 1.3 / d)
 
 
-TURNS = (0.0, 0.4, 0.8, 1.2)
+ANGLES = (0.0, 0.4, 0.8, 1.2)
 KEPT = {  # of how much a direction sees of the form: the share of the curvature that the clip lets through
     "nothing": lambda seen: 0 * seen,
     "all": lambda seen: 0 * seen + 1,
@@ -164,9 +164,9 @@ PUSHED = [
 def test_no_slope_that_one_form_allows_gets_past_the_bound(name, adversary):
     """Exact divergences with the directions revealed: of every angle between the form and the runs' difference."""
     s, push = ACTING_RUNS[name], PUSHES[adversary]
-    for turn in TURNS:
+    for angle in ANGLES:
         for kept in KEPT.values():
-            never_above(s, of_one_form(s, push, turn, kept, 200 if s.d < 20 else 40, 1))
+            never_above(s, of_one_form(s, push, angle, kept, 200 if s.d < 20 else 40, 1))
     if s.regime == "non-convex":
         never_above(s, of_one_form(s, push, 0.6, lambda seen: -1.0 * (seen > 1), 200, 1))
 
@@ -174,7 +174,7 @@ def test_no_slope_that_one_form_allows_gets_past_the_bound(name, adversary):
 def test_what_is_revealed_of_one_form_comes_near_the_bound():
     """The check above has teeth: the truth is a fair part of what is promised."""
     s = ACTING_RUNS["K=3 of 6"]
-    found = [never_above(s, of_one_form(s, Adversary(), turn, KEPT["nothing"], 400, 1)) for turn in TURNS]
+    found = [never_above(s, of_one_form(s, Adversary(), angle, KEPT["nothing"], 400, 1)) for angle in ANGLES]
     assert max(found) > 1e-3
 
 

@@ -36,7 +36,7 @@ ACTING = {
     "K=4 of 4": acting("convex", 4, 4, 15, 0.5, 0.8, 0.3),
     "K=2 of 8, non-convex": acting("non-convex", 8, 2, 20, 0.2, 0.9, 0.6, 0.5),
     "large steps": acting("convex", 5, 2, 10, 0.3, 2.5, 0.5),
-    "the ridge turns the sign": acting("convex", 4, 2, 10, 0.3, 2.2, 0.7),
+    "the ridge flips the sign": acting("convex", 4, 2, 10, 0.3, 2.2, 0.7),
     "one dimension": acting("convex", 1, 1, 10, 0.3, 0.8, 0.3),
     "K=10 of 30": acting("convex", 30, 10, 20, 0.5, 0.8, 0.4),
 }

@@ -15,7 +15,7 @@ from zoexplore.views.state import State
 
 @pytest.fixture(scope="module")
 def plain():
-    """The explorer at an address that each test turns to another."""
+    """The explorer, whose address each test changes."""
     return Explorer(search="")
 
 
