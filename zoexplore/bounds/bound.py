@@ -22,10 +22,10 @@ CLIP_ALONE = ("composition", "output-perturbation")  # bounds that hold by the c
 class Trajectory:
     """What happens inside a bound: arrays over the counted steps t = tau .. T-1.
 
-    z (one longer) bounds the distance at the start of each step and at the end; beta is the directional share; p and a are the
-    shifts bought in the span and in the complement (for the theorem: the data's part, and the drift's in any direction); rho is
-    the budget spent. alpha and pi are the sharper bound's fractions, drift the lengths that its squares are split at (any will
-    do); None for the theorem.
+    All have shape (N,), z (N + 1,). z bounds the distance at the start of each step and at the end, beta is the directional
+    share, rho the budget spent. p and a are the shifts in the span and in the complement; for the theorem they are the data's
+    part, and the drift's in any direction. alpha and pi are the sharper bound's fractions, drift the lengths at which its squares
+    are split (any will do); None for the theorem.
     """
 
     tau: int
@@ -121,8 +121,8 @@ class Solved:
 
 @dataclass(frozen=True)
 class Style:
-    """How a bound's curve is drawn: a colour on light and one on dark ground, and a dash (lengths in pixels) and a width (pixels)
-    that tell it apart in grey as well.
+    """How a bound's curve is drawn: its colours on a light and on a dark ground, and a dash and a width, in pixels, that
+    distinguish it in grey.
     """
 
     colour: tuple[str, str]
@@ -148,17 +148,17 @@ class Bound:
         assumptions: what it takes for granted.
         solve: the bound over many runs, where its checkable assumptions hold.
         trajectory: for a single run, what happens inside; None where there is nothing to show.
-        epsilons: of a single run's number, what the same choices give at other deltas; None where it is taken anew at each.
+        epsilons: a single run's epsilon at other deltas by the same choices; None where each delta needs its own.
         printed: what differs with the paper's printed constants; empty where nothing does.
         remark: what to know of a single run's number beside its assumptions.
         chooses_share: whether schedule="optimal" lets it choose the directional share in place of the run's beta.
-        comparator: whether it bounds another mechanism than the run that is set, to be compared with.
+        comparator: whether it bounds another mechanism than the run's, for comparison.
         name: its name within a sentence or beside a curve; the title in small letters where empty.
         bare: whether its name takes no article.
         style: how its curve is drawn; one of a few spare styles where None.
         explain: why it gives what it gives, in a sentence or two for somebody who has not read the paper.
-        substitute: its formula with a run's numbers, in TeX: lines of what is given, and last what rho is: "" where
-            epsilon does not follow from rho, and r"\rho" where only its value is given.
+        substitute: its formula with a run's numbers: lines of TeX, of which the last is rho, "" where epsilon does not
+            follow from rho, and r"\rho" where only its value is given.
     """
 
     id: str

@@ -63,8 +63,8 @@ def _budget(runs: RunArrays, count, shift):
 
 
 def _random_span(runs: RunArrays, accounting: Accounting, count, ratio) -> Solved:
-    """A step's shift is the projection of a vector onto a random span that nobody could aim at: the privacy loss is averaged over
-    what all steps' projections cost together (docs/bounds.md, "Composition").
+    """A step's shift is the projection of a vector onto a random span that nobody could aim at. So the privacy loss is averaged
+    over the cost of all steps' projections (docs/bounds.md, "Composition").
     """
     S, part = runs.s1 + runs.s2, runs.K / runs.d
     fixed, added = ratio * runs.B_lipschitz, ratio * runs.quotient_bias_at_zero

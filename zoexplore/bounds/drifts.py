@@ -42,8 +42,8 @@ class Drift(NamedTuple):
 
 
 def of(rows: Rows, orders: np.ndarray) -> tuple[list[tuple[Drift, tuple[float, ...]]], np.ndarray, np.ndarray]:
-    """The distinct drifts with the orders at which each is asked for, which of them each row has, and for each of `orders`, of
-    shape (rows, count), its place among all drifts' orders.
+    """(Each distinct drift and its orders; which drift each row has, shape (rows,); the places of `orders`, shape (rows, count),
+    among all drifts' orders).
     """
     columns = (rows.K, rows.d, rows.r, rows.low, rows.top, rows.slowest, rows.acting, rows.linear)
     indices: dict[tuple[float, ...], int] = {}
@@ -78,7 +78,7 @@ def _counted_apart(drift: Drift, order: float) -> bool:
 
 @lru_cache(maxsize=KEPT_TABLES)
 def _table(K: float, d: float, order: float, *step: float) -> np.ndarray:
-    """J, shape (rays,); with a drift's r, least and largest curvature, least size and clip, that of linear models, of a joint
+    """J, shape (rays,). A `step`, with a drift's r, curvatures, least size and clip, makes it that of linear models, of a joint
     clip, or of an idle one at an order that is large against d.
     """
     if not step or (K == d and step[-1] >= norms.JOINT):

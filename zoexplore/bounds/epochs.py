@@ -1,4 +1,4 @@
-"""Batches by the steps that meet a record: all of them, or one in each epoch (docs/batches.md)."""
+"""Batches by the steps that use a record: all of them, or one in each epoch (docs/batches.md)."""
 
 import numpy as np
 
@@ -7,12 +7,12 @@ from zoexplore.bounds.run_arrays import RunArrays
 
 
 def batches_per_epoch(runs: RunArrays) -> np.ndarray:
-    """The number of batches, J = n/b, rounded up; a shorter last one counts as b records."""
+    """The number of batches, J = n/b rounded up, in the runs' shape; a shorter last one counts as b records."""
     return np.ceil(runs.n / runs.batch)
 
 
 def visits(runs: RunArrays) -> np.ndarray:
-    """The most visits of a record: one in each epoch begun."""
+    """The most visits of a record, in the runs' shape: one in each epoch begun."""
     return np.ceil(runs.T / batches_per_epoch(runs))
 
 
@@ -22,12 +22,12 @@ def cyclic(runs: RunArrays) -> bool:
 
 
 def met_steps(runs: RunArrays) -> np.ndarray:
-    """The steps that meet the record before the next release: stretches between two cost at most what the longest does."""
+    """The steps that use the record in the longest stretch between two releases, in the runs' shape."""
     return visits(runs) if cyclic(runs) else np.ceil(runs.T / runs.releases)
 
 
 def of_batches(rows: Rows, runs: RunArrays) -> Rows:
-    """The rows of batches that meet the record in every step: what no batch that is drawn afresh is worse than."""
+    """The rows of batches that all hold the record: no freshly drawn batch costs more."""
     return rows._replace(
         B=_flat(runs, runs.B_clip * runs.n / runs.batch), data=_flat(runs, runs.B_lipschitz * runs.n / runs.batch),
         remainder_at_zero=_flat(runs, runs.remainder / runs.batch), times=np.ones(rows.K.size),
@@ -35,9 +35,9 @@ def of_batches(rows: Rows, runs: RunArrays) -> Rows:
 
 
 def of_epochs(rows: Rows, runs: RunArrays) -> Rows:
-    """The rows of cyclic batches: the record of the worst position is met in the last step and every J steps before.
+    """The rows of cyclic batches: the last step and every J-th before it use the record of the worst position.
 
-    From the diameter only whole epochs count, each of them a step that meets the record and the J - 1 before it.
+    From the diameter only whole epochs count, each of them a step that uses the record and the J - 1 before it.
     """
     present = np.minimum(runs.n - (batches_per_epoch(runs) - 1) * runs.batch, runs.batch) / runs.batch
     low = np.where(runs.low_curvature > 0, runs.low_curvature * present, runs.low_curvature)

@@ -9,7 +9,7 @@ from zoexplore.bounds.run_arrays import RunArrays
 
 
 class Geometry(NamedTuple):
-    """How far apart two runs can be and how fast they approach each other, in the kernels' order.
+    """How far apart two runs can be and how fast they approach each other, in the kernels' order; arrays that broadcast.
 
     Args:
         K, d: directions a step, and parameters.
@@ -31,10 +31,10 @@ class Geometry(NamedTuple):
         return cls(runs.K, runs.d, gap(runs.c), runs.diameter, runs.step_separation, _drift(runs))
 
     def start(self, T, N) -> np.ndarray:
-        """The distance from which N counted steps start, in runs of T steps; in runs of any length where T is inf."""
+        """The distance from which N of T steps start (T = inf: of any number), in the shape that all broadcast to."""
         return np.where(np.isfinite(T), np.minimum(self.diameter, self.separation * (T - N)), self.diameter)
 
 
 def _drift(runs: RunArrays) -> np.ndarray:
-    """c2; one that underflows is rounded up, so that ratios to it stay finite."""
+    """c2, in the runs' shape; one that underflows is rounded up, so that ratios to it stay finite."""
     return np.where(runs.xi > 0, np.maximum(runs.bias_term * np.sqrt(runs.K), 1e-100 * runs.step_sensitivity), 0.0)

@@ -88,8 +88,8 @@ class Guarantee:
 
     @cached_property
     def beta(self) -> float | np.ndarray:
-        """The directional share that the number is for: the run's own, or under schedule="optimal" the accountant's choice, a
-        constant or one share for each counted step, shape (N,), the last steps of the run; those before may have any.
+        """The directional share that the number is for: the run's own, or under schedule="optimal" the accountant's choice. That
+        is a constant, or a share for each of the last N steps, shape (N,); steps before them may have any.
         """
         if not self._share_is_chosen:
             return self.setting.beta
@@ -104,8 +104,8 @@ class Guarantee:
 
     @cached_property
     def risk(self) -> TradeOff:
-        """What the guarantee allows an attacker: by its Gaussian shift, and by its epsilon at some hundred deltas, where
-        choices or conversion depend on delta (docs/concepts.md, "What an attacker can do").
+        """What the guarantee allows an attacker (docs/concepts.md, "What an attacker can do"): by its Gaussian shift and, where
+        choices or conversion depend on delta, by its epsilon at some hundred deltas.
         """
         if not self.valid:
             return TradeOff()
@@ -116,7 +116,7 @@ class Guarantee:
         return TradeOff(*gaussian, epsilons=tuple(epsilons), deltas=tuple(deltas))
 
     def _at_other_deltas(self) -> np.ndarray:
-        """epsilon at `RISK_DELTAS`: by the choices behind the number, where these say it for all deltas, or taken anew."""
+        """epsilon at `RISK_DELTAS`, shape (deltas,): by the same choices if these serve all deltas, else computed anew."""
         of_bound, run, accounting = BOUNDS[self.bound].epsilons, self.setting, self.accounting
         if of_bound is not None:
             with np.errstate(all="ignore"):
@@ -166,7 +166,7 @@ class Guarantee:
         return self.risk.true_positive_rate(fpr)
 
     def posterior(self, prior, fpr=0.01) -> np.ndarray:
-        """The posterior of membership after a positive of the best test at a false-positive rate, at most; arrays broadcast."""
+        """The largest posterior of membership after a positive of a test at the rate `fpr`, in the shape both broadcast to."""
         return self.risk.posterior(prior, fpr)
 
     def reconstruction(self, baseline) -> np.ndarray:
@@ -367,7 +367,7 @@ def _epsilons(bound: str, runs: RunArrays, accounting: Accounting) -> np.ndarray
 
 
 def _solve(entry: Bound, runs: RunArrays, accounting: Accounting, applies: np.ndarray) -> Solved:
-    """The bound where it applies, inf elsewhere and where numbers leave the floating-point range."""
+    """The bound where it applies (of the runs' shape), inf elsewhere and where numbers leave the floating-point range."""
     if not applies.any():
         return Solved.nothing(())
     with np.errstate(all="ignore"):

@@ -36,7 +36,7 @@ class Effort(NamedTuple):
 
     plans: tuple[float, ...]  # orders of the norm that plans are made for, beside the mean
     tails: np.ndarray  # orders of the norms that tails are taken from
-    luck: float  # the power of delta that is the chance of luck that plans allow for
+    luck: float  # plans allow for costs that are exceeded with a chance of this power of delta
     rounds: int  # of planning, at most
 
 
@@ -94,7 +94,7 @@ def _orders(index, conversion: int, near) -> np.ndarray:
 
 
 def _promising(kind, cost, width) -> np.ndarray:
-    """The rows whose cost is within `width` of the least of their kind; of equal ones the first."""
+    """The rows, shape (some,), whose cost is within `width` of the least of their kind; of equal ones the first."""
     order = np.lexsort((cost, kind))
     kind, cost = kind[order], cost[order]
     new = np.diff(kind, prepend=-1) > 0
@@ -104,7 +104,7 @@ def _promising(kind, cost, width) -> np.ndarray:
 
 
 def _settle(rows: Rows, run, conversion: int) -> tuple[Rows, np.ndarray]:
-    """For every run the row and order with the least epsilon, and its result."""
+    """Every run's row and order with the least epsilon, and its result, shape (runs,). `run`: each row's, shape (rows,)."""
     runs = run.max() + 1
     seen = (rows.cube > 0) | (rows.data >= rows.B)  # exponential moments know nothing of how little a span sees of a record
     by_mean = np.flatnonzero((rows.d >= EXPONENTS_FROM) & seen & (rows.apart == 0))
@@ -134,7 +134,7 @@ def _row(runs: RunArrays, beta, conversion: int, far: bool, high: bool) -> Rows:
 
 def _rows(runs: RunArrays, beta, conversion: int) -> tuple[Rows, np.ndarray]:
     """Every run from distance 0, hiding soon or late, and from the diameter, with its record counted entry by entry or by its
-    length; and which run each row is of.
+    length; and which run each row is of, shape (rows,).
     """
     rows = Rows.stack(*(_row(runs, beta, conversion, far, high) for far, high in ((False, False), (False, True), (True, False))))
     count = int(np.prod(runs.shape))
@@ -149,7 +149,7 @@ def _rows(runs: RunArrays, beta, conversion: int) -> tuple[Rows, np.ndarray]:
 
 
 def _between(rows: Rows, run, chosen: Rows, found, before, after, conversion: int) -> tuple[Rows, np.ndarray]:
-    """The better result of the choices that the two nodes around each run made, by tails near those that mattered to them."""
+    """The better result, shape (runs,), by the choices of the nodes `before` and `after` each run, with tails near theirs."""
     runs = run.max() + 1
     z0 = np.full(runs, FARTHEST)
     z0[run[rows.far]] = rows.z0[rows.far]
@@ -172,7 +172,7 @@ def _between(rows: Rows, run, chosen: Rows, found, before, after, conversion: in
 
 
 def _solve(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.ndarray]:
-    """The result of every run. Of many, `MOST_NODES` compare all plans; each other one takes that of a node beside it."""
+    """Every run's result, shape (runs,). Of many, `MOST_NODES` compare all plans; others take those of the nodes around."""
     conversion, size = NUMBERS[accounting.conversion], int(np.prod(runs.shape))
     rows, run = _rows(runs, beta, conversion)
     nodes = spread(size, MOST_NODES)
@@ -189,8 +189,8 @@ def _solve(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.ndar
 
 
 def _along_T(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.ndarray]:
-    """Runs that differ in T alone choose at powers of ANCHOR. Where epsilon is the same at those around a run there is nothing
-    left to choose; what starts from the diameter serves all, and what is proved for more steps serves fewer: epsilon never falls.
+    """Runs that differ in T alone choose plans at powers of ANCHOR. Where epsilon is equal at both powers around a run it is
+    the run's. Plans from the diameter serve all runs, and plans of more steps serve fewer: epsilon never falls.
     """
     T, conversion = runs.T, NUMBERS[accounting.conversion]
     powers = ANCHOR ** np.arange(np.floor(np.log(T.min()) / np.log(ANCHOR)), np.ceil(np.log(T.max()) / np.log(ANCHOR)) + 1)
@@ -222,7 +222,7 @@ def _along_T(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.nd
 
 
 def _best_beta(runs: RunArrays, accounting: Accounting) -> np.ndarray:
-    """The best constant share of every run's noise: sought at nodes, interpolated between them."""
+    """The best constant share of noise, in the runs' shape: sought at nodes, interpolated between them."""
     size, conversion = int(np.prod(runs.shape)), NUMBERS[accounting.conversion]
     nodes = spread(size, MOST_NODES)
     rows, run = _rows(runs, 0.5, conversion)
@@ -281,8 +281,8 @@ def epsilons(runs: RunArrays, accounting: Accounting, solved: Solved, deltas: np
 
 
 def path(runs: RunArrays, accounting: Accounting, solved: Solved) -> tuple[np.ndarray, ...]:
-    """One run's plan, step by step from the first of N that count, each of shape (N,): alpha, pi, the distances that it leads to,
-    those that squares of sums are split at, and how much of the square of one a step counts across the span and in it.
+    """One run's plan, for the N counted steps, each of shape (N,): (alpha, pi, the distances, the lengths at which squares of
+    sums are split, how much of a squared distance a step counts across the span, and in it).
     """
     rows, plans = _chosen(runs, accounting, solved)
     z, lengths = followed(rows, plans)

@@ -1,7 +1,7 @@
 """Where numba keeps compiled kernels: the first writable folder, and anew when any file of kernels changes.
 
-A kept kernel contains the ones that it calls, from any file, but numba only checks the kernel's own file, and fails on an index
-of kernels whose types have gone. Here each state of `kernels/` has a folder of its own, so that no number comes from old code.
+A cached kernel contains the ones that it calls, from any file, but numba only checks the kernel's own file. It also fails on an
+index of kernels whose types have gone. So each state of `kernels/` has a folder of its own, and no number comes from old code.
 
 On a read-only installation without a home, as in containers, they go to a temporary folder that is removed with the process.
 Where nothing is writable, each process compiles again. Kernels of other packages are cached as numba does by default.

@@ -57,11 +57,11 @@ class Losses:
     sampling: str = "without-replacement"
 
     def epsilon(self, delta) -> np.ndarray:
-        """epsilon >= 0 at `delta`, which broadcasts with the fields; inf where delta <= 0 or a budget is infinite."""
+        """epsilon >= 0 at `delta`, in the shape that all broadcast to; inf where delta <= 0 or a budget is infinite."""
         return self._answer(EPSILON, delta)
 
     def delta(self, epsilon) -> np.ndarray:
-        """delta at `epsilon` >= 0, which broadcasts with the fields; at most 1, in the worse order of the neighbours."""
+        """delta at `epsilon` >= 0, in the shape that all broadcast to; at most 1, in the worse order of the neighbours."""
         return self._answer(DELTA, epsilon)
 
     def _answer(self, wanted: int, given) -> np.ndarray:
@@ -90,7 +90,7 @@ class Losses:
         return found
 
     def _of_longer(self, N, q, mu, delta) -> np.ndarray:
-        """The least epsilon found of some longer runs that begin with this one; each is computed once."""
+        """The least epsilon of some longer runs that begin with this one, shape (P,); each is computed once."""
         first = np.searchsorted(LONGER, N, side="right")
         steps = np.append(LONGER, np.full(MORE, np.inf))[first[:, None] + np.arange(MORE)]
         asked = np.stack(np.broadcast_arrays(steps, *(x[:, None] for x in (q, mu, delta))), axis=-1)
@@ -149,7 +149,7 @@ def _at_one_order(N, rho, q, mu, delta) -> np.ndarray:
 
 
 def _of_one(wanted: int, N, rho, q, mu, given) -> np.ndarray:
-    """A single step's profile, q delta_G(gamma) at 1 + q (gamma - 1), in the worse order (docs/batches.md, Lemma 1)."""
+    """One step's profile, shape (P,): q delta_G(gamma) at 1 + q (gamma - 1), in the worse order (docs/batches.md, Lemma 1)."""
     if wanted == DELTA:
         return q * delta_of(mu**2 / 2, np.log1p(np.expm1(given) / q))
     return np.log1p(q * np.expm1(epsilon_of(mu**2 / 2, np.minimum(given / q, 1.0)))) * ROUND_UP
@@ -252,7 +252,7 @@ def _kernel(points: int, h: float, t: float) -> np.ndarray:
 
 
 def _on_grid(s: Steps, order: str, h: float, tail: float) -> tuple[np.ndarray, np.ndarray, float]:
-    """Losses on the grid, their masses under the first law of the pair, and the mass of losses that count as infinite. The loss
+    """Losses on the grid, shape (P,), their masses under the pair's first law, and the mass that counts as infinite. The loss
     is v(x) = log(1 - q + q exp(mu x - mu^2/2)) with x from the mixture of N(0, 1) and N(mu, 1), and -v(x) with x from N(0, 1).
     Replacing one record has both beyond v = 0, and an atom there.
     """

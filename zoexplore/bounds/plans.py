@@ -14,7 +14,7 @@ from zoexplore.bounds.kernels.blocks import blocks_of, edges_of
 from zoexplore.bounds.kernels.moments import PLACES
 from zoexplore.bounds.rows import Rows
 
-TILT = 1.02  # by how much luck makes lengths longer in a plan for the mean
+TILT = 1.02  # factor on random lengths in a plan for the mean
 ORDERS = np.array([2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 256.0, 2048.0])  # of norms, for tails
 THETAS = np.array([12.0, 25.0, 50.0, 100.0])  # of exponential moments, over the mean cost
 CAPS, LOST = (40.0, 100.0, 200.0), 1e-3  # orders of norms that caps are taken from; the chance that they fail, by delta
@@ -23,7 +23,7 @@ PARTS = 9  # of an epoch: the step that meets the record, and the others in so m
 
 
 def _steps(rows: Rows, orders: np.ndarray, theta=0.0):
-    """Each row's `kernels.STEP` at each of its orders, and the tables that the steps look up.
+    """Each row's `kernels.STEP` at each of its orders, shape (rows * count, 1), and the tables that the steps look up.
 
     Args:
         orders: of the norm, shape (rows, count).
@@ -66,7 +66,7 @@ def _steps(rows: Rows, orders: np.ndarray, theta=0.0):
 
 
 class Plans(NamedTuple):
-    """Typical distances, fractions, counted blocks and planned costs, row by row."""
+    """Row by row typical distances (places), fractions (4, places), and the counted blocks and planned cost (one number each)."""
 
     x: np.ndarray
     fractions: np.ndarray
@@ -79,8 +79,8 @@ class Plans(NamedTuple):
 
 
 class Tails(NamedTuple):
-    """How often plans' costs exceed a number (`profiles.costs`), X, Y and power of shape (rows, tails): the first so many
-    by norms, the others by exponential moments, but for a probability `lost`, row by row.
+    """How often plans' costs exceed a number (`profiles.costs`): X, Y and power of shape (rows, tails), the first `norms` by
+    norms, the others by exponential moments. None holds with a probability of at most `lost`, shape (rows,).
     """
 
     X: np.ndarray
@@ -102,17 +102,17 @@ class Tails(NamedTuple):
 
 
 def nothing_random(rows: Rows) -> np.ndarray:
-    """Whether nothing of a run's cost is random."""
+    """Whether nothing of a run's cost is random, shape (rows,)."""
     return rows.certain & (rows.K == rows.d)
 
 
 def _parts(rows: Rows) -> int:
-    """The parts that the step that meets the record, and those before it, are cut into."""
+    """How many parts a step that uses the record and those before it are cut into."""
     return PARTS if rows.apart.any() else 1
 
 
 def steps(rows: Rows, orders: np.ndarray, theta=0.0):
-    """`_steps`, each followed by the same step without the record's part where some do not meet it."""
+    """`_steps`, shape (rows * count, 1), or 2 where some steps do not use the record: then the same without its part follows."""
     cells, laws = _steps(rows, orders, theta)
     if not rows.apart.any():
         return cells, laws

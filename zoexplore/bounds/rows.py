@@ -11,9 +11,9 @@ class Rows(NamedTuple):
     """Runs as flat arrays (quantities of `RunArrays`, lengths in its unit), each with the choices made for it.
 
     `far` rows start from z0 and choose the number of steps, at most `most`; the others count `most` steps from distance 0.
-    From 0 the recursion has several fixed points: runs that pay for each step's data as it comes, and runs that let distance
-    build up (`high`) and work it off at the end. Each row looks for one of them. A share of delta is kept for bad luck; `cube`
-    is 1 where every entry of the record's part is known, 0 where its length alone is counted.
+    From 0 the recursion has several fixed points. Some plans hide each step's data at once; others let distance build up
+    (`high`) and work it off at the end. Each row looks for one of them. `share` is the chance of more than plans allow for;
+    `cube` is 1 where every entry of the record's part is known, 0 where its length alone is counted.
     """
 
     K: np.ndarray
@@ -21,7 +21,7 @@ class Rows(NamedTuple):
     r: np.ndarray
     low: np.ndarray
     top: np.ndarray
-    slowest: np.ndarray  # steps are of sizes from that part of eta on
+    slowest: np.ndarray  # the least step size, as a part of eta
     acting: np.ndarray
     linear: np.ndarray  # counted by the norm of linear models
     certain: np.ndarray

@@ -84,7 +84,7 @@ class RunArrays(Sensitivity):
         return replace(self, by_linear_norm=by_linear_norm)
 
     def changed(self, **columns: np.ndarray) -> "RunArrays":
-        """Other runs, with these columns in place of their own."""
+        """Other runs, with these columns, whose shapes broadcast with the rest, in place of their own."""
         return replace(self, composition_cache={}, **columns)  # type: ignore[arg-type]
 
     @property
@@ -108,7 +108,7 @@ class RunArrays(Sensitivity):
         return getattr(self.setting, "slowest", 1.0)
 
     def largest(self, of: Callable[[float], np.ndarray]) -> np.ndarray:
-        """The largest value of a convex function of the step size, over the sizes that occur, as parts of eta."""
+        """The largest value, in its shape, of a convex function of the step size, a part of eta, over those that occur."""
         return of(1.0) if self.slowest == 1.0 else np.maximum(of(1.0), of(self.slowest))
 
     @property
@@ -220,8 +220,8 @@ class RunArrays(Sensitivity):
 
     @property
     def record_sensitivity(self) -> np.ndarray:
-        """B for the mean vector of difference quotients, over sqrt(K) and in units of sigma: by the clip 2 Delta/n for one record
-        that is replaced, Delta/n for one that is added or removed.
+        """B for the mean vector of difference quotients, over sqrt(K) and in units of sigma. By the clip it is 2 Delta/n for one
+        replaced record, Delta/n for one added or removed.
         """
         return self.B * np.sqrt(self.K)
 
@@ -294,7 +294,7 @@ def _columns(setting: Setting) -> dict[str, Any]:
 
 
 def _extremes(field: str, values: np.ndarray) -> list[float]:
-    """A few of the values, all allowed only if every value is: what a field allows is an interval."""
+    """A few of the values, shape (P,), all allowed only if every value is: what a field allows is an interval."""
     with np.errstate(invalid="ignore"):
         broken = values[values % 1 != 0] if field in INTEGER_FIELDS else values[np.isnan(values)]
     return [float(v) for v in (*broken[:1], values.min(), values.max())]

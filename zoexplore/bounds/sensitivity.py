@@ -8,7 +8,7 @@ LEAST_LENGTH = 1e-100  # in units of noise: shorter lengths are rounded up to it
 
 
 def above_underflow(length) -> np.ndarray:
-    """The lengths, each at least `LEAST_LENGTH`."""
+    """The lengths, in their shape, each at least `LEAST_LENGTH`."""
     return np.maximum(length, LEAST_LENGTH)
 
 
@@ -44,8 +44,8 @@ class Sensitivity:
 
     @property
     def B_clip(self) -> np.ndarray:
-        """The largest difference of neighbours' updates at the same point, in the span, by the clip alone: for one replaced
-        record 2 eta Delta/(n sqrt(K)), and 2 eta Delta/(nK) where the clip is joint.
+        """The largest difference of neighbours' updates at the same point, in the span, by the clip alone. One replaced record
+        moves it by 2 eta Delta/(n sqrt(K)), or 2 eta Delta/(nK) where the clip is joint.
         """
         return above_underflow(self.person_share * self.clipped_step / self.n)
 

@@ -30,7 +30,7 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _linear_norm_helps(runs: RunArrays) -> np.ndarray:
-    """Rows where the norm of linear models is the smaller one. An idle clip has a smaller constant already, and only
+    """Where the norm of linear models is smaller, in the runs' shape. An idle clip has a smaller constant already, and only
     two-point quotients leave it a remainder. Without curvature both norms are the same.
     """
     return runs.linear & (runs.acting | (runs.xi > 0)) & (runs.top_curvature > 0)

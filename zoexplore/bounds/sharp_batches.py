@@ -30,7 +30,7 @@ EDGES = kernels.block_ends()
 MOST_SCANNED = 5  # of those at which the whole range is looked at
 MOST_NODES = 25  # rows at which choices are made; those in between interpolate them
 STRIDE = 3  # at every third of them both variants are tried
-WORSE = 1.01  # a variant that is worse than the other by that much at both of these around a row is not tried there
+WORSE = 1.01  # a variant that is worse by this factor at both neighbours is not tried in between
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Capped:
 
     @property
     def _steps(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What a step does, row by row, and how far its record moves it."""
+        """What a step does, shape (rows, COLUMNS), and q and mu of its record, shape (rows,)."""
         columns = [getattr(self.rows, name) for name in kernels.COLUMNS]
         return np.array(columns, float).T.copy(), self.sampled.q, self.sampled.mu
 
@@ -86,7 +86,7 @@ class Capped:
         return Choice(orders[np.arange(self.rows.K.size), chosen.astype(int)], omega, alpha, share)
 
     def _tables(self, orders: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Where the table of each row's orders is, the tables, and their rays."""
+        """(The place of each row's table at each order, in the shape of `orders`; tables, shape (tables, rays); their rays)."""
         found, _, places = drifts.of(self.rows, orders)
         return places, np.concatenate([drifts.tables(*asked) for asked in found]), RAYS
 
@@ -107,8 +107,8 @@ class Capped:
         return from_losses(losses, rows.delta, delta_f, N, rows.z0, **chosen).minimum(by_order)
 
     def reshared(self, choice: "Choice") -> "Choice":
-        """The best share omega for exact conversion: it differs from what the search found by Renyi divergence, and where
-        that paid it at the last step only, every step now does.
+        """The best share omega for exact conversion, which differs from that for Renyi divergence. Where the search
+        chose to pay it at the last step only, every step pays it now.
         """
         if not exact(self.accounting):
             return choice
@@ -179,7 +179,7 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _worth_it(found: list[Solved], nodes: np.ndarray, count: int) -> list[np.ndarray]:
-    """Of each variant the rows between nodes at one of which it is nearly the best."""
+    """Of each variant the rows, shape (some,), between nodes at one of which it is nearly the best."""
     least = np.minimum.reduce([x.epsilon for x in found])
     rows = np.arange(count)
     below = np.searchsorted(nodes, rows, side="right") - 1
@@ -189,7 +189,7 @@ def _worth_it(found: list[Solved], nodes: np.ndarray, count: int) -> list[np.nda
 
 
 def _at_rows(variant: Capped, choice: Choice, rows: np.ndarray, few: np.ndarray, nodes: np.ndarray) -> Solved:
-    """A variant at the rows wanted, its choices made at the nodes among them from those at a few, and interpolated."""
+    """A variant at `rows`, shape (some,): `choice` at a few rows, and at all nodes among them, is interpolated in between."""
     more = np.setdiff1d(np.intersect1d(nodes, rows), few)
     if more.size:
         nearest = np.abs(more[:, None] - few[None, :]).argmin(axis=1)
@@ -203,14 +203,14 @@ def _at_rows(variant: Capped, choice: Choice, rows: np.ndarray, few: np.ndarray,
 
 
 def _share(runs: RunArrays, nodes: np.ndarray, accounting: Accounting, every: bool) -> np.ndarray:
-    """beta, the best one found where it is free."""
+    """beta, in the runs' shape: the best one found where it is free."""
     if accounting.schedule != "optimal":
         return runs.beta
     return interpolated(_best_beta(runs, nodes, accounting, every), nodes, runs.n.size)
 
 
 def _best_beta(runs: RunArrays, nodes: np.ndarray, accounting: Accounting, every: bool) -> np.ndarray:
-    """The constant beta that does best at some rows, each beta with choices of its own."""
+    """The best constant beta at the nodes, of their shape, each beta with choices of its own."""
     by_order = accounting.replace(conversion="cks") if exact(accounting) else accounting
 
     def epsilon_at(log_odds):

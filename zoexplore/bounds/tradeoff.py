@@ -33,7 +33,7 @@ class TradeOff:
     deltas: np.ndarray | tuple = ()
 
     def misses(self, alpha) -> np.ndarray:
-        """f at false-alarm rates `alpha` in [0, 1], from below."""
+        """f at false-alarm rates `alpha` in [0, 1], in their shape, from below."""
         alpha = rates("alpha", alpha)
         return np.maximum(self._gaussian_misses(alpha), self._misses_of_pairs(alpha))
 
@@ -51,7 +51,7 @@ class TradeOff:
         return np.fmax.reduce(np.where(epsilon < inf, missed, 0.0), axis=0, initial=0.0)
 
     def profile(self, epsilon) -> np.ndarray:
-        """delta at each `epsilon` >= 0, from above, at most 1: between pairs the chord in exp(epsilon) bounds it."""
+        """delta at `epsilon` >= 0, in its shape, from above, at most 1: between pairs the chord in exp(epsilon) bounds it."""
         epsilon = np.asarray(epsilon, float)
         if not (epsilon >= 0).all():
             raise ValueError(f"epsilon = {epsilon} is not allowed: give numbers of at least 0")
@@ -63,7 +63,7 @@ class TradeOff:
         return np.minimum(found, between * (1 + SLACK) + LEAST)
 
     def _corners(self) -> tuple[np.ndarray, np.ndarray]:
-        """exp(epsilon) - 1 and delta of the pairs, the advantage at 0 first; delta never rises."""
+        """exp(epsilon) - 1 and delta of the pairs, both shape (P + 1,), the advantage at 0 first; delta never rises."""
         pairs = sorted((e, d) for e, d in zip(self.epsilons, self.deltas, strict=True) if e <= 700)
         places = np.array([0.0, *(np.expm1(e) for e, _ in pairs)])
         return places, np.minimum.accumulate([self.advantage, *(d for _, d in pairs)])
@@ -81,12 +81,12 @@ class TradeOff:
         return float(found)
 
     def true_positive_rate(self, fpr) -> np.ndarray:
-        """The most true positives at false-positive rates `fpr`, 1 - f(fpr)."""
+        """The most true positives at false-positive rates `fpr`, in their shape: 1 - f(fpr)."""
         return np.minimum(1 - self.misses(rates("fpr", fpr)) + LEAST, 1.0)
 
     def posterior(self, prior, fpr=0.01) -> np.ndarray:
         """An upper bound on the posterior of membership with this `prior` after a positive of the best test at the rate `fpr`:
-        p (1-f)/(p (1-f) + (1-p) fpr).
+        p (1-f)/(p (1-f) + (1-p) fpr), in the shape both broadcast to.
         """
         prior, fpr = rates("prior", prior), rates("fpr", fpr)
         caught = prior * self.true_positive_rate(fpr)
@@ -96,13 +96,13 @@ class TradeOff:
 
     def reconstruction(self, baseline) -> np.ndarray:
         """An upper bound on the rate of reconstructing a record that could be guessed with probability `baseline` without the
-        release, 1 - f(baseline) (Hayes, Mahloujifar, Balle 2023, doi:10.48550/arXiv.2302.07225).
+        release, 1 - f(baseline), in its shape (Hayes, Mahloujifar, Balle 2023, doi:10.48550/arXiv.2302.07225).
         """
         return self.true_positive_rate(rates("baseline", baseline))
 
 
 def rates(name: str, value) -> np.ndarray:
-    """Probabilities as an array; ValueError for anything else."""
+    """Probabilities as an array of their shape; ValueError for anything else."""
     found = np.asarray(value, float)
     if not ((found >= 0) & (found <= 1)).all():
         raise ValueError(f"{name} = {value!r} is not allowed: give a number from 0 to 1")

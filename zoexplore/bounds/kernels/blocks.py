@@ -1,6 +1,6 @@
 """Runs of up to 2^53 steps cut into blocks, and a recursion over one of them (docs/sharp.md, "Blocks").
 
-A run is cut, counted from its end, into single steps and then blocks that grow with their distance from the end, and shrink
+A run is cut, counted from its end, into single steps and then blocks that grow with their distance from the end. They shrink
 again towards a start from distance 0, where distances build up.
 """
 

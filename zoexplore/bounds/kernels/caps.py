@@ -87,8 +87,8 @@ def block_ends():  # once, so not compiled
 
 @kernel(error_model="numpy")
 def _weigh(of, A, C, plain):
-    """(a norm of A (1 - gamma) + C times the drift, its slope in C): the joint one with c_lambda^2, or, where it is less, both
-    parts' own norms added up, with the square of a constant of the step that holds in every direction.
+    """(a norm of A (1 - gamma) + C times the drift, its slope in C): the joint one with c_lambda^2, or the sum of both parts'
+    norms where that is less. In the sum the drift's constant is one that holds in every direction.
     """
     if A + C == 0.0:
         return 0.0, 0.0

@@ -77,8 +77,8 @@ def _mironov(rho, delta):
 @kernel()
 def _gaussian(rho, delta):
     """The exact epsilon of a Gaussian shift budget rho at delta, from above (Balle and Wang 2018). delta(epsilon) = E[(1 -
-    exp(epsilon - L))_+], L Gaussian, is log-concave (Prekopa): every tangent of log delta lies above it, so each Newton step
-    lands at the root or on its safe right side, whatever the start.
+    exp(epsilon - L))_+], L Gaussian, is log-concave (Prekopa). Every tangent of log delta lies above it, so each Newton step
+    ends at the root or on its safe right side, whatever the start.
     """
     if 0.0 < rho and delta < LEAST_DELTA:
         return _mironov(rho, delta)

@@ -111,8 +111,8 @@ def sum_norm(K, d, order, seen):
 
 @elementwise
 def sum_constant(r, low, high, slowest, d, acting):
-    """c_1: by how much the sum of a drift's entries can exceed that of a random unit vector's; of steps of any size from the part
-    `slowest` on, in which it is convex.
+    """c_1: by how much the sum of a drift's entries can exceed that of a random unit vector's. It is convex in the step size,
+    which is at least the part `slowest` of eta.
     """
     worst = 0.0
     for part in (1.0, slowest):

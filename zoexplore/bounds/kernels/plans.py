@@ -185,8 +185,8 @@ def _chords(v, F, G, other, F_2, G_2, L):
     """(v, what is paid, the steps taken) after at most L steps by the lines through two values of F and of G; none where the
     lines leave the interval between the two.
 
-    Where v falls, it goes on falling, and the line of F is above it as long as it stays in the interval; below that F is at most
-    what it is at its lower end. Where v rises, likewise.
+    Where v falls, it goes on falling. The line of F is above it as long as it stays in the interval; below that F is at most what
+    it is at its lower end. Where v rises, likewise.
     """
     falls = F <= v
     low, F_low, G_low = (other, F_2, G_2) if falls else (v, F, G)
@@ -444,8 +444,8 @@ def tails_of(rows, laws, apart, size, of, x, plans, counted, caps):
 
 @kernel(error_model="numpy")
 def caps_of(rows, laws, lost, x, plans, counted):
-    """Squared distances that a run which never stops stays within at every step but for a chance `lost`, shape (rows, blocks): by
-    the norm at the order, and Markov's inequality; and what they come to, weighed by what is paid at them.
+    """(Caps on squared distances, shape (rows, blocks); their sizes weighed by the costs, shape (rows,)). A run which never stops
+    exceeds one with a chance of at most `lost`, by the norm at the order and Markov's inequality.
     """
     caps, sizes = empty(x.shape), empty(rows.shape[0])
     edges = empty(x.shape[1] + 1)
