@@ -41,7 +41,7 @@ async def ask(function: Callable, *args: Any) -> Any:
 
     Raises:
         Exception: what the function raised.
-        Died: several processes ended over it.
+        Died: it ended several processes.
         TooLong: it took longer than any call may.
     """
     if not hasattr(function, "canonical"):

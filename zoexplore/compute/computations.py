@@ -69,7 +69,7 @@ def any_T(setting: Setting, accounting: Accounting, field: str) -> tuple:
 
 def sketched(setting: Setting, accounting: Accounting, field: str) -> Accounting:
     """A quick accounting for a run's curves while a slider moves: Renyi divergence for fresh batches, which is sound and many
-    times faster than exact conversion; the usual accounting elsewhere, and where the exact values are cached.
+    times faster than exact conversion. Elsewhere, and where the exact values are cached, it is the usual accounting.
     """
     afresh = not setting.full_batch and setting.sampling in ("without-replacement", "poisson")
     if not afresh or accounting.printed or accounting.conversion != "gaussian":

@@ -12,8 +12,8 @@ FRAMES = PREFIX + "FRAMES"  # the sites that may show the page in a frame, as in
 
 @dataclass(frozen=True)
 class Limit:
-    """One limit: the environment variable's name after `ZOEXPLORE_`, which is read whenever the value is, the value where it is
-    not set, and what is counted and bounded, for the table in docs/deploy.md.
+    """One limit: its environment variable's name after `ZOEXPLORE_`, which each use reads anew, its default, and its unit and
+    meaning as in the table of docs/deploy.md.
     """
 
     name: str

@@ -73,7 +73,7 @@ class Pool:
         """Queue a call of a module-level function until its address is next.
 
         Returns:
-            The call, whose `answer` raises what the function raised; `Died` where `TRIES` workers ended over it; `TooLong`.
+            The call, whose `answer` raises what the function raised; `Died` where it ended `TRIES` workers; `TooLong`.
         """
         call = Call(function, args, address, urgent)
         with self._lock:

@@ -89,9 +89,9 @@ def dominated(record: RunRecord) -> tuple[Step, float]:
 
     Each step's noise has variance S_t in the span and s2_t outside it. A run with constant S = min S_t and s2 = min s2_t becomes
     the given one by adding independent noise. Given that noise, the same vector shifts the step maps for both data sets, so every
-    bound holds, and holds for the mixture. The bounds use the factor by which two runs approach each other, and the most that a
-    record (eta clip, or eta times its loss's slope) and two points (eta xi) move a step. That factor is convex in eta, so worst
-    at the least or the largest eta; which of them depends on the norm's order, so the accountant looks at both (`VariedSetting`).
+    bound holds, and holds for the mixture. The bounds use the factor by which two runs approach each other. They also use the
+    most that a record (eta clip, or eta times its loss's slope) and two points (eta xi) move a step. That factor is convex in
+    eta, so worst at the least or the largest eta; which of them depends on the norm's order, so both count (`VariedSetting`).
     The worse of two constant runs, each at its best order, may be too small.
     """
     steps, d = list(record.moving), record.setting.d

@@ -373,7 +373,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         """Refused after construction, because the account depends on the number of parameters."""
         if self.param_groups:
             raise ValueError("another parameter group is not allowed: d is part of the run; make the optimiser with all of them")
-        unwrap(torch.optim.Optimizer.add_param_group)(self, param_group)  # wrapped, it loads PyTorch's compiler, for a second
+        unwrap(torch.optim.Optimizer.add_param_group)(self, param_group)  # the wrapped one loads PyTorch's compiler
 
     def __copy__(self) -> "NoisyZOGD":
         raise TypeError("a shallow copy would move the same model, each step unknown to one of two reports: take copy.deepcopy")

@@ -18,8 +18,8 @@ READ_BY_PARENT = (nn.MultiheadAttention,)  # layers that read their children's p
 
 
 class Perturbation:
-    """Evaluates losses at w + xi v: layer by layer if the module allows it, or by moving the parameters in place, and back by a
-    copy; that with `keep_copy`, or, where it is None, if they are few.
+    """Evaluates losses at w + xi v: layer by layer if the module allows it, or by moving the parameters in place and restoring
+    a copy. It does the latter with `keep_copy`, or, where that is None, if the parameters are few.
     """
 
     def __init__(self, parameters: Parameters, module: nn.Module | None, keep_copy: bool | None, K: int) -> None:
@@ -50,7 +50,7 @@ class Perturbation:
                 t.data = t.data.new_full((), torch.nan).expand(t.shape)
             with Lent(module, tensors, own.__getitem__):
                 found = losses(batch)
-        except (RuntimeError, ValueError):  # a kernel that does not take such a tensor was given one
+        except (RuntimeError, ValueError):  # a kernel that does not take such a tensor got one
             return False
         finally:
             for t, data in zip(tensors, own, strict=True):

@@ -287,7 +287,7 @@ class RunRecord:
         if self.unproved:
             supposed["lipschitz"] = max(self.declared.lipschitz or inf, nextafter(fields["clip"], inf))
         described = self.declared.describe(self.setting.replace(**supposed | fields))
-        if described.xi > 0 and self.xi_factor > 1:  # a quotient is then a sum of several, no odd function of its own direction
+        if described.xi > 0 and self.xi_factor > 1:  # a sum of quotients is no odd function of its own direction
             return described.replace(linear=False)
         return described
 

@@ -32,8 +32,8 @@ SHARED = ("n", "d", "neighbours")  # fields that two phases of one run must shar
 
 
 class RunState:
-    """A run of `NoisyZOGD` up to the last step made: with its arguments (of each scheduled field, T values), the steps and their
-    counts, the batches to come and the records of past ones, checks of the losses and the model's fingerprint.
+    """A run of `NoisyZOGD` up to the last step made. It holds its arguments (of each scheduled field, T values), the steps and
+    their counts, the next batches, the records of past ones, checks of the losses and the model's fingerprint.
     """
 
     def __init__(

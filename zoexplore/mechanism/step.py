@@ -35,9 +35,9 @@ class Estimate(NamedTuple):
 
 
 def summed(found: Slopes, step: Step) -> Tensor:
-    """Sums over records as integers that add up across processes, shape (HEAD + 2K,): the numbers evaluated, clipped and not
-    finite; the number of records and the bits of their mean loss; the sums of clipped quotients along each direction, in two
-    parts.
+    """Sums over records as integers that add up across processes, shape (HEAD + 2K,). First come how many quotients were
+    evaluated, clipped and not finite, then the number of records and the bits of their mean loss. The rest are the sums of
+    clipped quotients along each direction, in two parts.
     """
     values, active = RULES[step.clipping](found.values, step.clip)
     loss = torch.tensor([found.loss], dtype=torch.float64).view(torch.int64)

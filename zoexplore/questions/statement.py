@@ -157,7 +157,7 @@ def _sampling(setting: Setting) -> str:
     drawn = {
         "without-replacement": "records, drawn afresh, uniformly, without replacement, and seen by nobody",
         "poisson": "records on average, each drawn on its own, afresh, and seen by nobody",
-        "cyclic": "records, in batches that are cut once, whatever they contain, and take turns",
+        "cyclic": "records, in batches that are cut once, whatever they contain, and used in order",
         "shuffled": "records, in batches that are cut once, whatever they contain, and whose order is drawn secretly",
     }
     return f"every step uses {format_count(setting.batch or 0)} of n = {format_count(setting.n)} {drawn[setting.sampling]}"

@@ -35,7 +35,7 @@ def format_number(x: float, figures: int = 3) -> str:
 
 
 def _up(x: Decimal, exponent: int, figures: int) -> Decimal:
-    """x rounded up to `figures` digits, the first of them that of 10^exponent."""
+    """x rounded up to `figures` digits, of which the first counts units of 10^exponent."""
     return x.quantize(Decimal(1).scaleb(exponent + 1 - figures), rounding=ROUND_CEILING)
 
 

@@ -26,8 +26,8 @@ class Full(Exception):
 
 @dataclass(eq=False)
 class Seat:
-    """A reader's seat, from the request for the page, when there is no session yet, to the end of the session; `moved` when the
-    reader last did anything, by the monotonic clock.
+    """A reader's seat, from the request for the page, before there is a session, to the session's end. `moved` is the time of the
+    reader's last activity by the monotonic clock.
     """
 
     address: str

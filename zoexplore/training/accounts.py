@@ -2,9 +2,9 @@
 
 All methods pay for one record's gradient in a step:
 
-- With each quotient clipped at Delta, as in the accountant, with the loss's Lipschitz constant.
-- With a record's K quotients clipped together at C, a record moves a step by (eta/K) C/n: by the bounds that need the clip alone
-  and, on all records, by those for a joint clip that acts.
+- Each quotient is clipped at Delta, as in the accountant, with the loss's Lipschitz constant.
+- With a record's K quotients clipped together at C, a record moves a step by (eta/K) C/n. Bounds that need the clip alone count
+  it and, on all records, those for a joint clip that acts.
 - With a Lipschitz constant L <= C neither clip ever acts, and the record moves the step by its gradient's part in K of d
   random directions, about sqrt(K/d) of it (docs/bounds.md, "Sensitivity").
 """

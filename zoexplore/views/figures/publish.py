@@ -186,7 +186,7 @@ class Publish(View):
         self.clouds.param.update(steps=T, shown=self.publish, **apart)
 
     def _switched(self, *_: Any) -> None:
-        """Fade one curve, never its name; change the number's curve, the clouds and the heads."""
+        """Fade one curve, never its name; change the curve of the number, the clouds and the points."""
         self.clouds.shown = self.publish
         for name, line in self.lines.items():
             line.glyph.line_alpha = 1.0 if name == self.publish else 0.45

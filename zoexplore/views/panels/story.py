@@ -78,7 +78,7 @@ def _hidden(before: Found, after: Found) -> tuple[int, str]:
     every, last = after["composition"].epsilon, smallest(after).epsilon
     return (2 if last <= 0.2 * every else 1 if last <= 0.7 * every else 0), (
         f"Of ε = {format_number(every)} only {format_number(last)} is left: the green line instead of the orange one. The run is "
-        "the same; nobody is shown the steps in between."
+        "the same; nobody sees the steps in between."
     )
 
 

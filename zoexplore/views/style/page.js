@@ -1,4 +1,4 @@
-// The colour scheme that a reader has chosen is remembered; the browser's preference, which is followed else, is not.
+// A reader's choice of colour scheme is stored; the browser's preference, which applies until then, is not.
 const KEPT = "zoexplore-scheme";
 try {
   const kept = localStorage.getItem(KEPT);

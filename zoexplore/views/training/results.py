@@ -72,7 +72,7 @@ def how(found: Finished) -> str:
         f"Made {found.date[:10]} by {_COMMAND} in {found.seconds / 60:.0f} minutes of processor time "
         f"({', '.join(libraries)}). Each method was tuned {times} for each ε, on the same grids, with {least} to "
         f"{most} trials each, judged on parts of the training records; ε does not cover the price of tuning. "
-        f"Accuracy is in law (benchmarks/frontier/law.py), the mean of several runs; bars are one standard error, the test "
+        f"Accuracy is the mean of several simulated runs (benchmarks/frontier/law.py); bars are one standard error, the test "
         f"records' included. ε is for one record more or less. Data: {TASKS[frontier.task].licence}. "
         f"{PUBLISHED.get(frontier.task, '')}"
     )
