@@ -18,23 +18,23 @@ from zoexplore.bounds.search import spread
 from zoexplore.run.setting import NUMERIC_FIELDS, Accounting
 
 COUNTED = [(name, float) for name in ("epsilon", "twice_rho", "delta_f", "steps", "z0", "lowest", "highest")]
-FAR_BEHIND = 2.0  # plans of one order that cost so many times the least are left out,
-SAME, TIE = 3e-5, 1e-4  # as are those that cost the same as another; a tie goes to what starts from distance 0
-LUCK = (0.03, 0.3, 0.6, 1.0)  # powers of delta at which it is seen which tails matter, beside the lowest level that counts
-BEHIND, PROMISED = 1.05, (0.3, 0.9)  # or exceed so many times the least with chances of those powers of delta
-EXPONENTS_FROM = 32  # dimensions from which exponential moments are taken
-BALLS_UP_TO, BALLS_OF = 100, 30  # dimensions, and directions, up to which records are counted by their length as well
-CUBE = 0.8  # of a ball's, what a cube's part adds to the square of a distance in many dimensions
+FAR_BEHIND = 2.0  # plans that cost more than this times the least of their order are left out,
+SAME, TIE = 3e-5, 1e-4  # as are those within SAME of another; within TIE a plan from distance 0 is preferred
+LUCK = (0.03, 0.3, 0.6, 1.0)  # powers of delta at which tails are compared, beside the lowest level
+BEHIND, PROMISED = 1.05, (0.3, 0.9)  # likewise beyond this times their run's least, at chances of delta to these powers
+EXPONENTS_FROM = 32  # the least d with exponential moments
+BALLS_UP_TO, BALLS_OF = 100, 30  # the largest d, and K, at which records also count by length
+CUBE = 0.8  # what a cube adds to a squared distance, over what a ball adds, in many dimensions
 BETAS = np.array([0.0, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.88, 0.96, 0.99, 1 - 1e-9])  # tried first: both ends may be best
-LARGEST_BETA, HALVINGS = 1 - 1e-9, 3  # below 1: some noise stays outside the span; of the distance to the next, around the best
-MOST_NODES, FARTHEST = 9, 1e150  # of many neighbouring runs those that choose; diameters that are of use
-ANCHOR, FEW, FLAT = 4.0, 8, 1e-6  # along T: what nodes are powers of; values that each choose; growth of epsilon not resolved
+LARGEST_BETA, HALVINGS = 1 - 1e-9, 3  # below 1, since noise outside the span is needed; rounds of refinement
+MOST_NODES, FARTHEST = 9, 1e150  # runs along a curve that choose plans; the largest useful diameter
+ANCHOR, FEW, FLAT = 4.0, 8, 1e-6  # along T: the base of the nodes; values that all choose; growth taken for none
 
 
 class Effort(NamedTuple):
     """What is tried for a conversion."""
 
-    plans: tuple[float, ...]  # orders of the norm that plans are made for, beside the mean
+    plans: tuple[float, ...]  # orders of the norm to plan for, beside the mean
     tails: np.ndarray  # orders of the norms that tails are taken from
     luck: float  # plans allow for costs that are exceeded with a chance of this power of delta
     rounds: int  # of planning, at most
@@ -106,7 +106,7 @@ def _promising(kind, cost, width) -> np.ndarray:
 def _settle(rows: Rows, run, conversion: int) -> tuple[Rows, np.ndarray]:
     """Every run's row and order with the least epsilon, and its result, shape (runs,). `run`: each row's, shape (rows,)."""
     runs = run.max() + 1
-    seen = (rows.cube > 0) | (rows.data >= rows.B)  # exponential moments know nothing of how little a span sees of a record
+    seen = (rows.cube > 0) | (rows.data >= rows.B)  # exponential moments ignore that a span sees only a part of a record
     by_mean = np.flatnonzero((rows.d >= EXPONENTS_FROM) & seen & (rows.apart == 0))
     parts = [(MEAN, by_mean), *((order, np.arange(run.size)) for order in effort(conversion).plans)]
     tried = Rows.stack(*(rows.at(index)._replace(order=np.full(index.size, order)) for order, index in parts))
@@ -116,7 +116,7 @@ def _settle(rows: Rows, run, conversion: int) -> tuple[Rows, np.ndarray]:
     kept = _promising((run * len(parts) + kind) * 2 + tried.cube, plans.cost, FAR_BEHIND)
     tried, run = tried.at(kept), run[kept]
     found = _count(tried, plans.at(kept), conversion, run=run)
-    order = np.lexsort((found["epsilon"] * (1 + TIE * tried.far), run))  # a tie goes to what starts from distance 0
+    order = np.lexsort((found["epsilon"] * (1 + TIE * tried.far), run))  # prefers a start from distance 0
     at, where = np.unique(run[order], return_index=True)
     best, least = rows.at(np.zeros(runs, int)), np.full(runs, np.inf, COUNTED)  # inf where no plan has a finite cost
     least[at] = found[order[where]]

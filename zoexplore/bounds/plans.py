@@ -18,8 +18,8 @@ TILT = 1.02  # factor on random lengths in a plan for the mean
 ORDERS = np.array([2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 256.0, 2048.0])  # of norms, for tails
 THETAS = np.array([12.0, 25.0, 50.0, 100.0])  # of exponential moments, over the mean cost
 CAPS, LOST = (40.0, 100.0, 200.0), 1e-3  # orders of norms that caps are taken from; the chance that they fail, by delta
-HIGH = 30.0  # a plan from distance 0 starts from what a step adds to it, or from so many times as much
-PARTS = 9  # of an epoch: the step that meets the record, and the others in so many parts less one with the same fractions
+HIGH = 30.0  # a plan from distance 0 begins with what one step adds, or with this times as much
+PARTS = 9  # of an epoch: the step that uses the record, and the others in PARTS - 1 parts with constant fractions
 
 
 def _steps(rows: Rows, orders: np.ndarray, theta=0.0):

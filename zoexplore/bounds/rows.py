@@ -39,7 +39,7 @@ class Rows(NamedTuple):
     order: np.ndarray
     share: np.ndarray
     cube: np.ndarray
-    apart: np.ndarray  # steps between two that meet the record
+    apart: np.ndarray  # steps between two that use the record
 
     @classmethod
     def of(cls, runs: RunArrays, beta, most, far: bool = False, high: bool = False) -> "Rows":

@@ -18,7 +18,7 @@ from zoexplore.bounds.subsampling import Sampled, compose, exact, from_losses, f
 from zoexplore.run.setting import NUMERIC_FIELDS, Accounting
 
 FIRST_SHARE = 0.1  # of delta, where the search begins
-FIRST_ORDER = 1.2  # where it begins, too: below the orders at which a step on a batch costs nearly what one on all records does
+FIRST_ORDER = 1.2  # where it begins: an order low enough for a batch to cost less than all records
 ROUNDS, AGAIN = 8, 2  # of the search, from the start and from the neighbours' results
 MOST_NODES = 25  # rows at which choices are made; those in between interpolate them
 
@@ -62,7 +62,7 @@ def _best_counted_steps(runs: RunArrays, accounting: Accounting, geometry: Geome
     by_order = from_renyi(N * cost + alpha * budget, alpha, runs.delta, accounting, share * runs.delta, N, z, beta=beta)
     if not exact(accounting):
         return by_order
-    budget = np.where(N <= runs.T.max(), budget, np.inf)  # no run counts more steps than it has: those need no exact conversion
+    budget = np.where(N <= runs.T.max(), budget, np.inf)  # spares exact conversion for more steps than any run has
     return from_losses(sampled.losses(N, budget), runs.delta, share * runs.delta, N, z, beta=beta).minimum(by_order)
 
 

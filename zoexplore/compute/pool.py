@@ -24,7 +24,7 @@ LONGEST_CALL = 180.0  # seconds that a call may take: on a machine that is busy 
 TRIES = 4  # workers that may die of a call; where all are killed at once, others may die soon after they are taken
 GRACE = 3.0  # seconds that a call may go on after its caller has gone
 MOST_LONG_WORKS = 2  # at a time, of all sessions together
-SHARE = 120.0  # seconds that a long work is sure of; then it ends where another waits for its place
+SHARE = 120.0  # seconds of long work, after which it ends if other work waits
 
 
 class TooLong(RuntimeError):
@@ -210,7 +210,7 @@ class LongWork:
 
     def __init__(self, call: Callable, *args: Any) -> None:
         self._call, self._args, self._address = call, args, own_address()
-        self._coming = deque([Answer()])  # what the loop has not had yet, the last one still to come
+        self._coming = deque([Answer()])  # updates not delivered yet, and a last one to be filled
         self._process: Process | None = None
         self._began = 0.0
         with LongWork._lock:

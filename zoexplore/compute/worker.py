@@ -124,7 +124,7 @@ def _answers(call: Callable, args: tuple) -> Iterator[tuple]:
                 yield ITEM, item
             result = None
         yield DONE, result
-    except Exception as error:  # whatever the call raises is its answer, and the next call is none the worse
+    except Exception as error:  # whatever the call raises is its answer, and does not affect the next call
         yield ERROR, _portable(error)
 
 

@@ -162,7 +162,7 @@ def is_streamed(kind: str, parameters: Parameters, K: int) -> bool:
     return kind == "streamed" or (kind == "auto" and fits and large)
 
 
-ROUNDINGS = 256  # how many times the rounding error of its numbers a factorisation may miss orthonormality by
+ROUNDINGS = 256  # rounding errors by which a factorisation may miss orthonormality
 
 
 def stiefel(

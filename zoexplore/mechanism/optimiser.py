@@ -29,7 +29,7 @@ from zoexplore.run.formatting import round_up
 from zoexplore.run.setting import Setting
 
 UNDECLARED = Declared()
-EVERY = 2.0  # seconds between two looks at the progress
+EVERY = 2.0  # seconds between updates of the progress
 
 
 class NoisyZOGD(torch.optim.Optimizer):

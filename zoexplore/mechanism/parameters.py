@@ -11,12 +11,12 @@ from torch import Tensor
 from zoexplore.run.setting import Setting
 
 BLOCK = 2**17  # numbers processed at once: few enough for a processor's cache, enough to keep it busy
-LAUNCHED = 2**23  # the same elsewhere, where each of a block's ten operations is launched from here: some ten blocks a layer
-PARTS = 32  # that even a small model is cut into, so that what is made of a block is small beside it
-LEAST = 2**14  # numbers that are worth a block
+LAUNCHED = 2**23  # the same on other devices, where every operation costs a launch: some ten blocks a layer
+PARTS = 32  # blocks of even a small model, so that a block's copies are small beside it
+LEAST = 2**14  # the smallest block
 PIECE = 2**15  # numbers of two kinds that are added at once, on a CPU
 SMALL, MIDDLING = 2**19, 2**22  # numbers of a model whose memory does not matter, or not beside its directions'
-MORE_DIGITS = {torch.bfloat16: 16, torch.float16: 13}  # binary ones, that a float32 has
+MORE_DIGITS = {torch.bfloat16: 16, torch.float16: 13}  # that a float32 has, binary
 HALVES = tuple(MORE_DIGITS)
 LEAST_NORMAL = 2.0**-14  # of float16: below it the spacing of numbers stays the same
 KINDS = (torch.float64, torch.float32, *HALVES)

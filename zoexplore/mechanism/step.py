@@ -18,8 +18,8 @@ from zoexplore.mechanism.record import Step
 from zoexplore.mechanism.rng import Generator, Sources, normal, words
 from zoexplore.mechanism.slopes import Slopes
 
-LEAST_NOISE = 1e-270  # eta sigma: far above the least double, for the square root of a share over a dimension besides
-HEAD = 5  # numbers that processes exchange of a step's records, beside their sums
+LEAST_NOISE = 1e-270  # eta sigma: so far above the least double that a coordinate's part does not underflow
+HEAD = 5  # numbers on a step's records that processes exchange, beside sums
 
 
 class Estimate(NamedTuple):

@@ -125,7 +125,7 @@ def grid(
     dims, height = [hv.Dimension(field, label=_label(field)) for field in (x, y)], hv.Dimension("epsilon", label="ε")
     look = {"cmap": "cividis", "cnorm": "log", "colorbar": True, "tools": ["hover"], "title": f"ε by {BOUNDS[bound].title}"}
     mesh = hv.QuadMesh((columns, rows, epsilon), dims, height).opts(**look, **frame)
-    # Contours are found where the axes are even, and half-way along each stands its number.
+    # Contours are computed on even axes; each has its number half-way along.
     even = [np.log10(at) if log else at for at, log in zip((columns, rows), logs, strict=True)]
     found = contours(hv.QuadMesh((*even, np.log10(epsilon))), levels=np.log10(levels)).split() if min(epsilon.shape) > 1 else []
     paths, words = [], []
@@ -189,7 +189,7 @@ def replay(setting: Setting, bound: str = "sharp", accounting: Accounting = Acco
     margin = 0.02 * (time[-1] - time[0])
     step = hv.Dimension("step", value_format=str)
     when = hv.Dimension("time", label="step", range=(time[0] - margin, time[-1] + margin))
-    # The dimensions have their ranges: looked for among all frames, in each frame, they take most of the time.
+    # Dimensions have fixed ranges: searching all frames for them, in each frame, took most of the time.
     fixed = {"normalize": False}
     frame = FRAME | {"height": 260} | fixed
 

@@ -40,7 +40,7 @@ def save(drawn: Any, file: str | Path) -> None:
         place = hv.Store.lookup_options("bokeh", drawn, "plot").kwargs.get("legend_position", "top_left")
         look = {"fig_inches": (7.0, 4.4), "aspect": "auto", "hooks": [_ticks], "legend_position": place, "fontsize": _SIZES}
         vector = vector.opts({"Overlay": look}, backend="matplotlib")
-    with import_module("matplotlib").rc_context({"svg.fonttype": "none"}):  # letters, which are found and small, not outlines
+    with import_module("matplotlib").rc_context({"svg.fonttype": "none"}):  # text, which is searchable and small, not outlines
         hv.save(vector, file, backend="matplotlib", fmt=Path(file).suffix.removeprefix(".") or "svg")
 
 

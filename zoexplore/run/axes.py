@@ -81,7 +81,7 @@ class FieldAxis(Field):
 
     def ticks(self) -> dict[float, str]:
         """Positions and labels of a share's ticks."""
-        few = {x: f"{x:g}" for x in (0.0, 0.9, 0.999)} | {1 - 1e-5: f"1−{format_power(-5)}"}  # not to touch on a phone
+        few = {x: f"{x:g}" for x in (0.0, 0.9, 0.999)} | {1 - 1e-5: f"1−{format_power(-5)}"}  # none touch on a phone
         return {float(self.place(x)): text for x, text in (few | {1.0: "1"}).items()}
 
 

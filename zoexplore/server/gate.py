@@ -14,7 +14,7 @@ from zoexplore.compute.fair import FairQueue, budget
 
 T = TypeVar("T")
 PAGES = "the making of pages"  # pays like an address
-BYTE = 5e-8  # seconds that a byte costs before anybody looks at it
+BYTE = 5e-8  # seconds that receiving a byte costs
 
 
 class FairLock:
@@ -22,7 +22,7 @@ class FairLock:
 
     def __init__(self) -> None:
         self._queue: FairQueue[asyncio.Future[None]] = FairQueue(budget)
-        self.held, self.waited = False, 0.0  # whether it is taken; seconds for which all have waited
+        self.held, self.waited = False, 0.0  # whether somebody has it; seconds of all waiting together
 
     @property
     def waiting(self) -> int:

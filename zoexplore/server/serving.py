@@ -30,11 +30,11 @@ from zoexplore.server.websocket import MESSAGE, Socket
 
 KEY = "BOKEH_SECRET_KEY"
 SIGN_IN = "PANEL_BASIC_AUTH", "PANEL_OAUTH_PROVIDER"
-CHECK = 2000  # ms between two looks for sessions that have ended
-PING = 15_000  # ms between two pings, which find out connections that are lost
+CHECK = 2000  # ms between checks for ended sessions
+PING = 15_000  # ms between pings, which detect lost connections
 SLOW = 60  # seconds that a client may take over a request, or do nothing between two
 NEVER = 2**31 - 1
-LEFT = 25  # sessions that may have ended before what they leave is freed: 5 MB each
+LEFT = 25  # ended sessions after which their memory is freed, 5 MB each
 DRAIN = 10.0  # seconds for pages and computations under way, once the process is asked to end
 REQUEST, HEADERS = 65_536, 16_384  # bytes of a request's body and headers
 ICON = ("/(favicon.ico)", StaticFileHandler, {"path": Path(pn.__file__).with_name("dist") / "images"})  # beneath a prefix, too
@@ -130,7 +130,7 @@ class Staged(Application):
     ended = 0  # sessions
 
     async def on_session_destroyed(self, session_context: Any) -> None:
-        """Bokeh's hook after a session. What many of them leave is freed."""
+        """Bokeh's hook after a session. It frees the memory of every `LEFT` sessions."""
         await super().on_session_destroyed(session_context)
         self.ended += 1
         if self.ended % LEFT == 0:

@@ -30,7 +30,7 @@ def _log() -> None:
 
 
 def listens_beyond(arguments: Sequence[str]) -> bool:
-    """Whether these arguments of `panel serve` have it listen beyond this machine, as it does where they say nothing."""
+    """Whether `panel serve` with these arguments listens beyond this machine, as it does by default."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--address")
     return parser.parse_known_args(arguments)[0].address not in ("127.0.0.1", "::1", "localhost")

@@ -79,7 +79,7 @@ class View(pn.viewable.Viewer):
             self.waiting = self._redrawing.waits and not self.sketch and not (self.rest and self.state.moving)
 
     async def _catch_up(self) -> None:
-        await self._pause(0)  # the figure, which a hand on a slider is waiting for, goes first
+        await self._pause(0)  # the figure goes first: the reader at the slider waits for it
         while self._outdated:
             self._outdated = self.sketch = False
             await self.refresh()

@@ -17,7 +17,7 @@ from zoexplore.bounds.kernels.subsampled_renyi import CLOSE, _cumulant, order_fr
 
 SINGLES, GROWTH = 16.0, 0.07  # steps one by one, then blocks of this share of their distance to the end
 BLOCKS, LONGEST = 380, 2.0**40
-LEAST_REACH = 1e-3  # of what a step adds: shorter typical drifts are taken to be that long
+LEAST_REACH = 1e-3  # shorter typical drifts, as a part of what a step adds, count as this
 LEAST_SHARE, MOST_SHARE = 1e-6, 0.999  # of delta, for a cap to be exceeded
 TOUCHES = 3  # rounds that move the lines' points of contact to the distances
 ROUNDS, WIDEST = 7, 1.2  # of the search, and its first step in the logit of omega

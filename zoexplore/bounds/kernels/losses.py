@@ -32,14 +32,14 @@ from zoexplore.bounds.kernels.trigonometric_sums import rotated_sum, transform
 
 QUADRATURE = 1e-12  # relative error of M's integrals
 ULP = 1e-15
-TAIL = 1e-5  # of the sum, and of t epsilon where epsilon is wanted and that is below 1: what may be left out, and added
-PAD = 4e-4  # of epsilon: what a Gaussian shift that makes the sum short may cost
+TAIL = 1e-5  # part of the sum (and of t epsilon, if epsilon is wanted and this is below 1) that may be omitted and added
+PAD = 4e-4  # part of epsilon that a Gaussian shift to shorten the sum may cost
 FEW_TERMS, MOST_TERMS = 200, 3000
-DEVIATIONS = 10.0  # of the tilted loss: the period that is tried first
+DEVIATIONS = 10.0  # of the tilted loss: the first period to try
 ALIAS = 1e-3  # of the sum at half the period: at the whole one it is about the square
 MOST_TRIED = 40  # values of t
 TRIES = 6  # other lines, where one would take too long or its start was far off
-FIRST_DELTA, LEAST_DELTA = 1e-12, 1e-250  # where the window for a wanted delta is first set, and the least it is set for
+FIRST_DELTA, LEAST_DELTA = 1e-12, 1e-250  # for which the window is set first, and at last, if delta is wanted
 SLACK = 1e-9  # of delta, for the roundings of its logarithm
 
 

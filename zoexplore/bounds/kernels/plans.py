@@ -15,14 +15,14 @@ from zoexplore.bounds.kernels.moments import absolute, excess
 from zoexplore.bounds.kernels.norms import norm
 from zoexplore.bounds.kernels.rounding import SUMS_UP, UP
 
-LEAST_REACH = 1e-3  # of what a step adds: shorter typical distances are taken to be that long
-LEAST_SEEN = 1e-12  # of a squared distance, in the span
-LEAST_WORTH = 1e-40  # of what a distance is worth in the end: less is rounded up to it, so that nothing underflows
-STEEPER = 1e-13  # by how much of 1 a chord's slope is raised: what it rounds to
-SETTLED = 3e-5  # of the planned cost: a round that changes less is the last
+LEAST_REACH = 1e-3  # shorter typical distances, as a part of what a step adds, count as this
+LEAST_SEEN = 1e-12  # least part of a squared distance that the span sees
+LEAST_WORTH = 1e-40  # of the final cost of a squared distance: less is rounded up, so that nothing underflows
+STEEPER = 1e-13  # relative rise of a chord's slope, for its rounding
+SETTLED = 3e-5  # relative change of the planned cost that ends the rounds
 HALF_SPREAD = 0.3633802276324187  # of |g| about its mean, squared: 1 - 2/pi
-TOPS = 25.0, 50.0, 100.0, 200.0, 400.0, 800.0  # numbers of moments that an exponential one is taken from
-FEWEST, ENOUGH, MOST = 20.0, 2.9, 0.9  # how many there have to be, by the largest exponent, and that by them
+TOPS = 25.0, 50.0, 100.0, 200.0, 400.0, 800.0  # numbers of moments from which an exponential one is computed
+FEWEST, ENOUGH, MOST = 20.0, 2.9, 0.9  # moments needed: so many, and this per unit of the exponent; its most per moment
 
 
 # A step's numbers at an order of the norm, or at an exponent (`plans.steps`). Lengths are in units of its noise.
@@ -354,7 +354,7 @@ def forward(s, quiet, edges, count, parts, x, plan, floor):
                 x[m + j] = max(sqrt(at), floor) if size > 1 else floor
         if size == 1:
             parts[0], n = n, min(n, 1.0)
-        if n > 1.0:  # two periods say how the others go on
+        if n > 1.0:  # the others continue as two periods do
             once = _follow(s, quiet, parts, x, plan, m, at, floor)
             again = _follow(s, quiet, parts, x, plan, m, once, floor)
             slope = min(max((again - once) / (once - at), 0.0), 1.0) if once != at else 0.0

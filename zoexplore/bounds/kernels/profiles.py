@@ -16,8 +16,8 @@ LARGEST = 1e12  # costs beyond it hide nothing
 NEAR = 1e-7  # relative, of epsilon
 CELLS = 32  # levels of a tail, quadratically spaced in their logarithm
 LEAST_LEVEL = 1e-4  # the lowest level, by delta
-SAVING = 0.9  # of a budget's epsilon, where the search for the average's begins,
-ROUGHLY, STRIDE = 2, 4  # with so many rounds by every fourth level
+SAVING = 0.9  # the search for the average's epsilon begins at this part of a budget's,
+ROUGHLY, STRIDE = 2, 4  # with so many rounds by every STRIDE-th level
 SECTIONS = 12  # by which the range of shares is cut
 LEAST_SHARE, MOST_SHARE = 1e-4, 0.98  # of delta, beyond a budget
 

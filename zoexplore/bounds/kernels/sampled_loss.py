@@ -19,11 +19,11 @@ RULES[1] = leggauss(MANY_POINTS)
 SQRT_2, SQRT_2PI = sqrt(2.0), sqrt(2.0 * pi)
 CUT = 1e-6  # of delta: losses beyond the window, as likely as that in all steps together, count as infinite
 NEAR, SHORT, LONG = 3.0, 1.0, 2.0  # panels are short where most of the mass is
-TURN, MANY_TURN = 8.0, 27.0  # radians, or a growth's logarithm, over which 12 nodes, or 24, are off by less than 1e-15
-NOTHING = 40.0  # logarithm of what a part is below the largest to be lost beside it
+TURN, MANY_TURN = 8.0, 27.0  # radians, or growth in logarithms, over which 12 nodes, or 24, err by less than 1e-15
+NOTHING = 40.0  # a part smaller than the largest by this, in logarithms, is lost beside it
 LEVELS, RUNG = 128, 2.0**0.25  # heights at which the transform is bounded, and what they grow by
 MOST_EXPONENT = 600.0
-ROUNDED = 1e-11  # of a modulus: what its quadrature may be off
+ROUNDED = 1e-11  # relative error of a modulus by quadrature
 
 
 @kernel(error_model="numpy")

@@ -9,8 +9,8 @@ from zoexplore.bounds.kernels.moments import log_1f1
 from zoexplore.bounds.kernels.norms import moment
 from zoexplore.bounds.kernels.rounding import SUMS_UP
 
-LUCK = (0.03, 0.1, 0.25, 0.45, 0.7, 1.0)  # chances, as powers of delta, at which a tail should be near
-NORMS = len(LUCK)  # tails by norms, nearer where steps are few
+LUCK = (0.03, 0.1, 0.25, 0.45, 0.7, 1.0)  # chances, as powers of delta, at which a tail should be tight
+NORMS = len(LUCK)  # tails by norms, tighter for few steps
 FARTHEST, HALVINGS = -50.0, 20
 
 
@@ -18,7 +18,7 @@ FARTHEST, HALVINGS = -50.0, 20
 def _tilt(a, b, fall):
     """Where Beta(a, b) is beyond x with a chance of about exp(-fall): (the slope there of the logarithm of that chance, x)."""
     mean, low, high = a / (a + b), FARTHEST, 0.0
-    for _ in range(HALVINGS):  # the logarithm of how far x is from the mean, as a part of the way to 1
+    for _ in range(HALVINGS):  # bisects the logarithm of (x - mean)/(1 - mean)
         share = exp(0.5 * (low + high))
         if -a * log1p(share * b / a) - b * log1p(-share) < fall:
             low = log(share)

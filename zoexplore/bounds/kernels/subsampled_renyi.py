@@ -15,15 +15,15 @@ from numpy import empty, int64
 
 from zoexplore.bounds.kernels.compiling import elementwise, kernel
 
-LEAST_EXCESS, MOST_EXCESS = 1e-6, 1e6  # of an order over 1, where the best one is sought
+LEAST_EXCESS, MOST_EXCESS = 1e-6, 1e6  # the range of alpha - 1 in which the best order is sought
 DEEP = 36.0  # parts below exp(-DEEP) of the largest are left out
-CELLS, LONGEST = 2048, 4.0  # panels; their length: twelve nodes are then off by 2e-12 of a normal density
+CELLS, LONGEST = 2048, 4.0  # panels; their longest, where twelve nodes err by 2e-12 of a normal density
 FAR = 1e12  # alpha mu beyond which the full batch's cost is returned, which is no less
 NEWTON = 9  # steps towards the best order at most
-CLOSE, CLOSER = 5e-4, 1e-6  # how near it they end: for a search, epsilon off by 1e-7 of it, and for what is reported
+CLOSE, CLOSER = 5e-4, 1e-6  # where they end: for a search, at an error of 1e-7 in epsilon, and for a report
 UP = 1e-10  # relative error of the integral: quadrature, parts left out, rounding
 NO_DIGITS_LOST = 0.7  # farther from 0 exp(x) - 1, and log(1 + x) above it, are as good as expm1 and log1p, and faster
-ULPS = 1e-15  # of the exponents' size: their rounding
+ULPS = 1e-15  # the exponents' rounding, relative to their size
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 HALF_LOG_2PI = 0.9189385332046727
 

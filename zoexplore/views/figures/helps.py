@@ -72,7 +72,7 @@ class Helps(View):
         self.fill, self.cells = empty("gain-bands", "xs", "ys", "colour"), empty("gain-cells", *cells, "tip")
         self.failing, self.here = empty("gain-failing", *cells), empty("gain-here", "x", "y")
         self.runs, self.up = empty("gain-runs", "x", "y", "text", "tip"), empty("gain-up", "x", "y")
-        self._drawn: tuple = ()  # of which run, but for T and beta, the map is
+        self._drawn: tuple = ()  # the run of the map, but for T and beta
         self.figure, self.apart = self._figure(), _APART
         self.size = {"inner_width": 680, "inner_height": 420}  # until a browser has measured them
         for side in self.size:

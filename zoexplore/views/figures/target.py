@@ -43,7 +43,7 @@ class Target:
             curves: along the field that is solved for.
             bound: the one that must meet the target; `BEST` for the least that applies.
             target: epsilon.
-            now, found: the run that is set, and the one that meets the target.
+            now, found: the current run, and the one that meets the target.
         """
         field = self.abscissa.over
         style = theme.style_of("sharp" if bound == BEST else bound)
