@@ -198,7 +198,7 @@ class Bound:
 
     @property
     def of_this_run(self) -> bool:
-        """Whether it bounds the run that is set, and not another mechanism beside it."""
+        """Whether it bounds the run itself, not another mechanism for comparison."""
         return not self.comparator
 
     @property

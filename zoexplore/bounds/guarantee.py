@@ -123,7 +123,7 @@ class Guarantee:
                 found = of_bound(RunArrays.of(run).counted_by(accounting), accounting, self._solved, RISK_DELTAS)
             if found is not None:
                 return found
-        if self._share_is_chosen:  # one run, whose share does not depend on the delta that is looked at
+        if self._share_is_chosen:  # one run, whose share does not depend on delta
             run, accounting = run.replace(beta=self.beta), accounting.replace(schedule="constant")
         return curve(run, "delta", RISK_DELTAS, [self.bound], accounting)[self.bound]
 

@@ -124,7 +124,7 @@ def _settle(rows: Rows, run, conversion: int) -> tuple[Rows, np.ndarray]:
 
 
 def _row(runs: RunArrays, beta, conversion: int, far: bool, high: bool) -> Rows:
-    """Every run from the diameter (`far`) or from distance 0; of steps of which all, or one in each epoch, meet the record."""
+    """Every run from the diameter (`far`) or from distance 0; all steps, or one in each epoch, use the record."""
     rows = Rows.of(runs, beta, epochs.met_steps(runs), far, high)
     rows = rows._replace(share=rows.delta ** effort(conversion).luck)
     if (runs.batch == runs.n).all():

@@ -22,9 +22,9 @@ from typing import Any
 
 _LOG = logging.getLogger("zoexplore")
 VARIABLE = "NUMBA_CACHE_DIR"
-FOR_PROCESSES = "ZOEXPLORE_CACHE_DIR"  # a folder that ends with the process, for those that it starts
+FOR_PROCESSES = "ZOEXPLORE_CACHE_DIR"  # tells processes that this one starts of its temporary folder
 KERNELS = Path(__file__).with_name("kernels")
-OF_STATE = "kernels-"  # what the folders of kernels as they are, or were, begin with
+OF_STATE = "kernels-"  # begins the names of folders, one for each state of the kernels
 ROOM = 16 << 20  # bytes: all kernels take half of it
 _UNKNOWN = (None, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 

@@ -152,7 +152,7 @@ def substitute(g: "Guarantee") -> tuple[str, ...]:
 
 
 def _smooth_data(runs: RunArrays) -> str:
-    """What is supposed of what is clipped of a single run's losses."""
+    """The assumption on the clipped part of a single run's losses."""
     inside = runs.regime == "strongly-convex" and runs.m > runs.ridge
     shape = ", and (m − ridge)-strongly convex" if inside else "" if runs.regime == "non-convex" else ", and convex"
     if runs.ridge == 0:
@@ -175,8 +175,8 @@ LINEAR = Assumption(
     unless=lambda r: not _linear_norm_helps(r),
 )
 NOT_LINEAR = (
-    "what is clipped is said to be strongly convex (m exceeds the ridge), which no function of one linear form is: "
-    "nothing is made of its being one"
+    "the clipped part is declared strongly convex (m exceeds the ridge), which no function of one linear form is: "
+    "the bound does not use that it is linear"
 )
 
 
@@ -200,10 +200,10 @@ def _about_clip(runs: RunArrays, solved: Solved) -> str:
 
 
 def needed_ridge(runs: RunArrays, order: float) -> float:
-    """The least ridge with which a single run's step contracts where the clip acts, what is clipped as it is; inf for none.
+    """The least ridge with which a single run's step contracts where the clip acts, the clipped part unchanged; inf for none.
 
     Args:
-        order: of the norm that contraction is meant in.
+        order: of the norm in which it contracts.
     """
     of_joint = (kernels_norms.JOINT, kernels_norms.JOINT_LINEAR) if runs.linear else (kernels_norms.JOINT,)
     return min(_needed(runs, order, kind) for kind in (of_joint if runs.joint else (kernels_norms.EACH,)))

@@ -164,7 +164,7 @@ class Pool:
             call.answer.set_exception(error) if error else call.answer.set_result(done.result())
 
     def _replace(self, worker: Process, call: Call, error: Exception | None) -> None:
-        """End the worker that is still at a call; another begins at once."""
+        """End the worker that still runs a call; another starts at once."""
         with self._lock:
             if self._running.get(worker) is not call or (error is None and call.waiting > 0):
                 return

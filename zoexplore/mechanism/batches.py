@@ -135,7 +135,7 @@ class PrivateSampler(Sampler):
 
     def loader(self, collate_fn: Callable[[list], Any] = default_collate, **options: Any) -> DataLoader:
         """A loader of the remaining steps' batches; options of `DataLoader`, except those that choose records. `collate_fn`
-        must make each record's part of the batch of that record alone.
+        must make each record's part of the batch from that record alone.
         """
         return DataLoader(self.dataset, batch_sampler=self, collate_fn=Collate(collate_fn), **options)
 

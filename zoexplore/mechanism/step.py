@@ -74,7 +74,7 @@ def apply(
     sources: Sources,
     rounding: torch.Generator | None,
 ) -> None:
-    """w <- w - (eta/K) sum_k g_k u_k + noise, of what `noisy` has released. Sums stay in float64 until they contain all noise:
+    """w <- w - (eta/K) sum_k g_k u_k + noise, from what `noisy` has released. Sums stay in float64 until they contain all noise:
     later rounding to the parameters' dtype, in half precision by the generator `rounding`, is post-processing.
     """
     along = released[: step.K].view(torch.float64)

@@ -34,7 +34,7 @@ class Attack(View):
 
     asks = ("fpr", "prior", "guess")
 
-    fpr = param.Number(0.01, bounds=(0, 1), inclusive_bounds=(False, False), doc="the rate of false alarms that is looked at")
+    fpr = param.Number(0.01, bounds=(0, 1), inclusive_bounds=(False, False), doc="the chosen rate of false alarms")
     prior = param.Number(0.5, bounds=(0, 1), inclusive_bounds=(False, False), doc="the chance of membership before the test")
     guess = param.Number(0.001, bounds=(0, 1), inclusive_bounds=(False, False), doc="the chance to guess a record anyway")
 

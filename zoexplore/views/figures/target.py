@@ -19,7 +19,7 @@ from zoexplore.views.style import theme
 
 
 class Target:
-    """A curve, a level, and a mark for each of the two runs: the one that is set is hollow."""
+    """A curve, a level, and a mark for each of the two runs: the current one is hollow."""
 
     def __init__(self, state: State) -> None:
         self.state, self.dark = state, False

@@ -24,7 +24,7 @@ SHOWN = ("composition", "theorem", "sharp")
 METHODS, SEEDS = ("noisy-zogd", "non-private"), 2
 TASK, SIZE = TASKS["mixture"], (20_000, 520)  # and n and d of its data, unless the sliders set others
 _ADVANCE = "Trained in advance: the training default at several noise scales, each model a mark for each bound."
-_HERE = "The dotted line is at the ε of the run that is set."
+_HERE = "The dotted line is at the current run's ε."
 
 
 class Train(View):
