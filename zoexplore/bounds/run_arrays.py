@@ -84,7 +84,7 @@ class RunArrays(Sensitivity):
         return replace(self, by_linear_norm=by_linear_norm)
 
     def changed(self, **columns: np.ndarray) -> "RunArrays":
-        """Other runs, with these columns, whose shapes broadcast with the rest, in place of their own."""
+        """Other runs: these columns, which broadcast with the rest, replace their own."""
         return replace(self, composition_cache={}, **columns)  # type: ignore[arg-type]
 
     @property

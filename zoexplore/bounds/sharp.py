@@ -47,11 +47,11 @@ def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _by_one_norm(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Batches, by the one norm or the other: as if each met the record, and as they are drawn."""
+    """Batches, by the one norm or the other: as if each held the record, and as they are drawn."""
     best = _composition(runs, accounting)
     if accounting.schedule == "optimal":
         best = best.minimum(_composition(runs.changed(beta=np.ones(())), accounting))
-    if runs.setting.sampling != "shuffled":  # there the worst order of visits is as bad as composition, whatever it is
+    if runs.setting.sampling != "shuffled":  # there two visits may be side by side, which costs as much as composition
         shared = (runs.beta < 1) | (runs.K == runs.d)
         found = hidden_cost.solve(runs, np.where(shared, runs.beta, 0.5), accounting)
         found = replace(found, kind=np.full(runs.shape, SPLIT))

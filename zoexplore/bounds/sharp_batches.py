@@ -108,7 +108,7 @@ class Capped:
 
     def reshared(self, choice: "Choice") -> "Choice":
         """The best share omega for exact conversion, which differs from that for Renyi divergence. Where the search
-        chose to pay it at the last step only, every step pays it now.
+        gave the record its share at the last step only, here every step does.
         """
         if not exact(self.accounting):
             return choice

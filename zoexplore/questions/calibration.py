@@ -312,6 +312,6 @@ class _Search:
         least = f"{self.target.name} = {format_number(found)}"
         if changes_nothing(self.setting, self.field, self.bound, self.accounting):
             return Unreachable(f"out of reach: {symbol} changes nothing here, and leaves {least} by {by}", found, nearest)
-        if self.field in ("sigma", "clip", "R"):  # whose range's end would say nothing
+        if self.field in ("sigma", "clip", "R"):  # their ranges end at extremes that say nothing
             return Unreachable(f"out of reach: no {symbol} brings {by} below {least}", found, nearest)
         return Unreachable(f"out of reach: even {at} gives {least} by {by}", found, nearest)
