@@ -29,10 +29,10 @@ from tests.browser.acts import (
 from tests.browser.axe import serious
 from tests.effort import usually
 from zoexplore import Accounting, curve, guarantee
+from zoexplore.palette import PINS, colour
 from zoexplore.questions.export import from_fields, to_csv, to_yaml
 from zoexplore.run.axes import AXES, T_VALUES
 from zoexplore.run.presets import DEMONSTRATION, PRESETS
-from zoexplore.views.style import theme
 
 AXIS = "Bokeh.documents[0].get_model_by_name('epsilon-against-T').left[0].axis_label_text_color"
 # Within one task of the browser, so that however busy the machine is, they are one movement.
@@ -60,14 +60,14 @@ def test_an_address_is_restored_in_the_scheme_that_the_browser_prefers_and_a_les
 
     until(page, lambda: lightness(background(page)) < 60)
     page.get_by_role("button", name="Use few directions").wait_for()
-    becomes(page, lambda: page.evaluate(AXIS), theme.colour("ink", dark=True))
-    becomes(page, lambda: data(page, "pins", "colour")[0], theme.PINS[0][1])
+    becomes(page, lambda: page.evaluate(AXIS), colour("ink", dark=True))
+    becomes(page, lambda: data(page, "pins", "colour")[0], PINS[0][1])
     settled(page, page.locator(".zx-scheme button").click, lambda: background(page))
 
     lesson = "show=curves,K,T&lock=K&say=Look.&say=Guess."
     opened(page, f"{app_url}?{lesson}")
     until(page, lambda: lightness(background(page)) > 200)
-    becomes(page, lambda: page.evaluate(AXIS), theme.colour("ink"))
+    becomes(page, lambda: page.evaluate(AXIS), colour("ink"))
     assert page.locator(".noUi-handle").count() == 2
     assert page.locator("h1, table:visible, .zx-tools, .zx-fold").count() == 0
     assert not axe_if_any or serious(page, axe_if_any) == "[]"

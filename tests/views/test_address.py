@@ -10,6 +10,7 @@ from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views import Explorer
 from zoexplore.views.address import Address, Bridge, Lesson
 from zoexplore.views.figures.curves import UNASKED
+from zoexplore.views.pins import Pins
 from zoexplore.views.state import State
 
 
@@ -21,7 +22,7 @@ def plain():
 
 @pytest.fixture
 def address():
-    return Address(State(), Bridge())
+    return Address(State(), Bridge(), Lesson(), {}, Pins())
 
 
 def visit(address, search):

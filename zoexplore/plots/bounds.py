@@ -10,6 +10,7 @@ from holoviews.operation import contours
 
 from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
 from zoexplore.bounds.bound import Trajectory
+from zoexplore.bounds.guarantee import DEFAULT
 from zoexplore.plots.look import FRAME, MUTED, epsilon_at, style, with_legend
 from zoexplore.run.axes import AXES, drawable
 from zoexplore.run.setting import Accounting, Setting
@@ -22,9 +23,13 @@ FRAMES = 16  # of a replay, each of which a saved page holds in full
 
 
 def curves(
-    setting: Setting, along: str = "T", values: Iterable[float] | None = None, *,
-    bounds: Sequence[str] = THIS_RUN, accounting: Accounting = Accounting(),  # noqa: B008  (frozen)
-) -> hv.Overlay:  # fmt: skip
+    setting: Setting,
+    along: str = "T",
+    values: Iterable[float] | None = None,
+    *,
+    bounds: Sequence[str] = THIS_RUN,
+    accounting: Accounting = DEFAULT,
+) -> hv.Overlay:
     """epsilon against a field, a curve a bound.
 
     Args:
@@ -50,9 +55,8 @@ def curves(
 
 
 def profile(
-    setting: Setting, *, bounds: Sequence[str] = THIS_RUN,
-    deltas: Iterable[float] = DELTAS, accounting: Accounting = Accounting(),  # noqa: B008
-) -> hv.Overlay:  # fmt: skip
+    setting: Setting, *, bounds: Sequence[str] = THIS_RUN, deltas: Iterable[float] = DELTAS, accounting: Accounting = DEFAULT
+) -> hv.Overlay:
     """delta against epsilon: every point of a curve is a guarantee of the same run.
 
     Args:
@@ -72,9 +76,8 @@ def profile(
 
 
 def tradeoff(
-    setting: Setting, *, bounds: Sequence[str] = THIS_RUN,
-    rates: Iterable[float] = FALSE_ALARMS, accounting: Accounting = Accounting(),  # noqa: B008
-) -> hv.Overlay:  # fmt: skip
+    setting: Setting, *, bounds: Sequence[str] = THIS_RUN, rates: Iterable[float] = FALSE_ALARMS, accounting: Accounting = DEFAULT
+) -> hv.Overlay:
     """The least rate at which any attacker misses, against the rate of false alarms, and the line of guessing blindly.
 
     Args:
@@ -96,9 +99,15 @@ def tradeoff(
 
 
 def grid(
-    setting: Setting, x: str = "K", y: str = "sigma", *, bound: str = "sharp", points: int = 61,
-    levels: Sequence[float] = (0.1, 1.0, 10.0), accounting: Accounting = Accounting(),  # noqa: B008
-) -> hv.Overlay:  # fmt: skip
+    setting: Setting,
+    x: str = "K",
+    y: str = "sigma",
+    *,
+    bound: str = "sharp",
+    points: int = 61,
+    levels: Sequence[float] = (0.1, 1.0, 10.0),
+    accounting: Accounting = DEFAULT,
+) -> hv.Overlay:
     """epsilon of one bound over two fields: an image, and its contours at some epsilons.
 
     Args:
@@ -151,7 +160,7 @@ def _row(setting: Setting, x: str, columns: np.ndarray, at: dict[str, float], bo
     return epsilon
 
 
-def inside(setting: Setting, bound: str = "sharp", accounting: Accounting = Accounting()) -> hv.Layout:  # noqa: B008
+def inside(setting: Setting, bound: str = "sharp", accounting: Accounting = DEFAULT) -> hv.Layout:
     """A bound's proof at every counted step: distance, shifts, cost and shares, one panel each.
 
     Args:
@@ -175,7 +184,7 @@ def inside(setting: Setting, bound: str = "sharp", accounting: Accounting = Acco
     return hv.Layout([_panel(title, at, columns, left, frame) for title, columns in panels.items()]).cols(2)
 
 
-def replay(setting: Setting, bound: str = "sharp", accounting: Accounting = Accounting()) -> hv.Layout:  # noqa: B008
+def replay(setting: Setting, bound: str = "sharp", accounting: Accounting = DEFAULT) -> hv.Layout:
     """A bound's argument step by step: two maps over `step`, of the distance of two runs and of the budget spent.
 
     `hv.save(replay(run), "replay.html")` is a page with a slider that needs no server. Long runs play their last `LONGEST_REPLAY`

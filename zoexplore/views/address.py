@@ -91,6 +91,9 @@ class Bridge(pn.custom.JSComponent):
     _esm = Path(__file__).parent / "bridge.js"
 
 
+Owners = dict[str, tuple[param.Parameterized, str]]  # by its name in an address: whose param, and which
+
+
 class Address:
     """Keeps the bridge's `search` and the state equal. A slider's values before its release have no address.
 
@@ -99,13 +102,11 @@ class Address:
     """
 
     def __init__(
-        self, state: State, bridge: Bridge, lesson: Lesson | None = None,
-        views: dict[str, tuple[param.Parameterized, str]] | None = None, pins: Pins | None = None, tabs: "Tabs | None" = None,
-    ) -> None:  # fmt: skip
-        self.state, self.bridge, self.lesson = state, bridge, lesson or Lesson()
-        self.pins, self.tabs = pins or Pins(), tabs
+        self, state: State, bridge: Bridge, lesson: Lesson, views: Owners, pins: Pins, tabs: "Tabs | None" = None
+    ) -> None:
+        self.state, self.bridge, self.lesson, self.pins, self.tabs = state, bridge, lesson, pins, tabs
         self._kept: dict[str, tuple[param.Parameterized, str, Any]] = {}  # by name in the address: the param and its first value
-        for key, (owner, name) in (views or {}).items():
+        for key, (owner, name) in views.items():
             self._keep(key, owner, name)
         if tabs:
             tabs.param.watch(self._follow, "built")

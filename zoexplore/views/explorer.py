@@ -40,9 +40,13 @@ class Explorer(pn.viewable.Viewer):
     """The whole page as one component, for `app.py` and for a notebook cell alike."""
 
     def __init__(
-        self, setting: Setting | None = None, accounting: Accounting | None = None, search: str | None = None,
-        staged: bool = False, **params: Any,
-    ) -> None:  # fmt: skip
+        self,
+        setting: Setting | None = None,
+        accounting: Accounting | None = None,
+        search: str | None = None,
+        staged: bool = False,
+        **params: Any,
+    ) -> None:
         """`search` is the query of the page's address, which follows the state.
 
         If `staged`, the caller runs `make`, so that a server can do other work between its stages.

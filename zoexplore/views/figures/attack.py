@@ -51,10 +51,9 @@ class Attack(View):
         self.legend.param.watch(self._mute, "muted")
 
     def _figure(self) -> figure:
-        fig = blank(
-            "found-against-false-alarms", x_axis_type="log", y_axis_type="log", x_range=(_LEAST, 1), y_range=(_LEAST, 1),
-            y_axis_label="found, at most", bare=True, min_border_bottom=34, tags=["found, at most, against false alarms"],
-        )  # fmt: skip
+        span: dict[str, Any] = {"x_axis_type": "log", "y_axis_type": "log", "x_range": (_LEAST, 1), "y_range": (_LEAST, 1)}
+        fig = blank("found-against-false-alarms", bare=True, y_axis_label="found, at most", min_border_bottom=34, **span)
+        fig.tags = ["found, at most, against false alarms"]
         for axis in fig.axis:
             axis.formatter = CustomJSTickFormatter(code=_PERCENT)
         self.lines = {

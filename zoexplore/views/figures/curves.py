@@ -72,20 +72,16 @@ class Curves(View):
         self.legend.param.watch(self._of_pin, "asked")
 
     def _figure(self) -> figure:
-        fig = blank(
-            "epsilon-against-T", x_axis_type="log", y_axis_type="log", x_range=(1, 10), y_range=(1e-2, 1e4), min_border_top=12,
-            min_border_bottom=34,
-        )  # fmt: skip
+        span: dict[str, Any] = {"x_axis_type": "log", "y_axis_type": "log", "x_range": (1, 10), "y_range": (1e-2, 1e4)}
+        fig = blank("epsilon-against-T", min_border_top=12, min_border_bottom=34, **span)
         muted, surface = theme.colour("muted"), theme.colour("surface")
         thick_first = sorted(STYLES.items(), key=lambda each: -each[1].width)  # so that none hides another
         self.lines = {
             name: fig.line("x", name, source=self.source, name=name, visible=name not in UNASKED, **stroke(s))
             for name, s in thick_first
         }
-        fig.scatter(
-            "x", "y", source=self.marks, size=9, marker="marker", fill_color="colour", line_color=surface, line_width=1.5,
-            level="overlay",
-        )  # fmt: skip
+        look = {"marker": "marker", "fill_color": "colour", "line_color": surface, "line_width": 1.5, "level": "overlay"}
+        fig.scatter("x", "y", source=self.marks, size=9, **look)
         self.probe = fig.line("x", fixed(fig.y_range.end), source=self.source, line_alpha=0, name="probe")
         self.hover = hover(fig, self.probe)
         self.cross = Span(dimension="height", line_color=muted, line_width=1, line_alpha=0.6)

@@ -9,19 +9,19 @@ from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.bound import Style
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import CurveSet, curve_set, guarantees, smallest
+from zoexplore.palette import PINS
 from zoexplore.run.axes import AXES, drawable
 from zoexplore.run.formatting import format_number
 from zoexplore.views.figures.legend import entry
 from zoexplore.views.figures.parts import empty
 from zoexplore.views.pins import Pins
-from zoexplore.views.style import theme
 
 WIDTH, DASH = 1.7, (7, 2)
 
 
 def styles(pins: Pins) -> dict[str, tuple[str, Style]]:
     """The key of a pin's row in the table -> the pin's name, and how its line is drawn."""
-    return {f"pin {place}": (pin.name, Style(theme.PINS[place], DASH, WIDTH)) for place, pin in enumerate(pins.pins)}
+    return {f"pin {place}": (pin.name, Style(PINS[place], DASH, WIDTH)) for place, pin in enumerate(pins.pins)}
 
 
 def least(curves: CurveSet, bound: str = "") -> np.ndarray:

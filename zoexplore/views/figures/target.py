@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from math import ceil, floor, inf, log10
+from typing import Any
 
 import numpy as np
 
@@ -24,10 +25,8 @@ class Target:
     def __init__(self, state: State) -> None:
         self.state, self.dark = state, False
         self.curve, self.marks = empty("plan", "x", "y"), empty("plan-marks", "x", "y", "fill")
-        self.figure = blank(
-            "epsilon-to-plan", x_axis_type="log", y_axis_type="log", x_range=(1, 10), y_range=(1e-2, 1e2), bare=True,
-            min_border_top=12, min_border_bottom=34,
-        )  # fmt: skip
+        span: dict[str, Any] = {"x_axis_type": "log", "y_axis_type": "log", "x_range": (1, 10), "y_range": (1e-2, 1e2)}
+        self.figure = blank("epsilon-to-plan", bare=True, min_border_top=12, min_border_bottom=34, **span)
         self.abscissa, self.up = Abscissa(self.figure, state), FittedRange(self.figure.y_range)
         self.handle, self.names = self.abscissa.handle, Names(self.figure, 2, log=True)
         self.level = mark(self.figure, 1, "width", line_dash=[6, 3], line_color=theme.colour("accent"), line_width=1.6)

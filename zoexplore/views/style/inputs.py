@@ -90,24 +90,23 @@ class Typed(pn.viewable.Viewer):
         owner, of: the param's owner and name.
         label: the words before the text.
         sheets: style sheets beside that of fields.
-        write, read: from a value to its text and back; `read` raises ValueError for an invalid text.
+        read: the value of a text; it raises ValueError for an invalid one.
     """
 
     refusal = param.String("", doc="why the last text was refused; empty once one is accepted")
 
     def __init__(
-        self, owner: param.Parameterized, of: str, label: str, *sheets: str,
-        write: Callable[[Any], str] = format_typed, read: Callable[[str], Any] = parse_number, **params: Any,
-    ) -> None:  # fmt: skip
+        self, owner: param.Parameterized, of: str, label: str, *sheets: str, read: Callable = parse_number, **params: Any
+    ) -> None:
         super().__init__(**params)
-        self.owner, self.of, self.write, self.read = owner, of, write, read
+        self.owner, self.of, self.read = owner, of, read
         self.text = widgets.field(label, *sheets, value=self.shown())
         self.text.param.watch(self._typed, "value")
         owner.param.watch(self.show, of)
 
     def shown(self) -> str:
         """The value as text."""
-        return self.write(getattr(self.owner, self.of))
+        return format_typed(getattr(self.owner, self.of))
 
     def show(self, *_: Any) -> None:
         """Write the value into the text."""

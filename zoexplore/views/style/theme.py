@@ -8,29 +8,10 @@ from functools import cache
 from pathlib import Path
 
 from zoexplore.bounds.bound import Style
-from zoexplore.palette import (
-    COLOURS,
-    DARK,
-    FONT,
-    GAINS,
-    LIGHT,
-    PINS,
-    REFERENCE,
-    SERIF,
-    STYLES,
-    UNCOVERED,
-    colour,
-    hue,
-    light,
-    partner,
-    style_of,
-)
+from zoexplore.palette import COLOURS, FONT, GAINS, LIGHT, REFERENCE, SERIF, STYLES, UNCOVERED, colour, hue, partner, style_of
 
-__all__ = [
-    "COLOURS", "DARK", "FONT", "GAINS",
-    "LIGHT", "PINS", "REFERENCE", "STYLES", "UNCOVERED", "Style", "colour", "css", "hue",
-    "light", "partner", "root", "script", "style_of", "swatch",
-]  # fmt: skip
+__all__ = ["COLOURS", "FONT", "GAINS", "LIGHT", "REFERENCE", "STYLES", "UNCOVERED", "colour", "hue", "partner", "style_of"]
+__all__ += ["Style", "css", "root", "script", "swatch"]
 
 STATE = "--zx-state"  # the variable that marks a part as out of date, by one of the next two values
 VEILED, WAITING = "zx-veiled", "zx-waiting"  # with the second it says so in words
