@@ -61,6 +61,21 @@ def test_the_story_is_clicked_through_without_moving_the_mouse(explorer, first):
     assert "story=6" in page.url, "a click too many ends nothing"
 
 
+@pytest.mark.parametrize(("button", "before", "last"), [("Next", 5, 6), ("Back", 2, 1)])
+def test_the_focus_stays_on_a_button_that_has_led_to_an_end_and_does_nothing_there(explorer, button, before, last):
+    page = explorer
+    page.evaluate(VISIT, f"?story={before}")
+    page.get_by_role("heading", name=STEPS[str(before)].title).wait_for()
+    page.get_by_role("button", name=button, exact=True).focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name=STEPS[str(last)].title).wait_for()
+    page.get_by_role("button", name=button, exact=True, disabled=True).wait_for()
+    assert page.evaluate(FOCUSED) == button
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(500)
+    assert f"story={last}" in page.url and page.evaluate(FOCUSED) == button
+
+
 @pytest.fixture
 def clipboard(explorer):
     """What a button has copied."""

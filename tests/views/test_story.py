@@ -67,6 +67,16 @@ def test_nothing_shows_the_answer_before_the_guess():
     assert last in page.headline.number.object and page.publish.only == ""
 
 
+def test_an_answer_shows_nothing_of_what_the_next_step_asks():
+    page = Explorer(search="?story=2")
+    page.__panel__()
+    page.story.guesses[0].clicks += 1
+    assert page.publish.only == "every" and page.publish.switch.disabled
+    page.story.go(3)
+    page.story.guesses[0].clicks += 1
+    assert page.publish.only == "" and not page.publish.switch.disabled
+
+
 def test_buttons_stand_still_and_steps_follow_one_another_and_end(explorer):
     story = explorer.story
     story.go(1)

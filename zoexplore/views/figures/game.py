@@ -12,13 +12,12 @@ from scipy.special import ndtri
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees, smallest
 from zoexplore.run.formatting import format_short
-from zoexplore.views.figures.publish import NAMES, script
+from zoexplore.views.figures.publish import FARTHEST, NAMES, script
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 SEEN = {"Every step": "every", "Only the last": "last"}
 LOUDER = 0.3  # the second noise scale of the game, as a multiple of the set one
-_MOST = 40.0  # distance of the clouds in noise widths, at which nothing is left to guess
 
 
 class Board(pn.custom.JSComponent):
@@ -69,7 +68,7 @@ class Game(View):
         found = await ask(guarantees, self.state.setting, self.state.accounting)
         allowed = [found["composition"], smallest(found)]
         ceilings = [(1 + (g.advantage if g.valid else 1.0)) / 2 for g in allowed]
-        every, last = (float(min(2 * ndtri(np.minimum(c, 1 - 1e-16)), _MOST)) for c in ceilings)
+        every, last = (float(min(2 * ndtri(np.minimum(c, 1 - 1e-16)), FARTHEST)) for c in ceilings)
         self.board.param.update(ceilings=[float(c) for c in ceilings], every=every, last=last)
 
     def __panel__(self) -> pn.viewable.Viewable:

@@ -27,6 +27,7 @@ CHOICES = {"Publish every step": "every", "Publish only the last": "last"}
 NAMES = {"every": "Every step", "last": "Only the last"}
 STYLES = {"every": theme.style_of("composition"), "last": theme.style_of("sharp")}
 PICTURES = 40  # of a run, one after another
+FARTHEST = 40.0  # distance of the clouds, in widths of the noise, that is drawn: nothing is left to guess
 _NICE = (1, 1.5, 2, 3, 4, 5, 6, 8, 10)
 _RHO = np.geomspace(1e-12, 1e8, 2000)
 
@@ -111,10 +112,8 @@ class Publish(View):
         self.param.watch(self._switched, ["publish", "only"])
 
     def _figure(self) -> figure:
-        fig = blank(
-            "two-curves", bare=True, title="ε against steps", x_range=(0, 400), y_range=(0, 10), min_border_top=26,
-            min_border_bottom=34,
-        )  # fmt: skip
+        around: dict[str, Any] = {"title": "ε against steps", "min_border_top": 26, "min_border_bottom": 34}
+        fig = blank("two-curves", bare=True, x_range=(0, 400), y_range=(0, 10), **around)
         fig.xgrid.visible = False
         fig.title.update(text_font_style="normal", text_color=theme.colour("muted"), text_font_size="12.5px")
         self.lines, self.faint = {}, {}
@@ -182,12 +181,12 @@ class Publish(View):
         played = self.two.at(np.maximum(steps, 1.0))
         share = np.minimum(steps, 1.0)  # before the first step they coincide
         delta = self.state.setting.delta
-        apart = {name: (share * gaussian_of(getattr(played, name), delta)).round(4).tolist() for name in NAMES}
-        self.clouds.param.update(steps=T, shown=self.publish, **apart)
+        apart = {name: np.minimum(share * gaussian_of(getattr(played, name), delta), FARTHEST) for name in NAMES}
+        self.clouds.param.update(steps=T, shown=self.publish, **{name: mu.round(4).tolist() for name, mu in apart.items()})
 
     def _switched(self, *_: Any) -> None:
         """Fade one curve, never its name; change the curve of the number, the clouds and the points."""
-        self.clouds.shown = self.publish
+        self.clouds.shown, self.switch.disabled = self.publish, bool(self.only)
         for name, line in self.lines.items():
             line.glyph.line_alpha = 1.0 if name == self.publish else 0.45
             line.visible = self.faint[name].visible = self.only in ("", name)
@@ -196,10 +195,11 @@ class Publish(View):
             seen = [name for name in NAMES if isfinite(at[name]) and self.only in ("", name)]
             names = sorted(NAMES, key=lambda name: name == self.publish)
             self.heads.data = {
-                "x": [float(self.state.T)] * 2, "y": [at[name] if name in seen else np.nan for name in names],
+                "x": [float(self.state.T)] * 2,
+                "y": [at[name] if name in seen else np.nan for name in names],
                 "colour": [STYLES[name].hue(self.dark) for name in names],
                 "size": [13 if name == self.publish else 9 for name in names],
-            }  # fmt: skip
+            }
             self._named()
 
     def _named(self) -> None:

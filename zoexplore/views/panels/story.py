@@ -128,14 +128,14 @@ STEPS = {
         "Usually nobody needs the steps in between. Publish the last iterate alone, with the same noise and the same 200 steps.",
         control="T", view="publish", turned={"publish": "every"}, shows="every",
         question="How much of ε is left?",
-        guesses=("Nearly all", "About half", "A fifth or less"), tells=_hidden, reveals={"publish": "last"},
+        guesses=("Nearly all", "About half", "A fifth or less"), tells=_hidden, reveals={"publish": "last", "only": ""},
     ),
     "4": Step(
         "It saturates",
         "The record acts in every step, and yet only the last iterate is seen.",
         control="T", view="publish", turned={"publish": "last"}, shows="last",
         question="Train five thousand times longer. What does ε do?",
-        guesses=("It keeps growing", "It grows a little", "It stays"), then={"T": 10**6}, tells=_saturates,
+        guesses=("It keeps growing", "It grows a little", "It stays"), then={"T": 10**6}, tells=_saturates, reveals={"only": ""},
     ),
     "5": Step(
         "What β does",
@@ -156,6 +156,11 @@ STEPS = {
 }  # fmt: skip
 
 
+def _unbroken(words: str) -> str:
+    """A text whose lines do not end within an equation."""
+    return words.replace(" = ", "\u00a0=\u00a0")
+
+
 class Story(pn.viewable.Viewer):
     """The steps in a panel beside the page, which shows one control and one view. An empty `step` means the whole page."""
 
@@ -168,7 +173,7 @@ class Story(pn.viewable.Viewer):
         self.dots = widgets.short("", "dots")
         self.words, self.answer = (widgets.html("", "words", "story", css_classes=["zx-words"]) for _ in range(2))
         self.buttons = {
-            "back": widgets.button("Back", lambda: self.go(int(self.step) - 1)),
+            "back": widgets.button("Back", lambda: self.go(max(int(self.step) - 1, 1))),
             "next": widgets.button("Next", lambda: self.go(int(self.step) + 1), "primary"),
             "end": widgets.button("End", lambda: self.go(0)),
         }
@@ -193,7 +198,6 @@ class Story(pn.viewable.Viewer):
             self.tabs.offer(tabs=step is None)
             publish, curves = self.tabs["publish"], self.tabs["curves"]
             publish.only = step.shows if step and step.view == "publish" else ""
-            publish.switch.disabled = bool(publish.only)
             curves.choice.visible = step is None
             curves.legend.visible = step is None or not step.shows
             self.controls.sole = step.control if step else ""
@@ -231,13 +235,14 @@ class Story(pn.viewable.Viewer):
         self._tell(step)
         for text, button in zip(step.guesses, self.guesses, strict=True):
             button.param.update(label=text, css_classes=["zx-button"])
-        self.buttons["back"].disabled, self.buttons["next"].disabled = self.step == "1", self.step == str(len(STEPS))
+        for name, last in (("back", "1"), ("next", str(len(STEPS)))):  # not disabled, so that the focus stays on it
+            self.buttons[name].css_classes = ["zx-button", *(["zx-spent"] if self.step == last else [])]
         dots = "".join("●" if name == self.step else "○" for name in STEPS)
         self.dots.object = f'<p role="img" aria-label="step {self.step} of {len(STEPS)}">{dots}</p>'
 
     def _tell(self, step: Step, answered: str = "") -> None:
         """Write the question; on a phone the answer takes the summary's place, so that the figure stays in view."""
-        self.words.object = (
+        self.words.object = _unbroken(
             f'<h2>{escape(step.title)}</h2><p class="summary {answered}">{escape(step.summary)}</p>'
             f'<p class="question">{escape(step.question)}</p>'
         )
@@ -259,11 +264,10 @@ class Story(pn.viewable.Viewer):
                 kind = "zx-right" if place == right else "zx-wrong" if place == self.guess else "zx-other"
                 button.css_classes = ["zx-button", kind]  # whose style sheet marks it
             said = "Right." if self.guess == right else f"Not quite: {step.guesses[right][0].lower()}{step.guesses[right][1:]}."
-            self.answer.object = f'<p role="status"><b>{escape(said)}</b> {escape(why)}</p>'
+            self.answer.object = _unbroken(f'<p role="status"><b>{escape(said)}</b> {escape(why)}</p>')
             self._tell(step, "answered")
             self.state.ask(**step.then)
-            self.tabs["publish"].only, self.tabs["curves"].legend.muted = "", list(UNASKED)
-            self.tabs["curves"].legend.visible = True
+            self.tabs["curves"].legend.param.update(muted=list(UNASKED), visible=True)
             self.tabs[step.view].param.update(**step.reveals)
             self.tabs["publish"].clouds.again += 1
 

@@ -57,6 +57,13 @@ function tellWhatIsComputed(all) {
   if (looks == 2) announced.textContent = "Computing …";
   if (!some && announced.textContent) announced.textContent = "No longer computing.";
 }
+// A button that does nothing now keeps the focus, which one that is disabled would lose.
+function tellWhatIsSpent(all) {
+  for (const {model, shadow_el} of all) {
+    const button = model.css_classes?.includes?.("zx-button") && shadow_el?.querySelector("button");
+    if (button) button.ariaDisabled = model.css_classes.includes("zx-spent") ? "true" : null;
+  }
+}
 // While a slider is held nothing comes that has no name yet, and measuring the page would lay it out between two redraws.
 let held = false;
 for (const kind of ["pointerdown", "pointerup", "pointercancel"]) window.addEventListener(kind, (event) => { held = event.buttons > 0; }, true);
@@ -77,7 +84,7 @@ function look() {
   if (!left) return;
   left -= 1;
   const all = everything();
-  for (const act of held ? [tellWhatIsComputed] : [nameNew, findFigure, tellWhatIsComputed]) act(all);
+  for (const act of held ? [tellWhatIsComputed] : [nameNew, findFigure, tellWhatIsSpent, tellWhatIsComputed]) act(all);
 }
 // What Export opens lies over the page: Escape closes it, and so does a press anywhere else.
 function closeExport(event) {
