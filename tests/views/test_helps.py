@@ -1,5 +1,6 @@
 """When hiding helps: the map is the accountant's gain, this run and the published ones stand on it, and a click sets the run."""
 
+from html import escape
 from math import inf
 from types import SimpleNamespace
 
@@ -69,7 +70,7 @@ def test_published_runs_stand_apart_and_a_click_takes_one_and_tells_it_fairly():
         view._tapped(SimpleNamespace(x=view.runs.data["x"][place], y=view.runs.data["y"][place]))
         assert view.state.setting == run.setting and view.state.accounting == Accounting()
         assert view.here.data["x"] == [view.runs.data["x"][view.runs.data["text"].index(str(number))]]
-        assert f"claimed ε = {run.claimed:g}" in view.words.object and run.difference in view.words.object
+        assert f"claimed ε = {run.claimed:g}" in view.beside.object and run.difference in view.beside.object
 
 
 def test_a_click_elsewhere_sets_both_fields():
@@ -84,7 +85,7 @@ def test_a_click_elsewhere_sets_both_fields():
 
 
 def test_it_says_in_a_sentence_when_hiding_helps():
-    assert Helps(State()).__panel__().select(lambda part: WHEN in str(getattr(part, "object", "")))
+    assert Helps(State()).__panel__().select(lambda part: escape(WHEN) in str(getattr(part, "object", "")))
 
 
 def test_it_is_painted_dark_in_other_colours():

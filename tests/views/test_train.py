@@ -25,7 +25,7 @@ from zoexplore.views.style import theme
 from zoexplore.views.training import jobs, running
 from zoexplore.views.training.jobs import Asked
 from zoexplore.views.training.tab import in_advance
-from zoexplore.views.training.words import about, infinite
+from zoexplore.views.training.words import about, differs, infinite
 
 BOUNDS = ("composition", "theorem", "corollary", "sharp")
 
@@ -63,15 +63,15 @@ class TestWords:
         }
 
     def test_another_accounting_than_that_of_the_page_is_said(self):
-        assert "counted at" not in about(frontier(), 1e-5, Accounting(schedule="optimal"))
-        assert "keep their β" in about(frontier(), 1e-5, Accounting(schedule="optimal"))
-        assert "δ = 10⁻⁵" in about(frontier(), 1e-6, Accounting())
-        assert "counted at" in about(frontier(), 1e-5, Accounting(conversion="cks"))
+        assert "counted at" not in differs(frontier(), 1e-5, Accounting(schedule="optimal"))
+        assert "keep one β" in differs(frontier(), 1e-5, Accounting(schedule="optimal"))
+        assert "δ = 10⁻⁵" in differs(frontier(), 1e-6, Accounting())
+        assert "counted at" in differs(frontier(), 1e-5, Accounting(conversion="cks"))
 
     def test_as_many_records_are_named_as_were_drawn(self):
         found = frontier()
         found = replace(found, points=(replace(found.points[0], run={"n": 500.0}), *found.points[1:]))
-        assert about(found, 1e-5, Accounting()).startswith("Two Gaussian classes, n = 500: ")
+        assert about(found).startswith("Two Gaussian classes, n = 500: ")
 
 
 @pytest.mark.usefixtures("incomparable")
@@ -205,7 +205,7 @@ class TestTab:
         tab.frontier = frontier()
         drawn = tab.trained.marks.data
         tab.state.ask(delta=1e-6)
-        assert tab.trained.marks.data is drawn and "train again" in tab.about.object
+        assert tab.trained.marks.data is drawn and "train again" in tab.results.differs.object
 
     def test_it_renders_alone(self):
         assert pn.panel(Train()).get_root() is not None

@@ -55,11 +55,11 @@ def comparison(found: "Frontier") -> hv.Overlay:
     ends = [at + high / 2 for at in placed_apart(last, [high] * len(last), max(last) + high / 2)]
     x, y = hv.Dimension("epsilon", label=epsilon_at(found.delta)), hv.Dimension("accuracy", label="accuracy on held-out data")
     frame: dict[str, Any] = FRAME | {"logx": True, "height": 440, "padding": 0.06}
-    frame |= {"xlim": (least / 1.15, 1.05 * most), "xticks": [(x, f"{x:g}") for x in ticks]}
+    frame |= {"xlim": (least / 1.2, 1.2 * most), "xticks": [(x, f"{x:g}") for x in ticks]}
     parts: list[Any] = []
     for line, end in zip(drawn, ends, strict=True):
         look, hue = look_of(line.method), {"color": line.colour}
-        reach = line.x or [frame["xlim"][0], most]
+        reach = line.x or list(frame["xlim"])
         curve_of = hv.Curve((reach, line.y if line.x else [line.y[-1]] * 2), x, y)
         parts.append(curve_of.opts(line_width=2.4, line_dash="solid" if line.x else "dashed", **hue, **frame))
         if line.x:
@@ -68,7 +68,7 @@ def comparison(found: "Frontier") -> hv.Overlay:
             ]
             parts.append(error_bars(errors, line.colour, x, y, frame))
             parts.append(hv.Scatter((line.x, line.y), x, y).opts(size=8, marker=look.marker, tools=["hover"], **hue, **frame))
-        parts.append(_word(1.08 * most, end, short_of(line.method), line.colour, x, y, frame))
+        parts.append(_word(1.25 * most, end, short_of(line.method), line.colour, x, y, frame))
     return hv.Overlay(parts).opts(hooks=[_beside], backend="bokeh")
 
 

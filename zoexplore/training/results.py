@@ -7,7 +7,7 @@ from statistics import fmean, stdev
 from zoexplore.run.setting import Accounting, Setting
 
 NOT_COVERED = (
-    "ε is for each model on its own, if only that model is released: it does not cover choosing a method or a parameter by these "
+    "ε is for each model on its own, if only that model is released. It does not cover choosing a method or a parameter by these "
     "results, watching the curves while training, or noise from a seed that others know."
 )
 

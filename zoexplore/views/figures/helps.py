@@ -80,6 +80,7 @@ class Helps(View):
         self.handle = Handle(self.figure, self._dragged, visible=False)
         self.pane = self.canvas(self.figure)
         self.words, self.table = widgets.html("", "words", "gain"), widgets.html("", "table", "gain")
+        self.beside = widgets.html("", "words")
 
     def _figure(self) -> figure:
         x, y = (places(field, AXES[field].values(self.state.setting, POINTS)) for field in OVER)
@@ -173,13 +174,14 @@ class Helps(View):
         """Write how much hiding helps this run, or why it does not, and the published runs."""
         ratio, before, now = float(here.ratio[0, 0]), float(here.composition[0, 0]), float(here.least[0, 0])
         if why := str(here.why[0, 0]):
-            said = f'<p class="epsilon"><i>ε</i> ÷ 1</p><p>Hiding the iterates gains nothing here. {escape(why)}</p>'
+            said = f'<p class="epsilon"><i>ε</i> ÷ 1 <span class="ghost">nothing gained here</span></p><p>{escape(why)}</p>'
         else:
             ghost = f'<span class="ghost">{_from_to(before, now)}</span>'
             said = f'<p class="epsilon last"><i>ε</i> ÷ <b>{_fall(ratio)}</b> {ghost}</p>'
         shown = [run for run in RUNS.values() if run.setting == self.state.setting]
         notes = [f"{run.name}, claimed ε = {run.claimed:g}. {run.difference}" for run in shown]
-        self.words.object = said + "".join(f"<p>{escape(each)}</p>" for each in notes) + _LEGEND
+        self.words.object = said + _LEGEND
+        self.beside.object = "".join(f"<p>{escape(each)}</p>" for each in (*notes, WHEN))
         rows = "".join(
             f'<tr title="{escape(run.difference)}"><td>{number}</td><th scope="row">{escape(PRESETS[key].name)}</th>'
             f"<td>{format_short(run.claimed)}</td><td><b>{format_number(run.ours, FIGURES)}</b></td></tr>"
@@ -213,8 +215,7 @@ class Helps(View):
 
     def __panel__(self) -> pn.viewable.Viewable:
         drawn = widgets.stack(self.words, self.pane, self.handle, css_classes=["zx-curve"])
-        beside = widgets.stack(widgets.html(f"<p>{WHEN}</p>", "words"), self.table)
-        return widgets.component("helps", widgets.row("stage", drawn, beside))
+        return widgets.component("helps", widgets.row("stage", drawn, widgets.stack(self.beside, self.table)))
 
 
 def _around(at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

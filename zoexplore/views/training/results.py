@@ -67,11 +67,11 @@ def how(found: Finished) -> str:
     frontier, (least, most) = found.frontier, found.trials
     libraries = [f"{name} {frontier.versions[name]}" for name in ("zoexplore", "torch", "numpy")]
     draws = max(len(p.seeds) for p in frontier.points)
-    times = "once" if draws == 1 else f"{draws} times"
+    times = {1: "once", 2: "twice"}.get(draws, f"{draws} times")
     return (
         f"Made {found.date[:10]} by {_COMMAND} in {found.seconds / 60:.0f} minutes of processor time "
         f"({', '.join(libraries)}). Each method was tuned {times} for each ε, on the same grids, with {least} to "
-        f"{most} trials each, judged on parts of the training records; ε does not cover the price of tuning. "
+        f"{most} trials each, judged on parts of the training records. ε does not cover the price of tuning. "
         f"Accuracy is the mean of several simulated runs (benchmarks/frontier/law.py); bars are one standard error, the test "
         f"records' included. ε is for one record more or less. Data: {TASKS[frontier.task].licence}. "
         f"{PUBLISHED.get(frontier.task, '')}"

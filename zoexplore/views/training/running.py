@@ -158,7 +158,7 @@ class Results(pn.viewable.Viewer):
         }
         save = widgets.label("save the results", "aside"), *self.downloads.values()
         self.keep = widgets.stack(widgets.tools(*save, margin=(8, 0, 4, 0)))  # hidden as a whole: a row's own sheet shows it
-        self.words = widgets.html("", "words", "plan", "assumptions", "numbers")
+        self.differs, self.words = widgets.html("", "words"), widgets.html("", "words", "plan", "assumptions", "numbers")
 
     def _file(self, write: Callable[[Frontier], str]) -> StringIO:
         return StringIO(write(self.frontier) if self.frontier else "")
@@ -170,7 +170,7 @@ class Results(pn.viewable.Viewer):
         self.words.object = "".join(part(frontier, bounds) for part in (_infinite, _supposed, _numbers)) if frontier else ""
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return widgets.stack(widgets.html(f"<p>{escape(NOT_COVERED)}</p>", "words"), self.words, self.keep)
+        return widgets.stack(self.differs, widgets.html(f"<p>{escape(NOT_COVERED)}</p>", "words"), self.words, self.keep)
 
 
 def _infinite(frontier: Frontier, bounds: tuple[str, ...]) -> str:

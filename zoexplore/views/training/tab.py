@@ -16,15 +16,14 @@ from zoexplore.views.style import widgets
 from zoexplore.views.training.jobs import Asked
 from zoexplore.views.training.running import Results, Running
 from zoexplore.views.training.trained import Trained
-from zoexplore.views.training.words import about
+from zoexplore.views.training.words import about, differs
 from zoexplore.views.view import View
 
 PRICE = Path(training.__file__).with_name("price.json")
 SHOWN = ("composition", "theorem", "sharp")
 METHODS, SEEDS = ("noisy-zogd", "non-private"), 2
 TASK, SIZE = TASKS["mixture"], (20_000, 520)  # and n and d of its data, unless the sliders set others
-_ADVANCE = "Trained in advance: the training default at several noise scales, each model a mark for each bound."
-_HERE = "The dotted line is at the current run's ε."
+_ADVANCE = "Trained in advance: the training default at several noise scales, a mark for each model and bound"
 
 
 class Train(View):
@@ -59,8 +58,9 @@ class Train(View):
         found = await ask(guarantees, self.state.setting, self.state.accounting)
         with pn.io.hold():
             self.trained.put((smallest(found) if self.hidden else found["composition"]).epsilon)
-            said = about(self.frontier, self.state.setting.delta, self.state.accounting) if self.frontier else _ADVANCE
-            self.about.object = f"<p>{escape(said)} {_HERE}</p>"
+            said, run = about(self.frontier) if self.frontier else _ADVANCE, (self.state.setting.delta, self.state.accounting)
+            self.about.object = f"<p>{escape(said)}; the dotted line is the current run's ε.</p>"
+            self.results.differs.object = f"<p>{differs(self.frontier, *run)}</p>" if self.frontier else ""
             if self._drawn != (self.frontier, self.hidden):
                 self._drawn = self.frontier, self.hidden
                 self.trained.draw(self.frontier or in_advance(), self.bounds)

@@ -21,14 +21,12 @@ class Trained:
 
     def __init__(self) -> None:
         self.lines, self.marks = empty("trained-lines", "xs", "ys", "colour", "dash", "width"), empty("trained", *_MARKS)
-        self.figure = blank(
-            "accuracy-against-epsilon", x_axis_type="log", x_range=Range1d(0.01, 100), y_range=Range1d(0, 1),
-            y_axis_label="accuracy on held-out data",
-        )  # fmt: skip
+        span: dict[str, Any] = {"x_axis_type": "log", "x_range": Range1d(0.01, 100), "y_range": Range1d(0, 1)}
+        self.figure = blank("accuracy-against-epsilon", y_axis_label="accuracy on held-out data", **span)
         self.figure.multi_line("xs", "ys", source=self.lines, line_color="colour", line_dash="dash", line_width="width")
         dots = self.figure.scatter(
             "x", "y", source=self.marks, size=9, marker="marker", fill_color="fill", line_color="colour", line_width=1.8
-        )  # fmt: skip
+        )
         self.figure.add_tools(HoverTool(renderers=[dots], tooltips=[("", "@tip")], visible=False, point_policy="snap_to_data"))
         self.here = mark(self.figure, 1, visible=False)
         self.names = Names(self.figure, MOST_NAMES, share=False)
@@ -69,7 +67,8 @@ class Trained:
 
     def _axes(self, xs: list[float], ys: list[float]) -> None:
         room = 0.06 * extent(ys)
-        self.figure.x_range.update(start=min(xs) / 1.2, end=1.2 * max(xs))
+        beside = max(1.2, (max(xs) / min(xs)) ** 0.05)  # room for a mark on a phone, too
+        self.figure.x_range.update(start=min(xs) / beside, end=beside * max(xs))
         self.figure.y_range.update(start=min(ys) - room, end=max(ys) + room)
 
     def name(self) -> None:

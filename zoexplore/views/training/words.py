@@ -17,9 +17,9 @@ def describe_frontier(frontier: Frontier) -> str:
         return ""
     (one, high), (other, low) = ((METHODS[p.method].title, p.mean("accuracy")) for p in best[1:])
     public = next((line.y[-1] for line in lines(frontier) if line.method == "non-private"), None)
-    ceiling = f" Without privacy, gradients reach {public:.3f}." if public is not None else ""
+    ceiling = f"; without privacy, gradients reach {public:.3f}" if public is not None else ""
     head = f"At ε = {format_short(best.target)} the best method with gradients, {one}, reaches an accuracy of {high:.3f}"
-    return f"{head}; the best with random directions, {other}, {low:.3f}.{ceiling}"
+    return f"{head}, the best with random directions, {other}, {low:.3f}{ceiling}."
 
 
 def table(frontier: Frontier) -> str:
@@ -51,19 +51,22 @@ def infinite(frontier: Frontier, bounds: tuple[str, ...]) -> dict[tuple[str, str
     return found
 
 
-def about(frontier: Frontier, delta: float, accounting: Accounting) -> str:
-    """A text on the figure: data, steps, seeds, and whether the page's accounting differs."""
+def about(frontier: Frontier) -> str:
+    """What a figure shows: data, steps and seeds."""
     steps, seeds = max(p.steps[-1] for p in frontier.points), max(len(p.seeds) for p in frontier.points)
     drawn = f"{format_count(steps)} steps, {seeds} seed{'s' if seeds > 1 else ''}"
     task = TASKS[frontier.task].title.partition(", n =")[0] if frontier.task in TASKS else frontier.task
     if n := frontier.points[0].run.get("n"):  # of generated data, as many as were asked for
         task += f", n = {format_count(int(n))}"
-    said = f"{task}: {drawn}, bars of one standard error."
-    if frontier.accounting.printed:
-        said += " As printed: no guarantee."
+    return f"{task}: {drawn}, bars of one standard error"
+
+
+def differs(frontier: Frontier, delta: float, accounting: Accounting) -> str:
+    """How the epsilons of trained runs differ from those of the page."""
+    said = ["As printed: no guarantee."] if frontier.accounting.printed else []
     if accounting.schedule != "constant":
-        said += " The runs keep their β, and ε is theirs, not that of the best β at every step, which the page is set to."
+        said.append("These runs keep one β throughout; the page is set to the best β at every step.")
     if frontier.delta != delta or frontier.accounting != accounting.replace(schedule="constant"):
         at = f"δ = {format_delta(frontier.delta)}"
-        said += f" ε is counted at {at} as the page was set then; train again to count it as it is now."
-    return said
+        said.append(f"ε is counted at {at}, as the page was set at the time; train again to use the present settings.")
+    return " ".join(said)
