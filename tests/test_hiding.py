@@ -44,9 +44,12 @@ def test_over_two_fields():
     "changes, words",
     [
         ({"beta": 1.0}, "β = 1"),
-        ({"M": inf, "m": 0.0, "ridge": 0.0, "regime": "non-convex", "eta": 300.0}, "Not so: Every record's loss is M-smooth"),
+        (
+            {"M": inf, "m": 0.0, "ridge": 0.0, "regime": "non-convex", "eta": 300.0},
+            "fails: Every record's loss is M-smooth",
+        ),
         ({"batch": 100, "sampling": "shuffled"}, "shuffled"),
-        ({"batch": 100, "sampling": "poisson", "neighbours": "add-remove"}, "Not so: Every step uses"),
+        ({"batch": 100, "sampling": "poisson", "neighbours": "add-remove"}, "An assumption fails: Every step uses"),
         ({"m": 0.0, "ridge": 0.0, "regime": "non-convex", "lipschitz": inf, "R": inf}, "only a ridge outside it"),
         ({"m": 0.0, "ridge": 0.0, "regime": "non-convex", "R": inf}, "does not pull two runs together"),
         ({"T": 1}, "too short"),

@@ -126,7 +126,7 @@ def test_why_a_bound_that_applies_has_no_steps_to_draw():
     said = describe_trajectory(guarantee(DEMONSTRATION.replace(releases=5), "sharp"))
     assert "5 iterates are released" in said and "mini-batches" not in said
     inside = Inside(state=State(DEMONSTRATION.replace(batch=100, T=5)))
-    assert "with mini-batches of 100 records it is up to chance which" in inside.words.object
+    assert "With mini-batches of 100 records, chance decides which" in inside.words.object
 
 
 def test_one_counted_step_is_no_plural():

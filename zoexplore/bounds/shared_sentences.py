@@ -17,7 +17,7 @@ def of_hidden_iterates(g: "Guarantee") -> str:
     if g.start == 0:
         return (
             f"Only the last iterate is released. Two runs that differ in {in_whom(g)} start at the same point; "
-            f"later steps shrink {whose(g)} early influence and bury it in noise."
+            f"later steps shrink {whose(g)} early influence, and ε counts what noise leaves of it."
         )
     earlier = g.setting.T - g.N
     free = (
@@ -30,7 +30,7 @@ def of_hidden_iterates(g: "Guarantee") -> str:
     steps = f"the last {format_count(g.N)} steps" if g.N > 1 else "the last step"
     return (
         f"Only the last iterate is released. Whatever happened before, two runs are at most 2R = {format_number(g.start)} "
-        f"apart, and the noise of {steps} hides that distance. {free}"
+        f"apart, and ε counts what the noise of {steps} leaves visible of that. {free}"
     )
 
 
@@ -49,7 +49,7 @@ def _of_releases(released: int, T: int, whose: str) -> str:
         return f"All {format_count(T)} iterates are released, so nothing is hidden."
     return (
         f"Of {format_count(T)} iterates {format_count(released)} are released, evenly spaced. Between two of them the "
-        f"steps shrink {whose} influence and bury it in noise; every release pays anew for what is left."
+        f"steps shrink {whose} influence, and noise hides some of it; every release pays anew for what is left."
     )
 
 
@@ -68,8 +68,8 @@ def why_undrawn(g: "Guarantee") -> str:
     """Why a bound that applies has no steps to draw."""
     s = g.setting
     if s.batch is not None and not s.full_batch:
-        batches = f"with mini-batches of {format_count(s.batch)} records it is up to chance which records a step sees"
-        return f"{batches}, and what it costs does not add up to ε step by step"
+        batches = f"With mini-batches of {format_count(s.batch)} records, chance decides which records a step sees"
+        return f"{batches}, and the costs of the steps do not add up to ε"
     return f"{format_count(min(s.releases, s.T))} iterates are released, and each has a path of its own"
 
 

@@ -16,7 +16,7 @@ ALONG_ALL = (
     "β = 1: all noise is along the directions, so that none covers what earlier steps left across them; only composition is left."
 )
 IN_SHUFFLED_ORDER = "Batches are shuffled: the worst order in which they can come costs as much as composition."
-NO_RIDGE = "The clip may act. Then only a ridge outside it pulls two runs together, and there is none."
+NO_RIDGE = "The clip may act, and then only a ridge outside it pulls two runs together; there is none."
 NO_PULL = "A step does not pull two runs together: the loss is not strongly convex, or the step too large."
 TOO_SHORT = "The run is too short, or its steps too weak, to wear down what earlier steps left."
 
@@ -97,6 +97,7 @@ def _why_not(runs: RunArrays, accounting: Accounting) -> np.ndarray:
         why[np.broadcast_to(shuffled, runs.shape)] = IN_SHUFFLED_ORDER
         for assumption in reversed(BOUNDS["sharp"].assumptions):
             if assumption.holds:
-                why[np.broadcast_to(~np.asarray(assumption.holds(runs, accounting)), runs.shape)] = f"Not so: {assumption.words}"
+                fails = np.broadcast_to(~np.asarray(assumption.holds(runs, accounting)), runs.shape)
+                why[fails] = f"An assumption fails: {assumption.words}"
         why[np.broadcast_to((runs.beta == 1) & (runs.K < runs.d), runs.shape)] = ALONG_ALL
     return why

@@ -10,7 +10,7 @@ import numpy as np
 from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.bounds.guarantee import BEST, DEFAULT
 from zoexplore.questions.calibration import Unreachable, calibrate
-from zoexplore.run.formatting import format_count, format_short
+from zoexplore.run.formatting import format_count, format_delta, format_short
 from zoexplore.run.setting import LARGEST_INTEGER, OWN, Accounting, Refused, Setting
 
 PASSES = 100.0  # forward passes a record by default
@@ -201,7 +201,7 @@ class _Question:
 
     def _of_sigma(self, run: Setting, bound: str) -> str:
         by = BOUNDS[bound].in_text
-        least = f"This σ is the least with which {by} gives ε ≤ {format_short(self.epsilon, 6)} at δ = {run.delta:g}"
+        least = f"This σ is the least with which {by} gives ε ≤ {format_short(self.epsilon, 6)} at δ = {format_delta(run.delta)}"
         if run.clipping == "joint" and run.K > 1 and run.lipschitz == inf:
             return f"{least}. A clip on each quotient would need up to √K = {format_short(sqrt(run.K))} times as much noise."
         return f"{least}."

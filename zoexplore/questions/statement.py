@@ -11,7 +11,7 @@ from math import inf, isfinite, isnan
 from typing import Any
 
 from zoexplore.bounds import BOUNDS, Guarantee, guarantee
-from zoexplore.run.formatting import format_count, format_delta, format_number, format_short
+from zoexplore.run.formatting import format_count, format_delta, format_number, format_sentence, format_short
 from zoexplore.run.setting import Accounting, Setting
 
 COMPUTED_WITH = ("zoexplore", "numpy", "scipy", "numba")
@@ -78,7 +78,7 @@ class Statement:
         else:
             pair = f"({format_number(g.epsilon)}, {format_delta(g.setting.delta)})"
             head = f"The release is (ε, δ) = {pair}-differentially private by {by}."
-            head += f"\n{g.reason}." if g.reason else ""
+            head += f"\n{format_sentence(g.reason)}." if g.reason else ""
         facts = {
             "Unit": self.unit, "Neighbours": self.neighbours, "Sampling": self.sampling, "Clipping": self.clipping,
             "Released": self.released,
@@ -91,7 +91,7 @@ class Statement:
         }
         parts = [head, "\n".join(f"{name}: {text}." for name, text in facts.items())]
         parts += [f"{name}:\n" + "\n".join(f"- {line}" for line in lines) for name, lines in lists.items() if lines]
-        parts += [f"Note: {g.note}."] if g.note else []
+        parts += [f"Note: {format_sentence(g.note)}."] if g.note else []
         made = ", ".join(f"{name} {number}" for name, number in self.versions.items())
         return "\n\n".join([*parts, f"Source: {g.source}\nComputed with {made}."])
 

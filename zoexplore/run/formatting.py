@@ -59,13 +59,12 @@ def _hundredfold(x: float) -> float:
 
 
 def format_sentence(words: str) -> str:
-    """Words with a capital first letter, unless they begin with a symbol.
+    """Clauses as sentences, each with a capital first letter unless it begins with a symbol; without the last full stop.
 
-    >>> format_sentence("a clip may act"), format_sentence("b = 8 is below n")
-    ('A clip may act', 'b = 8 is below n')
+    >>> format_sentence("a clip may act; b = 8 is below n")
+    'A clip may act. b = 8 is below n'
     """
-    first = words.partition(" ")[0]
-    return words[0].upper() + words[1:] if first == "a" or (first.isalpha() and len(first) > 1) else words
+    return ". ".join(re.sub("^(a |[a-z]{2})", lambda first: first[0].capitalize(), each) for each in words.split("; "))
 
 
 def format_count(count: SupportsFloat) -> str:

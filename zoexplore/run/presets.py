@@ -66,8 +66,8 @@ PRESETS = {
     ),
     "nothing-known": Preset(
         "Nothing known of gradients",
-        "The training default as if nothing were known of its gradients: the clip may act, every bound counts all that it "
-        "allows, and for about the same ε the noise is twenty times as large.",
+        "The training default as if nothing were known of its gradients. The clip may act, every bound counts all that it "
+        "allows, and about the same ε takes twenty times the noise.",
         DEMONSTRATION.replace(lipschitz=inf, sigma=1e-3),
     ),
     "figure-1a": Preset(

@@ -2,6 +2,7 @@
 
 from html import escape
 from math import floor, log10
+from typing import Any
 
 import numpy as np
 import panel as pn
@@ -15,7 +16,7 @@ from zoexplore.bounds.shared_sentences import in_whom, why_undrawn
 from zoexplore.columns import EACH, STEP, thinned
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees
-from zoexplore.run.formatting import format_count, format_number
+from zoexplore.run.formatting import format_count, format_number, format_sentence
 from zoexplore.views.figures.names import Names
 from zoexplore.views.figures.parts import TICKS, blank, empty, fill
 from zoexplore.views.style import theme, widgets
@@ -38,9 +39,9 @@ def describe_trajectory(g: Guarantee) -> str:
     """A bound's steps in words."""
     path = g.trajectory
     if not g.valid:
-        return f"There is nothing to draw, since the bound does not apply: {g.reason}."
+        return f"There is nothing to draw, since the bound does not apply. {format_sentence(g.reason)}."
     if path is None:
-        return f"The bound applies, with ε = {format_number(g.epsilon)}, but there are no steps to draw: {why_undrawn(g)}."
+        return f"The bound applies, with ε = {format_number(g.epsilon)}, but there are no steps to draw. {why_undrawn(g)}."
     total = path.rho.sum()
     last = int(np.searchsorted(np.cumsum(path.rho[::-1]), total / 2) + 1)
     first = (
@@ -108,10 +109,8 @@ class Inside(View):
         self.param.watch(self.changed, "bound")
 
     def _figure(self, name: str, title: str, drawn: dict[str, tuple[str, str, list]]) -> figure:
-        fig = blank(
-            f"inside-{name}", title=title, x_axis_type="log", x_range=self.range, y_range=(0, 1), x_axis_label="steps left",
-            bare=True,
-        )  # fmt: skip
+        span: dict[str, Any] = {"x_axis_type": "log", "x_range": self.range, "y_range": (0, 1), "x_axis_label": "steps left"}
+        fig = blank(f"inside-{name}", bare=True, title=title, **span)
         fig.xaxis.ticker = self.ticker
         fig.xaxis.formatter = CustomJSTickFormatter(code=f"if (tick < 1000) return String(tick);{TICKS}")
         for column, (_, hue, dash) in drawn.items():
@@ -142,7 +141,7 @@ class Inside(View):
         paid = int(np.argmax(data["rho"] >= 1e-9 * data["rho"].max()))  # earlier, the distance may lie above the frame
         for fig, drawn in ((self.lengths, LENGTHS), (self.cost, COST)):
             fig.y_range.end = above(max(np.nanmax(data[column][paid:], initial=0) for column in drawn))
-        data["z"] = np.where(data["z"] > self.lengths.y_range.end, np.nan, data["z"])  # it begins inside the frame
+        data["z"] = np.where(data["z"] > np.nanmax(data["z"][paid:]), np.nan, data["z"])  # it begins inside the frame
         self.source.data = data
         self._named()
 

@@ -17,7 +17,7 @@ NARROW = 560  # pixels; a narrower figure has room for short names only
 _SAME = 1.5  # pixels; curves that end closer share a place
 _BRIEF = {  # short forms of titles, for a phone
     "Noisy gradient descent": "Noisy GD", "Hidden-state theorem": "Theorem", "Output perturbation": "Output pert.",
-    "Composition at β\u00a0=\u00a01": "… at β\u00a0=\u00a01",
+    "Composition at β\u00a0=\u00a01": "… at β\u00a0=\u00a01", "the training default": "the default",
 }  # fmt: skip
 
 

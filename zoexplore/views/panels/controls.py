@@ -22,8 +22,8 @@ HINTS = {  # explanations beside the labels of the fold
     "R": "The iterates are projected onto a ball of this radius; ∞ for no ball.",
     "eta": "Left empty, it follows K/M.",
     "lipschitz": (
-        "How steep a record's loss may be. Up to Δ the clip never acts. Above it, or at ∞ if nothing is known, it may act; then "
-        "only the ridge outside the clip pulls two runs together, and the table says how large it must be."
+        "How steep a record's loss may be. Up to Δ the clip never acts. Above it, or at ∞ if nothing is known, it may act. Then "
+        "only the ridge outside the clip pulls two runs together; the table says how large it must be."
     ),
     "linear": (
         "Each record's loss depends on the parameters only through one weighted sum of them, as in logistic, Poisson or "
