@@ -28,7 +28,7 @@ from zoexplore.training.data import Data
 from zoexplore.training.methods import METHODS
 from zoexplore.training.tasks import Task
 
-STEPS = tuple(round(3000 * 10 ** (i / 4)) for i in range(-10, 7))  # 9 to 94 868
+STEPS = tuple(round(3000 * 10 ** (i / 4)) for i in range(-10, 9))  # 9 to 300 000
 PARTS = (1, 4, 16, 64, 256)  # a batch has one record in so many
 REACH = tuple(2 ** (i / 2) for i in range(8, 42))  # the distance of T steps whose gradients are as long as the clip
 CLIPS = tuple(2 ** (3 - i / 2) for i in range(25))  # 8 to 2^-9, of a gradient, in units of the Lipschitz constant
