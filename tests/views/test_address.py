@@ -137,7 +137,7 @@ def test_without_an_address_nothing_is_written():
 def test_a_lesson_stays_in_the_address_and_reports_what_it_cannot_do():
     explorer = Explorer(search="?show=curves,K,moon&lock=n,sun&K=9&sensitivity=least")
     assert explorer.lesson == Lesson(("curves", "K"), ("n",), explorer.lesson.problems)
-    assert "there is no 'moon' to show" in explorer.state.note and "there is no 'sun' to lock" in explorer.state.note
+    assert "there is no 'moon' to show" in explorer.state.note and "There is no 'sun' to lock." in explorer.state.note
     explorer.state.ask(K=10)
     assert explorer.bridge.search == "?show=curves,K&lock=n&K=10&sensitivity=least"
 

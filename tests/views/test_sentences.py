@@ -46,9 +46,11 @@ def behind(run, accounting=None):
 
 
 @pytest.mark.parametrize("part", usually(["lessons"], of=list(PARTS)))
-def test_what_the_page_says_can_be_printed_state_by_state(part):
+def test_what_the_page_says_can_be_printed_state_by_state_in_sentences_of_thirty_words(part):
     said = list(states([part]))
     assert len(said) > 5 and sum(len(lines) for _, lines in said) > 100
+    sentences = [each for _, lines in said for line in lines for each in re.split(r"(?<=[.!?])\s+", line) if each.endswith(".")]
+    assert not [each for each in sentences if len(re.findall(r"\w[^\s]*", each)) > 30 and "$$" not in each]
 
 
 @pytest.mark.parametrize(("T", "said"), [(1, "the one step is counted"), (2, "both steps are"), (5, "all 5 steps are")])

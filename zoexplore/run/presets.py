@@ -112,7 +112,7 @@ PRESETS = {
     "linear-head": Preset(
         "Linear head: a clip that acts, and a ridge",
         "Logistic loss of a linear head on frozen features of length 1; n and d are of the size of SST-2 and RoBERTa-large's "
-        "features, all else is chosen here. Δ is about 3/√d, far below the slope L = 1, so that the clip may act; the ridge "
+        "features, all else is chosen here. Δ is about 3/√d, far below the slope L = 1, so that the clip may act. The ridge "
         "outside it makes steps contract all the same, and hiding the iterates pays.",
         _HEAD,
     ),

@@ -15,7 +15,7 @@ import param
 from zoexplore.bounds import BOUNDS
 from zoexplore.questions.export import from_address, from_fields, in_address, to_fields
 from zoexplore.run.fields import in_symbols
-from zoexplore.run.formatting import format_exact, parse_number
+from zoexplore.run.formatting import format_exact, format_sentence, parse_number
 from zoexplore.run.setting import SETTING_FIELDS
 from zoexplore.views.pins import Pins
 from zoexplore.views.state import OPTIONS, State
@@ -182,7 +182,8 @@ class Address:
             self._reading = False
         problems = (*loaded.problems, *filter(None, turned), *pinned, *self.lesson.problems)
         if problems:
-            self.state.note = f"In this link, {'; '.join(map(in_symbols, problems))}."
+            first, *more = map(in_symbols, problems)
+            self.state.note = f"In this link, {'. '.join([first, *map(format_sentence, more)])}."
 
     def _pin(self, pairs: list[tuple[str, str]]) -> list[str]:
         """Set the pins. Returns their errors."""

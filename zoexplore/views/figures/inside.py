@@ -141,7 +141,7 @@ class Inside(View):
         paid = int(np.argmax(data["rho"] >= 1e-9 * data["rho"].max()))  # earlier, the distance may lie above the frame
         for fig, drawn in ((self.lengths, LENGTHS), (self.cost, COST)):
             fig.y_range.end = above(max(np.nanmax(data[column][paid:], initial=0) for column in drawn))
-        data["z"] = np.where(data["z"] > np.nanmax(data["z"][paid:]), np.nan, data["z"])  # it begins inside the frame
+        data["z"] = np.where(data["z"] > 1.005 * np.nanmax(data["z"][paid:]), np.nan, data["z"])  # it begins inside the frame
         self.source.data = data
         self._named()
 
