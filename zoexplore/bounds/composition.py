@@ -7,12 +7,12 @@ import numpy as np
 from zoexplore.bounds.assumptions import CLIPPED, COMPOSABLE_BATCHES, GRADIENTS, PEOPLE, START, TWO_POINTS, Assumption
 from zoexplore.bounds.bound import Bound, Solved, Style
 from zoexplore.bounds.conversion import NUMBERS
-from zoexplore.bounds.epochs import visits
 from zoexplore.bounds.kernels.profiles import convert
 from zoexplore.bounds.kernels.spans import NORMS, span_tails
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.shared_sentences import record_in_tex
 from zoexplore.bounds.subsampling import Sampled, by_batch_kind, compose
+from zoexplore.bounds.visits import most_visits
 from zoexplore.run.documents import Reference
 from zoexplore.run.formatting import bound_in_tex, format_count, format_tex
 from zoexplore.run.setting import Accounting
@@ -40,7 +40,7 @@ def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
     step, averaged over the spans.
     """
     if runs.setting.sampling in ("cyclic", "shuffled"):
-        return _of_steps(runs, accounting, visits(runs), runs.n / runs.batch)
+        return _of_steps(runs, accounting, most_visits(runs), runs.n / runs.batch)
     noise = runs.s1 if accounting.printed else runs.s1 + runs.s2
     found = compose(Sampled.of(runs, noise, accounting), runs.T, runs.delta, accounting)
     if accounting.printed or np.isinf(runs.slope).all():

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from zoexplore.bounds import epochs
+from zoexplore.bounds import visits
 from zoexplore.bounds.bound import Solved
 from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.kernels.blocks import edges_of
@@ -125,11 +125,11 @@ def _settle(rows: Rows, run, conversion: int) -> tuple[Rows, np.ndarray]:
 
 def _row(runs: RunArrays, beta, conversion: int, far: bool, high: bool) -> Rows:
     """Every run from the diameter (`far`) or from distance 0; all steps, or one in each epoch, use the record."""
-    rows = Rows.of(runs, beta, epochs.met_steps(runs), far, high)
+    rows = Rows.of(runs, beta, visits.met_steps(runs), far, high)
     rows = rows._replace(share=rows.delta ** effort(conversion).luck)
     if (runs.batch == runs.n).all():
         return rows
-    return epochs.of_epochs(rows, runs) if epochs.cyclic(runs) else epochs.of_batches(rows, runs)
+    return visits.of_epochs(rows, runs) if visits.cyclic(runs) else visits.of_batches(rows, runs)
 
 
 def _rows(runs: RunArrays, beta, conversion: int) -> tuple[Rows, np.ndarray]:
@@ -215,7 +215,7 @@ def _along_T(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.nd
         if least["epsilon"][places[later]] < least["epsilon"][i]:
             places[i] = places[later]
     best, least = best.at(places), least[places]
-    steps = epochs.met_steps(runs)
+    steps = visits.met_steps(runs)
     longer = least["steps"] > steps
     least["steps"][longer], least["z0"][longer] = steps[longer], 0.0
     return best, least

@@ -1,4 +1,4 @@
-"""Batches by the steps that use a record: all of them, or one in each epoch (docs/batches.md)."""
+"""A record's visits: the steps of a run on batches that use it, which is all of them or one in each epoch (docs/batches.md)."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ def batches_per_epoch(runs: RunArrays) -> np.ndarray:
     return np.ceil(runs.n / runs.batch)
 
 
-def visits(runs: RunArrays) -> np.ndarray:
+def most_visits(runs: RunArrays) -> np.ndarray:
     """The most visits of a record, in the runs' shape: one in each epoch begun."""
     return np.ceil(runs.T / batches_per_epoch(runs))
 
@@ -23,7 +23,7 @@ def cyclic(runs: RunArrays) -> bool:
 
 def met_steps(runs: RunArrays) -> np.ndarray:
     """The steps that use the record in the longest stretch between two releases, in the runs' shape."""
-    return visits(runs) if cyclic(runs) else np.ceil(runs.T / runs.releases)
+    return most_visits(runs) if cyclic(runs) else np.ceil(runs.T / runs.releases)
 
 
 def of_batches(rows: Rows, runs: RunArrays) -> Rows:
