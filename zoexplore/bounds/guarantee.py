@@ -321,7 +321,7 @@ def curve(
     for bound in chosen:
         _entry(bound)
     asked = getattr(RunArrays.along(setting, field, values if isinstance(values, np.ndarray) else list(values)), field)
-    ascending, places = np.unique(asked, return_inverse=True)  # a bound that is searched for in turn looks at neighbours
+    ascending, places = np.unique(asked, return_inverse=True)  # a bound's search looks at neighbours in order
     runs = RunArrays.along(setting, field, ascending)
     return {bound: np.broadcast_to(_epsilons(bound, runs, accounting), runs.shape)[places] for bound in chosen}
 

@@ -17,7 +17,7 @@ def most_visits(runs: RunArrays) -> np.ndarray:
 
 
 def cyclic(runs: RunArrays) -> bool:
-    """Whether batches of a part of the records are taken in turn in any of the runs."""
+    """Whether any run uses batches of a part of the records in order."""
     return runs.setting.sampling == "cyclic" and bool((runs.batch < runs.n).any())
 
 
