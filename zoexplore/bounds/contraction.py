@@ -6,7 +6,7 @@ ROUNDING = 2.0**-51  # c is raised by so much: near 1 its rounding would otherwi
 
 
 def lipschitz(regime, step, M, m):
-    """Lipschitz constant of w - step * grad L(w) for an M-smooth loss, at any step size.
+    """Lipschitz constant of w - step * grad L(w) for an M-smooth loss, at any step size; arrays that broadcast.
 
     Non-convex: 1 + step M. Convex: max(1, step M - 1), by cocoercivity. Strongly convex: max(|1 - step m|, |1 - step M|), the
     same after subtracting m/2 |w|^2. At the paper's step sizes these are 1 + eta M/K, 1 and 1 - eta m/K (docs/bounds.md has
@@ -33,7 +33,7 @@ def tail_exponent(theta, K, d):
 
 
 def k_min(runs, per_step=False):
-    """The corollary's sufficient number of directions (a real number, at least 1); inf without contraction.
+    """The corollary's sufficient number of directions (real, at least 1), in the runs' shape; inf without contraction.
 
     (20/3) ((1+c^2)/(1-c^2))^2 ln((4/delta) ceil(M R n sqrt(2d)/Delta)); with `per_step` the ceiling holds R n sqrt(2d)/(eta
     Delta), as in the paper's appendix, which divides it by K at eta = K/M.
@@ -47,5 +47,5 @@ def k_min(runs, per_step=False):
 
 
 def corollary_theta(c):
-    """The deviation theta at which the theorem's c1 is 1; 0 where the step does not contract."""
+    """The deviation theta at which the theorem's c1 is 1, in the shape of c; 0 where the step does not contract."""
     return np.maximum(gap(c), 0.0) / (1 + c**2)

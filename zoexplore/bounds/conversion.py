@@ -26,7 +26,7 @@ def epsilon_of(rho, delta, conversion="gaussian"):
 
 
 def epsilon_at_order(divergence, alpha, delta, conversion):
-    """epsilon at `delta` of a Renyi `divergence` at the order alpha > 1, never negative; inf where delta <= 0.
+    """epsilon at `delta` of a Renyi `divergence` at the order alpha > 1, arrays that broadcast; at least 0; inf where delta <= 0.
 
     "mironov" and "cks" as above, at this order; "gaussian" needs a Gaussian budget, so "cks" replaces it.
 

@@ -54,7 +54,7 @@ def _printed(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def most_steps(runs: RunArrays):
-    """The most counted steps whose chances of failing add up to at most delta/2."""
+    """The most counted steps whose chances of failing add up to at most delta/2, in the runs' shape."""
     with np.errstate(over="ignore"):
         steps = np.exp(np.log(runs.delta) - np.log(4) + tail_exponent(corollary_theta(runs.c), runs.K, runs.d))
     return np.floor(steps / ROUND_UP)
@@ -108,7 +108,7 @@ def _no_contraction(runs: RunArrays) -> str:
 
 
 def _largest_xi(runs: RunArrays):
-    """The largest xi at which the two-point error costs at most half of the record's part."""
+    """The largest xi, in the runs' shape, at which the two-point error costs at most half of the record's part."""
     return np.sqrt((1 - runs.beta) / runs.beta) * runs.record_sensitivity * runs.sigma / (runs.M * np.sqrt(2 * runs.d))
 
 

@@ -66,7 +66,7 @@ def _beyond(x, q, mu):
 
 
 def _at_0(N, q, mu):
-    """An upper bound on delta at epsilon 0: the sum of the steps' total variations."""
+    """An upper bound on delta at epsilon 0, shape (P,): the sum of the steps' total variations."""
     return np.minimum(N * q * erf(mu / sqrt(8)), 1.0) * (1 + SLACK)
 
 

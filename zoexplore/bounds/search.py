@@ -27,12 +27,12 @@ def golden(value_at, low, high, sections):
 
 
 def spread(size, most):
-    """At most `most` of `size` row numbers, evenly spread, with the first and the last."""
+    """At most `most` of `size` row numbers, shape (nodes,), evenly spread, with the first and the last."""
     return np.unique(np.linspace(0, size - 1, min(size, most)).round().astype(int))
 
 
 def interpolated(found, nodes, size):
-    """Values found at some of `size` rows, interpolated at all of them."""
+    """Values found at `nodes`, of their shape, interpolated at all rows, shape (size,)."""
     return np.interp(np.arange(size), nodes, found)
 
 

@@ -139,7 +139,7 @@ class Choice:
         return Choice(*(np.insert(getattr(self, f.name), at, getattr(other, f.name)) for f in fields(self)))
 
     def between(self, nodes, rows) -> "Choice":
-        """Choices made at some rows, interpolated: those in between have their neighbours'."""
+        """Choices made at `nodes`, interpolated at `rows`, each of their shape."""
 
         def mix(x):
             return np.interp(rows, nodes, x)

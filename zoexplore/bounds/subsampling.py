@@ -43,7 +43,7 @@ class Sampled:
         return cls(runs.batch / runs.n, mu, runs.K, accounting.printed, runs.setting.sampling)
 
     def divergence(self, alpha):
-        """One step's Renyi divergence at the order alpha. Poisson's pair costs no more than that of one replaced record."""
+        """One step's Renyi divergence at the order alpha, in its shape. Poisson's pair costs no more than one replaced record."""
         if self.printed:
             joint, apart = (subsampled_renyi.printed_divergence(alpha, self.q, mu) for mu in (self.mu, self.mu / np.sqrt(self.K)))
             return np.minimum(self.K * apart, joint)

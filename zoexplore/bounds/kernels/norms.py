@@ -45,8 +45,8 @@ def moment(part, d, order):
 
 @kernel()
 def _log_weights(K, d, order):
-    """Upper bounds on the logarithms of binom(order, i) (K/2)_i ((d-K)/2)_(order-i) / (d/2)_order, i = 0..order; K < d. These are
-    Beta-binomial probabilities, summed one by one with Kahan's compensation.
+    """Upper bounds, shape (order + 1,), on the logarithms of binom(order, i) (K/2)_i ((d-K)/2)_(order-i) / (d/2)_order; K < d.
+    These are Beta-binomial probabilities, summed one by one with Kahan's compensation.
     """
     count = int(order)
     logs = empty(count + 1)

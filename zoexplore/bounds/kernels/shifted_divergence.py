@@ -183,7 +183,7 @@ def theorem_steps(T, most, log_delta_f, K, d, gap, diameter, separation, drift, 
 
 @kernel()
 def distances(z, a, factor, drift):
-    """z_{t+1} = factor z_t + drift - a_t from z down to 0, in the direction in which rounding errors shrink."""
+    """z_{t+1} = factor z_t + drift - a_t from z to 0, shape (N + 1,), in the direction in which rounding errors shrink."""
     N = a.size
     path = empty(N + 1)
     path[0], path[N] = z, 0.0
