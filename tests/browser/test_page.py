@@ -1,5 +1,6 @@
 """The page in a real browser: every control moves the curves and the read-outs, at any width, light and dark."""
 
+import re
 from math import inf
 
 import pytest
@@ -34,7 +35,22 @@ from zoexplore.run.formatting import format_number, parse_number
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views.panels.controls import SLIDERS
 from zoexplore.views.panels.story import STEPS
+from zoexplore.views.tabs import VIEWS
 
+# The paragraphs of the answer that end above its figure.
+ABOVE = """() => {
+  const found = [], figures = [], walk = (root) => {
+    for (const e of root.querySelectorAll("*")) {
+      const box = e.getBoundingClientRect();
+      if (e.closest(".zx-controls, .zx-header") || !box.height) continue;
+      if (e.matches(".bk-Canvas, canvas")) figures.push(box.top);
+      if (e.matches("p, h1, h2, li")) found.push([box.bottom, e.innerText]);
+      if (e.shadowRoot) walk(e.shadowRoot);
+    }
+  };
+  walk(document.body);
+  return found.filter(([bottom]) => bottom <= Math.min(...figures) + 1).map(([, text]) => text);
+}"""
 # How often the page lays its figure out anew in half a second.
 LAID_OUT = """() => new Promise((done) => {
   let times = 0;
@@ -237,6 +253,14 @@ def test_on_a_phone_the_figure_stays_while_the_sliders_are_used(explorer):
     until(explorer, both_in_sight)
     settled(explorer, lambda: handle.press("ArrowRight"), lambda: column(explorer, "composition"))
     assert column(explorer, "composition") != before
+
+
+def test_above_a_figure_stands_one_sentence_at_most(explorer):
+    explorer.set_viewport_size({"width": 390, "height": 844})
+    for tab in VIEWS:
+        show(explorer, tab)
+        said = " ".join(explorer.evaluate(ABOVE)).replace("Guessing catches 1.", "")  # of the odds, which end so
+        assert tab in ("theory", "errata") or len(re.findall(r"[.!?](?=\s|$)", said)) <= 1, (tab, said)
 
 
 @pytest.mark.proof  # each time, axe looks for names among all else
