@@ -30,7 +30,7 @@ def of_hidden_iterates(g: "Guarantee") -> str:
     steps = f"the last {format_count(g.N)} steps" if g.N > 1 else "the last step"
     return (
         f"Only the last iterate is released. Whatever happened before, two runs are at most 2R = {format_number(g.start)} "
-        f"apart, and ε counts what the noise of {steps} leaves visible of that. {free}"
+        f"apart, and ε counts what the noise of {steps} leaves visible of that distance. {free}"
     )
 
 
