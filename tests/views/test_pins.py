@@ -83,7 +83,7 @@ def test_pins_come_back_from_an_address():
 def test_bad_pins_are_reported_and_used_as_far_as_they_go():
     explorer = Explorer(search="?pin=K:0,T:9~x&pin=&compare=magic" + "&pin=T:3" * 7)
     assert [pin.setting.T for pin in explorer.pins.pins] == [9, 200, 3, 3, 3, 3]
-    assert all(said in explorer.state.note for said in ("pin 1: K = 0", "only 6 pins fit", "compare = 'magic'"))
+    assert all(said in explorer.state.note for said in ("pin 1: K = 0", "Only 6 pins fit.", "compare = 'magic'"))
 
 
 def test_pins_too_long_for_an_address_are_left_out_aloud():

@@ -64,7 +64,7 @@ def format_sentence(words: str) -> str:
     >>> format_sentence("a clip may act; b = 8 is below n")
     'A clip may act. b = 8 is below n'
     """
-    return ". ".join(re.sub("^(a |[a-z]{2})", lambda first: first[0].capitalize(), each) for each in words.split("; "))
+    return ". ".join(re.sub(r"^(?!\S+ = )(a |[a-z]{2})", lambda first: first[0].capitalize(), each) for each in words.split("; "))
 
 
 def format_count(count: SupportsFloat) -> str:
