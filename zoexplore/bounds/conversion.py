@@ -1,7 +1,7 @@
 """From a Gaussian shift budget rho to (epsilon, delta) (docs/bounds.md, "From a budget").
 
 Every full-batch bound is an adaptive composition of Gaussian mechanisms with one number
-rho = 1/2 sum_t shift_t' Sigma_t^-1 shift_t, so that the pair is sqrt(2 rho)-GDP and alpha rho-Renyi for every alpha > 1.
+rho = 1/2 sum_t shift_t' Sigma_t^-1 shift_t. So the pair is sqrt(2 rho)-GDP and alpha rho-Renyi for every alpha > 1.
 All three conversions are rounded up, are never negative, and take arrays as well as numbers.
 """
 

@@ -78,8 +78,8 @@ def _counted_apart(drift: Drift, order: float) -> bool:
 
 @lru_cache(maxsize=KEPT_TABLES)
 def _table(K: float, d: float, order: float, *step: float) -> np.ndarray:
-    """J, shape (rays,). A `step`, with a drift's r, curvatures, least size and clip, makes it that of linear models, of a joint
-    clip, or of an idle one at an order that is large against d.
+    """J, shape (rays,). A `step`, a drift's r, curvatures, least size and clip, makes it the norm of linear models, of a joint
+    clip, or of an idle clip at a large order.
     """
     if not step or (K == d and step[-1] >= norms.JOINT):
         return norms.tabled_norm(K, d, order, RAYS)

@@ -134,7 +134,7 @@ def _row(runs: RunArrays, beta, conversion: int, far: bool, high: bool) -> Rows:
 
 def _rows(runs: RunArrays, beta, conversion: int) -> tuple[Rows, np.ndarray]:
     """Every run from distance 0, hiding soon or late, and from the diameter, with its record counted entry by entry or by its
-    length; and which run each row is of, shape (rows,).
+    length. Second, the run of each row, shape (rows,).
     """
     rows = Rows.stack(*(_row(runs, beta, conversion, far, high) for far, high in ((False, False), (False, True), (True, False))))
     count = int(np.prod(runs.shape))

@@ -1,7 +1,7 @@
 """Solve one field of a run for a target: epsilon, an attacker's advantage, or true positives at a false-positive rate.
 
-Epsilon need not be monotone. So one call of `curve` evaluates a ladder of values over the field's range, best first; `epsilon`
-then narrows the gap between the best value that meets the target and the next better one. The result is checked against the
+Epsilon need not be monotone. So one call of `curve` evaluates a ladder of values over the field's range, best first. Then
+`epsilon` narrows the gap between the best value that meets the target and the next better one. The result is checked against the
 target, so an inaccurate search can only cost tightness.
 """
 
