@@ -74,6 +74,10 @@ def test_the_focus_stays_on_a_button_that_has_led_to_an_end_and_does_nothing_the
     page.keyboard.press("Enter")
     page.wait_for_timeout(500)
     assert f"story={last}" in page.url and page.evaluate(FOCUSED) == button
+    page.get_by_role("button", name="End", exact=True).focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name=STEPS[str(last)].title).wait_for(state="hidden")
+    becomes(page, lambda: page.evaluate(FOCUSED), "Story")
 
 
 @pytest.fixture

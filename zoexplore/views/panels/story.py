@@ -25,6 +25,11 @@ from zoexplore.views.tabs import Tabs
 Found = dict[str, Guarantee]
 GUESSES = 3  # of every step
 ROUNDS = 20  # of the game
+# The focus of a button that the end hides goes to the one that begins the story.
+_TO_BEGIN = """
+const begin = [...Bokeh.documents[0].all_models].find((model) => model.label == "Story");
+Bokeh.index.find_one(begin)?.shadow_el.querySelector("button").focus();
+"""
 
 
 @dataclass(frozen=True)
@@ -177,6 +182,7 @@ class Story(pn.viewable.Viewer):
             "next": widgets.button("Next", lambda: self.go(int(self.step) + 1), "primary"),
             "end": widgets.button("End", lambda: self.go(0)),
         }
+        self.buttons["end"].js_on_click(code=_TO_BEGIN)
         # Every step has the same buttons in the same places, so that none moves under the mouse.
         self.guesses = widgets.row("guesses", *(widgets.button("–", partial(self.take, place)) for place in range(GUESSES)))
         moves = widgets.row("moves", self.buttons["back"], self.dots, self.buttons["next"], self.buttons["end"])
