@@ -12,6 +12,7 @@ from tests.waiting import until
 from zoexplore import BOUNDS, guarantee
 from zoexplore.columns import placed_apart
 from zoexplore.compute.process import Answer
+from zoexplore.run.formatting import format_number
 from zoexplore.run.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION
 from zoexplore.views import Curves, State
 from zoexplore.views.figures.names import fitted
@@ -68,6 +69,7 @@ def test_curves_at_0_have_their_names_below_the_frame_and_the_table_says_why():
 @pytest.mark.parametrize(("title", "narrow", "said"), [
     ("Hidden-state theorem (as printed)", False, "Hidden-state theorem"), ("Hidden-state theorem (as printed)", True, "Theorem"),
     ("A: the training default", True, "A: the trainin…"), ("Sharper bound", True, "Sharper bound"),
+    (f"{format_number(1.34e12)} at T", True, f"{format_number(1.34e12)} at T"),
 ])  # fmt: skip
 def test_a_name_is_shortened_to_what_its_margin_has_room_for(title, narrow, said):
     assert fitted(title, narrow) == said

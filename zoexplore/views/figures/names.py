@@ -8,6 +8,7 @@ import numpy as np
 from bokeh.plotting import figure
 
 from zoexplore.columns import placed_apart
+from zoexplore.run.formatting import THIN
 from zoexplore.views.figures.parts import empty, fill, words
 
 LINE = 17  # pixels from one line to the next
@@ -25,7 +26,7 @@ def fitted(title: str, narrow: bool) -> str:
     """A line shortened to fit the margin; the table tells whether constants are the printed ones."""
     text, most = title.removesuffix(" (as printed)"), BRIEF if narrow else LONGEST
     text = _BRIEF.get(text, text) if narrow else text
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return text if len(text.replace(THIN, "")) <= most else f"{text[: most - 1]}…"
 
 
 class Names:
