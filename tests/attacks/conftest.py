@@ -1,7 +1,6 @@
 """A guarded server on this machine to attack. It takes us for its proxy, so that attackers can have addresses of their own."""
 
 import os
-import socket
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.running import running, wait_until_served
+from tests.running import free_port, running, wait_until_served
 
 ROOT = Path(__file__).parents[2]
 MOST = 200  # readers
@@ -32,9 +31,7 @@ class Server:
 @contextmanager
 def guarded(folder, options=("--behind-proxy",), **settings):
     """The explorer as `zoexplore serve` serves it; the settings are environment variables without their prefix."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     origin, log = f"127.0.0.1:{port}", Path(folder) / "server.log"
     command = [sys.executable, "-m", "zoexplore", "serve", "--port", str(port), "--origin", origin, *options]
     environment = {**os.environ, **{f"ZOEXPLORE_{name}": str(value) for name, value in settings.items()}}

@@ -1,7 +1,6 @@
 """Chromium, a served app.py, and a page that may neither log an error nor leave this machine."""
 
 import os
-import socket
 import subprocess
 import sys
 from contextlib import ExitStack, contextmanager, suppress
@@ -15,7 +14,7 @@ import pytest
 from tests.browser.acts import VIEWPORT, anew, opened
 from tests.browser.axe import packed
 from tests.browser.line import Line
-from tests.running import running, wait_until_served
+from tests.running import free_port, running, wait_until_served
 from tests.waiting import PATIENCE
 from tools import chromium
 
@@ -98,9 +97,7 @@ class Server:
 @contextmanager
 def served(log, linger=LINGER):
     """What `make app` serves, with room for many; a session outlives its page by so many seconds."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     line, origin = Line(port), f"127.0.0.1:{port}"
     origins = [origin, f"127.0.0.1:{line.port}"]
     imports = "from zoexplore.server.serving import run, serve; from zoexplore.views import app; from tests.browser import faulty"

@@ -2,14 +2,13 @@
 
 import os
 import shutil
-import socket
 import sys
 from contextlib import contextmanager
 from mimetypes import guess_type
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from tests.running import LEAN, running, wait_until_served
+from tests.running import LEAN, free_port, running, wait_until_served
 
 SECONDS = 600  # a page that waits for a kernel on a busy machine
 LOOK = 200  # ms between two looks at what is waited for: a look at every frame, as is usual, takes the processor from the kernel
@@ -39,9 +38,7 @@ def served(folder, home):
     private = {f"JUPYTER_{name}_DIR": str(home / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
     environment = os.environ | private | {"PANEL_INLINE": "1", "PYTHONPATH": LEAN, "IPYTHONDIR": str(home / "ipython")}
     environment["PATH"] = str(Path(sys.executable).parent)  # without Node.js, which is asked twice how Lab would be built anew
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [
         sys.executable, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", f"--port={port}", "--allow-root",
         "--IdentityProvider.token=", "--ServerApp.disable_check_xsrf=True", "--LabApp.expose_app_in_browser=True",

@@ -1,7 +1,6 @@
 """Other hosts than JupyterLab, each with a real kernel and browser: a slider in a cell moves the figure beside it."""
 
 import os
-import socket
 import sys
 import time
 import urllib.request
@@ -14,7 +13,7 @@ from panel.io.resources import DIST_DIR
 
 from tests.browser.acts import heard, steady
 from tests.notebooks.lab import LOOK, PANEL, SECONDS, canvases
-from tests.running import LEAN, running
+from tests.running import LEAN, free_port, running
 
 CELL = """import panel as pn
 from zoexplore.run.presets import DEMONSTRATION
@@ -56,12 +55,6 @@ def served(home, command, port):
         yield f"http://127.0.0.1:{port}"
 
 
-def a_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
-
-
 def from_here(page):
     """Answer from this machine what a host asks Panel's and Bokeh's own sites for."""
     scripts = settings.bokehjs_path()
@@ -93,7 +86,7 @@ def moves(page):
 def test_marimo(page, console_errors, tmp_path):
     cell = "\n".join(f"    {line}" if line else "" for line in CELL.splitlines())
     (tmp_path / "run.py").write_text(MARIMO.format(cell=cell), encoding="utf-8")
-    port = a_port()
+    port = free_port()
     from_here(page)
     with served(tmp_path, ["marimo", "run", "run.py", "--headless", "--host", "127.0.0.1", "--port", str(port)], port) as host:
         page.goto(host)
@@ -107,7 +100,7 @@ def test_notebook_7(page, console_errors, tmp_path):
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL)])
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
     nbformat.write(notebook, tmp_path / "run.ipynb")
-    port = a_port()
+    port = free_port()
     from_here(page)
     options = ["--no-browser", "--ip=127.0.0.1", f"--port={port}", "--allow-root", "--IdentityProvider.token=",
                "--ServerApp.disable_check_xsrf=True", "--JupyterNotebookApp.expose_app_in_browser=True"]  # fmt: skip

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import socket
 import sys
 import time
 from pathlib import Path
@@ -13,7 +12,7 @@ from bokeh.models import Button, Column, Slider
 
 from benchmarks.client import Reader, token_of
 from tests.effort import proof
-from tests.running import running, wait_until_served
+from tests.running import free_port, running, wait_until_served
 from tests.waiting import PATIENCE
 from zoexplore.server.allowed_changes import Patch
 from zoexplore.views.tabs import VIEWS
@@ -25,9 +24,7 @@ SERVE = 'from zoexplore.server.serving import run, serve; from tests.server impo
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     """Where these pages are served, and what the server logs."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     log = tmp_path_factory.mktemp("server") / "server.log"
     with running([sys.executable, "-c", SERVE.format(port=port)], log, cwd=ROOT) as process:
         wait_until_served(f"http://127.0.0.1:{port}/liveness", process, log)

@@ -1,6 +1,5 @@
 """`panel serve app.py` is for one's own machine, and says so where it listens beyond it."""
 
-import socket
 import sys
 import urllib.request
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.effort import proof
-from tests.running import running, wait_until_served
+from tests.running import free_port, running, wait_until_served
 from zoexplore.server.unguarded import listens_beyond
 
 ROOT = Path(__file__).parents[2]
@@ -16,9 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize("address, beyond", [proof("127.0.0.1", False), ("0.0.0.0", True)])
 def test_the_page_and_the_log_say_where_others_reach_it(tmp_path, address, beyond):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     log, url = tmp_path / "log", f"http://127.0.0.1:{port}/app"
     command = [sys.executable, "-m", "panel", "serve", "app.py", "--address", address, "--port", str(port)]
     with running(command, log, cwd=ROOT) as process:

@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import os
-import socket
 import sys
 import threading
 import time
@@ -15,6 +14,7 @@ from weakref import WeakSet
 from panel.widgets import Widget
 
 from benchmarks.client import Reader
+from tests.running import free_port
 from zoexplore.compute import limits
 from zoexplore.server import serving
 from zoexplore.server.gate import gate, page_lock
@@ -28,9 +28,7 @@ PATIENCE = 60  # seconds until it must have
 @contextmanager
 def served(**options):
     """The explorer, served by a thread of this process: its host and port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     begun = Queue()
 
     def run():
