@@ -29,6 +29,11 @@ OF_NUMBERS = (
     "mechanism/test_paths.py",
     "mechanism/test_sampling.py",
     "mechanism/test_mid_run.py",
+    "training/test_engine.py",
+    "training/test_law.py",
+    "training/test_models.py",
+    "test_export.py",
+    "test_planning.py",
 )
 # Of the browser's: after these a page has every view, and whatever is done there takes longer.
 LAST = ("test_accessible.py", "test_center.py")
