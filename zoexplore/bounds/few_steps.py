@@ -3,7 +3,7 @@
 from math import sqrt
 
 import numpy as np
-from scipy.special import erf, ndtr
+import scipy  # loads its parts when they are used: the accountant starts sooner
 
 from zoexplore.bounds.kernels.sampled_loss import ADD
 
@@ -50,24 +50,25 @@ def _by_the_largest(N, q, mu, epsilon) -> np.ndarray:
     x = 0.5 * mu + (0.5 * mu + REACH) * np.linspace(0, 1, CELLS)  # the cells' upper ends; below the first no loss is positive
     loss = np.log1p(q * np.expm1(mu * x - 0.5 * mu**2))
     loss[:, 0] = 0.0
-    below = (1 - _beyond(x, q, mu)) ** (N - 1)
+    below = (1 - beyond(x, q, mu)) ** (N - 1)
     likely = np.diff(below, axis=1, prepend=0.0) + ROUNDED
     shifted = epsilon - (N - 1) * loss
     own = np.log1p(np.expm1(np.maximum(shifted, 0)) / q) / mu + 0.5 * mu  # where one loss is as large as `shifted`
     own[:, 1:] = np.maximum(own[:, 1:], x[:, :-1])
+    ndtr = scipy.special.ndtr
     exceeds = q * (ndtr(mu - own) - ndtr(-own)) - np.expm1(shifted) * ndtr(-own) + ROUNDED * q * ndtr(mu - own)
-    far = (1 - below[:, -1:] + ROUNDED) * _beyond(x[:, -1:], q, mu)
+    far = (1 - below[:, -1:] + ROUNDED) * beyond(x[:, -1:], q, mu)
     return N[:, 0] * (np.sum(likely * exceeds, axis=1) + far[:, 0]) * (1 + SLACK)
 
 
-def _beyond(x, q, mu):
-    """The probability that one step's loss exceeds that of x, for x >= mu/2."""
-    return (1 - q) * ndtr(-x) + q * ndtr(mu - x)
+def beyond(x, q, mu):
+    """The probability of N(0, 1), or of N(mu, 1) with a chance q, beyond x: at x >= mu/2, of a loss that exceeds that of x."""
+    return (1 - q) * scipy.special.ndtr(-x) + q * scipy.special.ndtr(mu - x)
 
 
 def _at_0(N, q, mu):
     """An upper bound on delta at epsilon 0, shape (P,): the sum of the steps' total variations."""
-    return np.minimum(N * q * erf(mu / sqrt(8)), 1.0) * (1 + SLACK)
+    return np.minimum(N * q * scipy.special.erf(mu / sqrt(8)), 1.0) * (1 + SLACK)
 
 
 def largest_of_addition(N, q):

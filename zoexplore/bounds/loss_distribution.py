@@ -12,10 +12,10 @@ Wrapping around adds exp(t epsilon) delta(epsilon) >= 0 of another epsilon, whic
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from math import inf, log, log2, sqrt
+from math import erf, inf, log, log2, sqrt
 
 import numpy as np
-from scipy.special import erf, ndtr, ndtri_exp
+import scipy
 
 from zoexplore.bounds import few_steps
 from zoexplore.bounds.conversion import delta_of, epsilon_at_order, epsilon_of
@@ -263,8 +263,8 @@ def _on_grid(s: Steps, order: str, h: float, tail: float) -> tuple[np.ndarray, n
     x = _point(s, np.append(cells, cells[-1] + 1) * h)
     normal = _mass(x)
     mixed = (1 - s.q) * normal + s.q * _mass(x - s.mu)
-    above = ndtr(-x[-1]), (1 - s.q) * ndtr(-x[-1]) + s.q * ndtr(s.mu - x[-1])  # what is beyond the last cell
-    below = 0.0 if order == "both" else ndtr(x[0]), (1 - s.q) * ndtr(x[0]) + s.q * ndtr(x[0] - s.mu)
+    above = scipy.special.ndtr(-x[-1]), few_steps.beyond(x[-1], s.q, s.mu)  # what is beyond the last cell
+    below = 0.0 if order == "both" else scipy.special.ndtr(x[0]), few_steps.beyond(-x[0], s.q, -s.mu)
     losses, masses, lost = [], [], 0.0
     if order != "add":
         put, mass = _split(cells * h, mixed, normal, h)
@@ -289,7 +289,7 @@ def _split(low: np.ndarray, first: np.ndarray, second: np.ndarray, h: float) -> 
 
 def _ends(s: Steps, order: str, tail: float) -> tuple[float, float]:
     """The x beyond which either law has mass less than `tail`."""
-    reach = -float(ndtri_exp(log(tail)))
+    reach = -float(scipy.special.ndtri_exp(log(tail)))
     return (0.5 * s.mu if order == "both" else -reach), reach + s.mu
 
 
@@ -311,6 +311,7 @@ def _point(s: Steps, loss: np.ndarray) -> np.ndarray:
 
 def _mass(x: np.ndarray) -> np.ndarray:
     """Masses of the standard normal between points, shape (P,), hence (P - 1,), from the side with less cancellation."""
+    ndtr = scipy.special.ndtr
     return np.where(x[:-1] > 0, ndtr(-x[:-1]) - ndtr(-x[1:]), ndtr(x[1:]) - ndtr(x[:-1]))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import inf, sqrt
 
 import numpy as np
-from scipy.special import erf, ndtr, ndtri
+import scipy
 
 from zoexplore.bounds.conversion import delta_of
 
@@ -40,7 +40,7 @@ class TradeOff:
     def _gaussian_misses(self, alpha) -> np.ndarray:
         if not self.rho < inf:
             return np.zeros(alpha.shape)
-        missed = ndtr(-ndtri(alpha) - sqrt(2 * self.rho))
+        missed = scipy.special.ndtr(-scipy.special.ndtri(alpha) - sqrt(2 * self.rho))
         return np.maximum(missed * (1 - SLACK) - self.delta_f - LEAST, 0.0)
 
     def _misses_of_pairs(self, alpha) -> np.ndarray:
@@ -73,7 +73,7 @@ class TradeOff:
         """The largest excess of true positives over false ones, max 1 - alpha - f(alpha): total variation, from above."""
         found = 1.0
         if self.rho < inf:
-            found = min(found, erf(sqrt(self.rho) / 2) * (1 + SLACK) + self.delta_f)
+            found = min(found, scipy.special.erf(sqrt(self.rho) / 2) * (1 + SLACK) + self.delta_f)
         for epsilon, delta in zip(self.epsilons, self.deltas, strict=True):
             if epsilon < inf:
                 half = np.tanh(epsilon / 2)  # (e - 1 + 2 delta)/(e + 1)
