@@ -28,7 +28,7 @@ CUBE = 0.8  # what a cube adds to a squared distance, over what a ball adds, in 
 BETAS = np.array([0.0, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.88, 0.96, 0.99, 1 - 1e-9])  # tried first: both ends may be best
 LARGEST_BETA, HALVINGS = 1 - 1e-9, 3  # below 1, since noise outside the span is needed; rounds of refinement
 MOST_NODES, FARTHEST = 9, 1e150  # runs along a curve that choose plans; the largest useful diameter
-ANCHOR, FEW, FLAT = 4.0, 8, 1e-6  # along T: the base of the nodes; values that all choose; growth taken for none
+ANCHOR, FEW, FLAT = 16.0, 8, 1e-6  # along T: the base of the nodes; values that all choose; growth taken for none
 
 
 class Effort(NamedTuple):
