@@ -198,6 +198,7 @@ def drawn(*allowed: tuple[str, str], words: str) -> Assumption:
     )
 
 
+PARTITION = "It is made without looking at the data; its parts are used in order (cyclic) or in a secret random order (shuffled)."
 BATCHES = drawn(
     ("without-replacement", "replace-one"),
     words="Every step uses all n records, or a fresh batch drawn uniformly without replacement that nobody sees.",
@@ -205,16 +206,15 @@ BATCHES = drawn(
 EPOCHS = drawn(
     ("without-replacement", "replace-one"),
     *((sampling, who) for sampling in ("cyclic", "shuffled") for who in NEIGHBOURS),
-    words="Every step uses all n records, or a batch: a fresh one, drawn uniformly without replacement, that nobody sees; or one "
-    "part of a partition made without looking at the data, in order (cyclic) or in a secret random order (shuffled).",
+    words="Every step uses all n records, a fresh batch drawn uniformly without replacement that nobody sees, or one part of a "
+    f"partition. {PARTITION}",
 )  # fmt: skip
 COMPOSABLE_BATCHES = drawn(
     ("without-replacement", "replace-one"),
     ("poisson", "add-remove"),
     *((sampling, who) for sampling in ("cyclic", "shuffled") for who in NEIGHBOURS),
-    words="Every step uses all n records, or a batch: a fresh one, drawn uniformly without replacement or as Poisson, that "
-    "nobody sees; or one part of a partition made without looking at the data, in order (cyclic) or in a secret random order "
-    "(shuffled).",
+    words="Every step uses all n records, a fresh batch drawn uniformly without replacement or as Poisson that nobody sees, or "
+    f"one part of a partition. {PARTITION}",
 )  # fmt: skip
 PEOPLE = Assumption(
     "Nobody has more records than stated; with batches, nobody has more than one.",
