@@ -1,20 +1,13 @@
 """Draws the README's moving picture from the page: `python -m tools.moving` writes docs/explorer.gif. Needs Chromium."""
 
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from socket import socket
-from time import monotonic, sleep
 from typing import Any
-from urllib.error import URLError
-from urllib.request import urlopen
 
 from PIL import Image
 from playwright.sync_api import Page, ViewportSize, sync_playwright
 
+from benchmarks.serving import served
 from tools.chromium import find
 from zoexplore import Accounting, guarantee
 from zoexplore.questions.export import to_query
@@ -36,34 +29,6 @@ VISIT = """search => {
 }"""
 
 
-@contextmanager
-def served() -> Iterator[str]:
-    """The page's address on a server of its own."""
-    with socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    url = f"http://127.0.0.1:{port}/app"
-    server = subprocess.Popen([sys.executable, "-m", "zoexplore", "serve", "--port", str(port)])
-    try:
-        _wait_for(url)
-        yield url
-    finally:
-        server.terminate()
-        server.wait()
-
-
-def _wait_for(url: str) -> None:
-    end = monotonic() + PATIENCE
-    while True:
-        try:
-            urlopen(url).close()
-            return
-        except URLError:
-            if monotonic() > end:
-                raise
-            sleep(0.5)
-
-
 def picture(page: Page, given: dict[str, Any]) -> Image.Image:
     """The page with these fields changed, once its table shows the run's composition."""
     run = DEMONSTRATION.replace(**given)
@@ -77,12 +42,12 @@ def picture(page: Page, given: dict[str, Any]) -> Image.Image:
 
 
 def main() -> None:
-    with served() as url, sync_playwright() as playwright:
+    with served() as server, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find(), args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page(viewport=SIZE)
         page.set_default_timeout(1000 * PATIENCE)
         page.add_init_script("try { localStorage.setItem('zoexplore-all-bounds', '1'); } catch {}")
-        page.goto(f"{url}?tab=curves")
+        page.goto(f"{server.page}?tab=curves")
         page.wait_for_function(IDLE, polling=100)
         page.locator(".zx-table td.number").first.wait_for()
         first, *others = [picture(page, given) for given in FRAMES]
