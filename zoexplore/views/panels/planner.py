@@ -23,7 +23,7 @@ from zoexplore.run.setting import LARGEST_INTEGER, Setting
 from zoexplore.views.figures.target import Target
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.inputs import Typed
-from zoexplore.views.style.widgets import details, listed, status, warning
+from zoexplore.views.style.widgets import details, listed, status, unbroken, warning
 from zoexplore.views.view import View
 
 _RECOMMENDED = """<p>It keeps the data, the loss, the ball and the forward passes, and chooses the rest. Its clip is one on a
@@ -190,7 +190,7 @@ def _solution(field: str, goal: str, g: Guarantee, before: Guarantee) -> tuple[s
         else f"That is {FIELDS[field].best} with which {by} {goal}"
     )
     was = format_count(now) if isinstance(now, int) else format_short(now)
-    head = f'<p class="found"><i>{a.symbol}</i>\u00a0=\u00a0{found}<span>now {was}</span></p>'
+    head = unbroken(f'<p class="found"><i>{a.symbol}</i> = {found}<span>now {was}</span></p>')
     said = f"<p>{most}. Now ε = {format_number(before.epsilon)}.</p>"
     supposed = details(_SUPPOSED, f"<ul>{''.join(f'<li>{escape(each)}</li>' for each in g.supposes)}</ul>")
     return head, said + listed("Keep in mind", [g.reason]) + supposed
@@ -237,9 +237,9 @@ def _plan(plan: Plan) -> tuple[str, str]:
     """A recommended run with its reasons and warnings; the first says so if noise drowns the steps."""
     s, why = plan.setting, plan.reasons
     drowned, why = (warning(why[0]), why[1:]) if plan.signal < 1 else ("", why)
-    head = (
-        f'<p class="found"><i>K</i>\u00a0=\u00a0{format_count(s.K)}, <i>β</i>\u00a0=\u00a0{format_short(s.beta)}, '
-        f"<i>σ</i>\u00a0=\u00a0{_found('sigma', s.sigma)}</p>"
+    head = unbroken(
+        f'<p class="found"><i>K</i> = {format_count(s.K)}, <i>β</i> = {format_short(s.beta)}, '
+        f"<i>σ</i> = {_found('sigma', s.sigma)}</p>"
     )
     by = f"by {escape(BOUNDS[plan.bound].in_text)} after {format_count(s.T)} steps"
     said = f"{drowned}<p>ε = {format_number(plan.epsilon)} {by}.</p>{_RECOMMENDED}"

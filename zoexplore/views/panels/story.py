@@ -161,11 +161,6 @@ STEPS = {
 }  # fmt: skip
 
 
-def _unbroken(words: str) -> str:
-    """A text whose lines do not end within an equation."""
-    return words.replace(" = ", "\u00a0=\u00a0")
-
-
 class Story(pn.viewable.Viewer):
     """The steps in a panel beside the page, which shows one control and one view. An empty `step` means the whole page."""
 
@@ -248,7 +243,7 @@ class Story(pn.viewable.Viewer):
 
     def _tell(self, step: Step, answered: str = "") -> None:
         """Write the question; on a phone the answer takes the summary's place, so that the figure stays in view."""
-        self.words.object = _unbroken(
+        self.words.object = widgets.unbroken(
             f'<h2>{escape(step.title)}</h2><p class="summary {answered}">{escape(step.summary)}</p>'
             f'<p class="question">{escape(step.question)}</p>'
         )
@@ -270,7 +265,7 @@ class Story(pn.viewable.Viewer):
                 kind = "zx-right" if place == right else "zx-wrong" if place == self.guess else "zx-other"
                 button.css_classes = ["zx-button", kind]  # whose style sheet marks it
             said = "Right." if self.guess == right else f"Not quite: {step.guesses[right][0].lower()}{step.guesses[right][1:]}."
-            self.answer.object = _unbroken(f'<p role="status"><b>{escape(said)}</b> {escape(why)}</p>')
+            self.answer.object = widgets.unbroken(f'<p role="status"><b>{escape(said)}</b> {escape(why)}</p>')
             self._tell(step, "answered")
             self.state.ask(**step.then)
             self.tabs["curves"].legend.param.update(muted=list(UNASKED), visible=True)

@@ -182,6 +182,11 @@ def details(title: str, inner: str) -> str:
     return f"<details><summary>{title}</summary>{inner}</details>"
 
 
+def unbroken(words: str) -> str:
+    """A text whose lines do not end within an equation."""
+    return words.replace(" = ", "\u00a0=\u00a0")
+
+
 def listed(title: str, lines: Iterable[str]) -> str:
     """A heading and a list; nothing if all lines are empty."""
     items = "".join(f"<li>{escape(line)}</li>" for line in lines if line)
