@@ -106,6 +106,7 @@ def test_what_is_copied_is_what_is_shown(explorer, clipboard):
     assert clipboard("Copy code").startswith(to_python(run, Accounting()))
     page.get_by_role("button", name="Export").click()
     page.get_by_text("More: why").click()
+    page.get_by_text("Read it here").click()
     page.get_by_label("statement of the guarantee").get_by_text("after 57 steps").wait_for()
     stated = statement(run, "sharp")
     assert clipboard("Copy text") == str(stated)

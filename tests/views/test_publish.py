@@ -8,12 +8,12 @@ from zoexplore import Accounting, curve, guarantee
 from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.conversion import delta_of
 from zoexplore.compute.computations import guarantees, smallest
-from zoexplore.run.axes import T_VALUES
+from zoexplore.run.axes import T_VALUES, nice
 from zoexplore.run.formatting import format_number
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views import State
 from zoexplore.views.figures.game import Game
-from zoexplore.views.figures.publish import PICTURES, Publish, gaussian_of, nice
+from zoexplore.views.figures.publish import PICTURES, Publish, gaussian_of
 
 
 @pytest.fixture

@@ -92,11 +92,19 @@ def test_what_is_behind_the_number_is_written_while_it_is_open_and_follows():
 def test_assumptions_are_met_not_met_or_assumed():
     view = opened()
     view.state.ask(K=300)
-    text = view.assumptions.object
+    text = view.assumptions.object + view.others.object
     assert 'aria-label="met"' in text and 'aria-label="assumed"' in text
     assert re.search(r'aria-label="not met">✗</span><span>At most half the dimension', text)
-    items = re.findall("<li>.*?</small>", text)
+    items = re.findall("<li>.*?</li>", text)
     assert items and len(items) == len(set(items)) == text.count("<li>")
+
+
+def test_the_least_bounds_own_assumptions_stand_first_and_all_are_one_list_if_none_applies():
+    view, g = opened(), guarantee(DEMONSTRATION, "sharp")
+    assert "What the sharper bound assumes" in view.assumptions.object and view.beside.visible
+    assert view.assumptions.object.count("<li>") == len({(c.words, c.met) for c in g.checks})
+    view.state.ask(sigma=1e-300)
+    assert "What each bound assumes" in view.assumptions.object and not view.beside.visible
 
 
 def test_printed_constants_mark_the_bounds_that_they_enter_and_no_other():

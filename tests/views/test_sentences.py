@@ -55,13 +55,13 @@ def test_what_the_page_says_can_be_printed_state_by_state_in_sentences_of_thirty
 
 @pytest.mark.parametrize(("T", "said"), [(1, "the one step is counted"), (2, "both steps are"), (5, "all 5 steps are")])
 def test_steps_are_counted_in_words(T, said):
-    assert said in describe_trajectory(guarantee(DEMONSTRATION.replace(T=T), "sharp"))
+    assert said in describe_trajectory(guarantee(DEMONSTRATION.replace(T=T), "sharp"))[0]
 
 
 def test_reasons_are_sentences_without_ids():
     run = DEMONSTRATION.replace(batch=100, sampling="poisson", neighbours="add-remove", K=300, lipschitz=5.0)
     view = behind(run)
-    said = " ".join(plain(view.assumptions.object))
+    said = " ".join(plain(view.assumptions.object + view.others.object))
     assert "drawn by Poisson sampling, with one record added or removed" in said and "'" not in said.replace("'s ", "")
     assert "never acts. The clip may act" in said and "2K ≤ d. 2K = 600 exceeds" in said
 
@@ -120,19 +120,19 @@ def test_a_plan_says_once_what_is_supposed():
 
 def test_a_person_with_several_records_is_a_person():
     g = guarantee(DEMONSTRATION.replace(records_per_person=3, T=20), "sharp")
-    assert "differ in one person's records" in describe_trajectory(g)
+    assert "differ in one person's records" in describe_trajectory(g)[0]
     assert "the person's early influence" in BOUNDS["sharp"].explain(g)
 
 
 def test_why_a_bound_that_applies_has_no_steps_to_draw():
-    said = describe_trajectory(guarantee(DEMONSTRATION.replace(releases=5), "sharp"))
+    said, *_ = describe_trajectory(guarantee(DEMONSTRATION.replace(releases=5), "sharp"))
     assert "5 iterates are released" in said and "mini-batches" not in said
     inside = Inside(state=State(DEMONSTRATION.replace(batch=100, T=5)))
     assert "With mini-batches of 100 records, chance decides which" in inside.words.object
 
 
 def test_one_counted_step_is_no_plural():
-    said = describe_trajectory(guarantee(DEMONSTRATION.replace(n=1), "sharp"))
+    said, *_ = describe_trajectory(guarantee(DEMONSTRATION.replace(n=1), "sharp"))
     assert "Counting starts one step before the end" in said and "composition" not in said
     assert r"N = 1\ \text{step from}" in "".join(substituted(guarantee(DEMONSTRATION.replace(T=1), "sharp")))
 
@@ -179,7 +179,7 @@ def test_every_bound_has_a_name_for_sentences():
 
 
 def test_nothing_is_said_of_what_lies_across_directions_that_span_everything():
-    answer = [describe_trajectory(guarantee(DEMONSTRATION.replace(K=K, beta=0.0), "sharp")) for K in (DEMONSTRATION.d, 260)]
+    answer = [describe_trajectory(guarantee(DEMONSTRATION.replace(K=K, beta=0.0), "sharp"))[0] for K in (DEMONSTRATION.d, 260)]
     assert "hides a growing part of the distance." in answer[0] and "across" not in answer[0]
     assert "a of what lies across them" in answer[1]
 

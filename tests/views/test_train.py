@@ -14,7 +14,7 @@ from tests.compute import jobs as work
 from tests.views import train_jobs
 from tests.views.train_jobs import frontier, point, without_noise
 from tests.waiting import until
-from zoexplore import Accounting
+from zoexplore import Accounting, epsilon
 from zoexplore.columns import name_of
 from zoexplore.compute.pool import MOST_LONG_WORKS, LongWork
 from zoexplore.run.presets import DEMONSTRATION
@@ -24,7 +24,7 @@ from zoexplore.views import State, Train
 from zoexplore.views.style import theme
 from zoexplore.views.training import jobs, running
 from zoexplore.views.training.jobs import Asked
-from zoexplore.views.training.tab import in_advance
+from zoexplore.views.training.tab import SHOWN, in_advance
 from zoexplore.views.training.words import about, differs, infinite
 
 BOUNDS = ("composition", "theorem", "corollary", "sharp")
@@ -57,10 +57,7 @@ def trained(monkeypatch, job):
 
 class TestWords:
     def test_what_is_infinite_is_listed_with_its_reason(self):
-        assert infinite(frontier(), BOUNDS) == {
-            ("Noisy-ZOGD", "no corollary"): ["Closed form"],
-            ("Not private", "there is no noise"): ["Composition", "Hidden-state theorem", "Closed form", "Sharper bound"],
-        }
+        assert infinite(frontier(), BOUNDS) == {("Noisy-ZOGD", "no corollary"): ["Closed form"]}, "nobody asks why without noise"
 
     def test_another_accounting_than_that_of_the_page_is_said(self):
         assert "counted at" not in differs(frontier(), 1e-5, Accounting(schedule="optimal"))
@@ -102,12 +99,12 @@ class TestRunning:
     def test_points_come_and_it_ends(self, monkeypatch):
         tab = trained(monkeypatch, train_jobs.finished)
         assert "Done." in tab.running.note.object and not tab.running.cancel.visible
-        assert tab.frontier == frontier() and len(marks(tab)) == 3 * 3
+        assert tab.frontier == frontier() and len(marks(tab)) == 2 * 3
 
     def test_a_killed_process_leaves_what_was_done_and_a_notice(self, monkeypatch):
         tab = trained(monkeypatch, train_jobs.killed)
         assert "ended unexpectedly" in tab.running.note.object and 'role="alert"' in tab.running.note.object
-        assert len(tab.frontier.points) == 1 and len(marks(tab)) == 3
+        assert len(tab.frontier.points) == 1 and len(marks(tab)) == 2
         monkeypatch.setattr(running, "trained", train_jobs.finished)
         tab.running.begin()
         assert "Done." in tab.running.note.object
@@ -169,24 +166,36 @@ class TestTab:
         tab = Train()
         assert "in advance" in tab.about.object and tab.frontier is None
         in_all = len(marks(tab))
-        assert in_all == 3 * len(in_advance().points)
+        assert in_all == 2 * len(in_advance().points)
         tab.frontier = frontier()
-        assert "9 steps, 2 seeds" in tab.about.object and len(marks(tab)) == 3 * 3
+        assert "9 steps, 2 seeds" in tab.about.object and len(marks(tab)) == 2 * 3
 
     def test_names_have_their_curves_colours_in_the_dark_and_in_a_frame_of_any_size(self):
         tab = Train()
         tab.paint(True)
         tab.trained.names._resized("outer_width", 600, 300)
         names = tab.trained.names.source.data
-        dark = {theme.partner(theme.hue(bound), True) for bound in ("composition", "theorem", "sharp")}
+        dark = {theme.partner(theme.hue(bound), True) for bound in ("composition", "sharp")}
         assert {hue for text, hue in zip(names["text"], names["colour"], strict=True) if text} == dark
 
     def test_hiding_moves_every_mark_to_a_smaller_epsilon_and_none_up_or_down(self):
         tab = Train(hidden=False)
         public = marks(tab)
         tab.hidden = True
-        assert len(marks(tab)) == 3 * len(public) and public < marks(tab)
+        assert len(marks(tab)) == 2 * len(public) and public < marks(tab)
         assert all(p.epsilon["sharp"] < p.epsilon["composition"] for p in in_advance().points)
+
+    def test_what_was_trained_in_advance_is_counted_as_the_page_counts(self):
+        for p in in_advance().points:
+            for bound in SHOWN:
+                assert p.epsilon[bound] == pytest.approx(epsilon(p.setting, bound), rel=0.02), "run tools.price again"
+
+    def test_the_line_of_the_run_lies_within_the_frame_unless_far_from_every_mark(self):
+        tab = Train(State(DEMONSTRATION.replace(sigma=2e-6)))
+        span = tab.trained.figure.x_range
+        assert span.start < tab.trained.here.location < span.end and span.end == 100
+        tab.state.ask(sigma=1e-12)
+        assert not tab.trained.here.visible and span.end == 10
 
     def test_a_single_run_shows_its_course(self):
         tab = Train(hidden=False)

@@ -109,6 +109,18 @@ def decades(low: float, high: float) -> dict[float, str]:
     return {10.0**e: f"{10.0**e:g}" if -4 < e < 4 else format_power(e) for e in exponents if e % every == 0}
 
 
+def nice(x: float) -> float:
+    """The next round number, for an axis's end."""
+    tens = 10.0 ** floor(log10(x))
+    return next(m * tens for m in (1, 1.5, 2, 3, 4, 5, 6, 8, 10) if m * tens >= x * 0.999)
+
+
+def whole_decades(values: Sequence[float], more: int = 0) -> tuple[float, float]:
+    """The decades around positive values, and some more on either side."""
+    low = floor(log10(min(values)))
+    return 10.0 ** (low - more), 10.0 ** (max(ceil(log10(max(values))), low + 1) + more)
+
+
 def drawable(epsilon: np.ndarray) -> np.ndarray:
     """Finite positive values unchanged; nan for others, which have no place on a log axis."""
     return np.where(np.isfinite(epsilon) & (epsilon > 0), epsilon, np.nan)

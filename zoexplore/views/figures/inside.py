@@ -1,7 +1,6 @@
 """Inside the bound: its proof step by step, in figures and words."""
 
 from html import escape
-from math import floor, log10
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from zoexplore.bounds.shared_sentences import in_whom, why_undrawn
 from zoexplore.columns import EACH, STEP, thinned
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees
+from zoexplore.run.axes import nice
 from zoexplore.run.formatting import format_count, format_number, format_sentence
 from zoexplore.views.figures.names import Names
 from zoexplore.views.figures.parts import TICKS, blank, empty, fill
@@ -27,34 +27,25 @@ LENGTHS = {"z": ("distance z", "ink", []), "p": ("p hidden along", "accent", [6,
 COST: dict[str, tuple[str, str, list]] = {"rho": ("ρ", "ink", [])}  # of a column: its name, its colour and dashes
 
 
-def above(top: float) -> float:
-    """The next round number some way above, so that an axis does not move with every step of a slider."""
-    if not top > 0:
-        return 1.0
-    tens = 10.0 ** floor(log10(top))
-    return next(m * tens for m in (1.1, 1.6, 2.1, 3.1, 4.2, 6.2, 8.2, 11.0) if m * tens >= top)
-
-
-def describe_trajectory(g: Guarantee) -> str:
-    """A bound's steps in words."""
+def describe_trajectory(g: Guarantee) -> tuple[str, ...]:
+    """A bound's steps in words: of the distance, and of its cost; or only why there is nothing to draw."""
     path = g.trajectory
     if not g.valid:
-        return f"There is nothing to draw, since the bound does not apply. {format_sentence(g.reason)}."
+        return (f"There is nothing to draw, since the bound does not apply. {format_sentence(g.reason)}.",)
     if path is None:
-        return f"The bound applies, with ε = {format_number(g.epsilon)}, but there are no steps to draw. {why_undrawn(g)}."
+        return (f"The bound applies, with ε = {format_number(g.epsilon)}, but has no steps to draw. {why_undrawn(g)}.",)
     total = path.rho.sum()
     last = int(np.searchsorted(np.cumsum(path.rho[::-1]), total / 2) + 1)
     first = (
         f"Two runs that differ in {in_whom(g)} start at the same point, and {_all(path.rho.size)} counted."
         if g.start == 0
-        else f"Counting starts {_steps(path.rho.size)} before the end. By then the two runs are at most "
-        f"{format_number(g.start)} apart, whatever happened before{_earlier(path.tau)}."
+        else f"Counting starts {_steps(path.rho.size)} before the end, at a distance of at most {format_number(g.start)}"
+        f"{_earlier(path.tau)}."
     )
     share = "" if path.rho.size == 1 else f", half of it in the last {_steps(last) if last > 1 else 'step'}"
-    averaged = ". Averaged over the random directions," if g.bound == "sharp" and g.delta_f > 0 else ":"
-    end = f"At the end the distance is 0. Altogether that costs ρ = {format_number(total)}{share}{averaged} ε = "
-    end += f"{format_number(g.epsilon)}."
-    return " ".join((first, _middle(g, path), end))
+    averaged = "averaged over the random directions, " if g.bound == "sharp" and g.delta_f > 0 else ""
+    cost = f"Altogether ρ = {format_number(total)}{share}: {averaged}ε = {format_number(g.epsilon)}."
+    return f"{first} {_middle(g, path)}", cost
 
 
 def _steps(count: int) -> str:
@@ -62,10 +53,10 @@ def _steps(count: int) -> str:
 
 
 def _earlier(steps: int) -> str:
-    """A sentence that some earlier steps cost nothing."""
+    """That some earlier steps cost nothing, to end a sentence."""
     if steps == 0:
         return ""
-    return ": the step before costs nothing" if steps == 1 else f": the {format_count(steps)} earlier steps cost nothing"
+    return "; the step before costs nothing" if steps == 1 else f"; the {format_count(steps)} earlier steps cost nothing"
 
 
 def _all(steps: int) -> str:
@@ -83,12 +74,9 @@ def _middle(g: Guarantee, path: Trajectory) -> str:
         if g.start > 0:
             return "The noise of that step hides all of it at once."
         return "The noise of every step hides at once what the step adds, so the runs never part: this is composition."
-    part = "p of what lies along the directions and a of what lies across them, each by the noise that it meets"
+    part = "p of what lies along the directions and a of what lies across them"
     hides = "a growing part of the distance" if path.alpha is None else f"a growing part, {part}"
-    return (
-        "Early on nearly nothing is hidden: the distance may grow, because later steps shrink it for free. Towards the "
-        f"end the noise hides {hides}."
-    )
+    return f"Early on nearly nothing is hidden, since later steps shrink the distance for free. At last noise hides {hides}."
 
 
 class Inside(View):
@@ -98,20 +86,22 @@ class Inside(View):
 
     def build(self) -> None:
         self.source = empty("inside", "left", *STEP)
-        self.words = widgets.html("", "words")
+        # why nothing is drawn, and what stands below each figure
+        self.words, *self.below = (widgets.html("", "words", margin=(6, 0, 0, 0)) for _ in range(3))
         self.range, self.ticker = Range1d(10, 1), FixedTicker(ticks=[1, 10])
         self.dots: list[GlyphRenderer] = []
         self.lengths = self._figure("lengths", "Distance, and what noise hides", LENGTHS)
         self.cost = self._figure("cost", "What each step costs, ρ", COST)
         self.names = Names(self.lengths, len(LENGTHS))
-        self.grid = widgets.row("panels", self.canvas(self.lengths), self.canvas(self.cost))
+        figures = self.lengths, self.cost
+        self.grid = widgets.row("panels", *map(widgets.stack, map(self.canvas, figures), self.below))
         self.choice = widgets.radio("bound to open", SHOWN, of=self.param.bound, max_width=330, margin=(0, 0, 12, 0))
         self.param.watch(self.changed, "bound")
 
     def _figure(self, name: str, title: str, drawn: dict[str, tuple[str, str, list]]) -> figure:
         span: dict[str, Any] = {"x_axis_type": "log", "x_range": self.range, "y_range": (0, 1), "x_axis_label": "steps left"}
         fig = blank(f"inside-{name}", bare=True, title=title, **span)
-        fig.xaxis.ticker = self.ticker
+        fig.xaxis.ticker, fig.yaxis.ticker.desired_num_ticks = self.ticker, 3
         fig.xaxis.formatter = CustomJSTickFormatter(code=f"if (tick < 1000) return String(tick);{TICKS}")
         for column, (_, hue, dash) in drawn.items():
             look = {"color": theme.colour(hue), "source": self.source}
@@ -121,13 +111,15 @@ class Inside(View):
 
     async def refresh(self) -> None:
         g = (await ask(guarantees, self.state.setting, self.state.accounting))[self.bound]
+        path = g.trajectory
         with pn.io.hold():
-            self.grid.visible = g.trajectory is not None
-            self.words.object = f"<p>{escape(describe_trajectory(g))}</p>"
-            if g.trajectory is None:
+            self.grid.visible, self.words.visible = path is not None, path is None
+            for text, said in zip([self.words] if path is None else self.below, describe_trajectory(g), strict=True):
+                text.object = f"<p>{escape(said)}</p>"
+            if path is None:
                 fill(self.source)
             else:
-                self._draw(g.trajectory)
+                self._draw(path)
         self.push()
 
     def _draw(self, path: Trajectory) -> None:
@@ -140,7 +132,8 @@ class Inside(View):
         self.ticker.ticks = [m * 10**k for k in range(16) for m in mantissas if m * 10**k <= most]
         paid = int(np.argmax(data["rho"] >= 1e-9 * data["rho"].max()))  # earlier, the distance may lie above the frame
         for fig, drawn in ((self.lengths, LENGTHS), (self.cost, COST)):
-            fig.y_range.end = above(max(np.nanmax(data[column][paid:], initial=0) for column in drawn))
+            top = max(np.nanmax(data[column][paid:], initial=0) for column in drawn)
+            fig.y_range.end = 1.05 * nice(top) if top > 0 else 1.0
         data["z"] = np.where(data["z"] > 1.005 * np.nanmax(data["z"][paid:]), np.nan, data["z"])  # it begins inside the frame
         self.source.data = data
         self._named()

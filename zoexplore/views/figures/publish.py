@@ -1,7 +1,7 @@
 """First sight: a run with every step published and with only the last, as two curves and two clouds that move together."""
 
 from functools import lru_cache
-from math import floor, inf, isfinite, log10
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.conversion import epsilon_of
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import CurveSet, curve_set, guarantees, smallest
-from zoexplore.run.axes import T_MOST
+from zoexplore.run.axes import T_MOST, nice
 from zoexplore.run.formatting import format_count, format_delta, format_number, format_short
 from zoexplore.views.figures.ghost import Ghost
 from zoexplore.views.figures.handle import Handle
@@ -28,14 +28,7 @@ NAMES = {"every": "Every step", "last": "Only the last"}
 STYLES = {"every": theme.style_of("composition"), "last": theme.style_of("sharp")}
 PICTURES = 40  # of a run, one after another
 FARTHEST = 40.0  # distance of the clouds, in widths of the noise, that is drawn: nothing is left to guess
-_NICE = (1, 1.5, 2, 3, 4, 5, 6, 8, 10)
 _RHO = np.geomspace(1e-12, 1e8, 2000)
-
-
-def nice(x: float) -> float:
-    """The next round number, for an axis's end."""
-    tens = 10.0 ** floor(log10(x))
-    return next(m * tens for m in _NICE if m * tens >= x * 0.999)
 
 
 @lru_cache(maxsize=64)

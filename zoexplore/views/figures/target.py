@@ -1,7 +1,6 @@
 """The figure of a plan: epsilon against the field that is solved for, the target, and the runs before and after."""
 
-from collections.abc import Sequence
-from math import ceil, floor, inf, log10
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ import numpy as np
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.guarantee import BEST
 from zoexplore.compute.computations import CurveSet
-from zoexplore.run.axes import AXES, drawable
+from zoexplore.run.axes import AXES, drawable, whole_decades
 from zoexplore.run.formatting import format_delta, format_short
 from zoexplore.views.figures.abscissa import Abscissa
 from zoexplore.views.figures.names import Names
@@ -54,11 +53,11 @@ class Target:
         fill(self.marks, [{"x": float(AXES[field].place(x)), "y": e, "fill": c} for x, e, c in places if x is not None])
         self.level.location = target if 0 < target < inf else None
         known = [x for x in (target, *self.marks.data["y"]) if 0 < x < inf] or [1.0]
-        self.up.show(_decades(known, 1), fresh=True)
+        self.up.show(whole_decades(known, 1), fresh=True)
         low, high = self.up.ends
         seen = [at for at in (*x[(y >= low) & (y <= high)], *self.marks.data["x"]) if 0 < at < inf]
         if seen and not AXES[field].linear:
-            self.abscissa.range.show(_decades(seen, 0), fresh=True)  # where the curve is in the frame
+            self.abscissa.range.show(whole_decades(seen), fresh=True)  # where the curve is in the frame
         else:
             self.abscissa.fit(fresh=True)
         self.figure.yaxis.axis_label = f"ε at δ = {format_delta(self.state.setting.delta)}"
@@ -74,9 +73,3 @@ class Target:
         """Write the names of the curve and of the target in the margin."""
         ends = {name: (at, theme.partner(hue, self.dark), bold) for name, (at, hue, bold) in self._ends.items()}
         self.names.write(ends)
-
-
-def _decades(values: Sequence[float], more: int) -> tuple[float, float]:
-    """The decades around positive values, and some more on either side."""
-    low = floor(log10(min(values)))
-    return 10.0 ** (low - more), 10.0 ** (max(ceil(log10(max(values))), low + 1) + more)

@@ -26,7 +26,8 @@ _AS_PRINTED = (
 FPR = 0.01
 REST = 0.25  # seconds between two sentences while a slider is held: each costs as much processor time as a redraw
 _NONE = "With batches there is no Gaussian budget, and so neither μ nor ρ."
-_SAYS = "<p>For a paper or a model card: what is protected, what may be seen, what was assumed and what is not covered.</p>"
+_SAYS = """<h2>Statement to copy</h2>
+<p>For a paper or a model card: what is protected, what may be seen, what was assumed and what is not covered.</p>"""
 MARKS = {True: ("✓", "met", "met"), False: ("✗", "unmet", "not met"), None: ("○", "supposed", "assumed")}
 
 
@@ -135,15 +136,15 @@ class More(View):
 
     def build(self) -> None:
         self.active = False
-        kinds = "verdict", "measures", "assumptions"
-        self.verdict, self.measures, self.assumptions = map(widgets.answer, kinds)
+        kinds = "verdict", "measures", "assumptions", "assumptions"
+        self.verdict, self.measures, self.assumptions, self.others = map(widgets.answer, kinds)
         self.statement = widgets.html("", "code", "statement")
         self.copiers = {"text": widgets.copier("Copy text", "#"), "json": widgets.copier("Copy JSON", "#")}
-        copy = widgets.stack(
-            widgets.html(f"<h2>Statement to copy</h2>{_SAYS}", "words"), widgets.tools(*self.copiers.values()), self.statement
-        )
-        beside = widgets.stack(self.verdict, self.measures, copy)
-        columns = widgets.column("more", beside, self.assumptions)
+        said, tools = widgets.html(_SAYS, "words"), widgets.tools(*self.copiers.values(), margin=(0, 0, 10, 0))
+        copy = widgets.stack(said, tools, widgets.fold("Read it here", self.statement))
+        self.beside = widgets.fold("What the other bounds assume besides", self.others)
+        left, right = (self.verdict, self.measures, copy), (self.assumptions, self.beside)
+        columns = widgets.column("more", widgets.stack(*left), widgets.stack(*right))
         # in a stack that is hidden as a whole, since a grid's own style sheet would keep it visible
         self.fold = widgets.fold("More: why, what is assumed, other measures, a statement", widgets.stack(columns))
         self.fold.param.watch(lambda event: self.param.update(active=not event.new), "collapsed")
@@ -162,7 +163,8 @@ class More(View):
         with pn.io.hold():
             self.verdict.object = verdict(best)
             self.measures.object = _measures(best)
-            self.assumptions.object = _assumptions(found)
+            self.assumptions.object, self.others.object = _assumptions(found, best)
+            self.beside.visible = best.valid
             self.copiers["text"].tags, self.copiers["json"].tags = [words], [data]
             self.statement.object = f'<pre tabindex="0" aria-label="statement of the guarantee">{escape(words)}</pre>'
 
@@ -173,23 +175,25 @@ class More(View):
 def verdict(best: Guarantee) -> str:
     """A text: which bound is the least, and why."""
     if not best.valid:
-        return "<p>No bound applies to this run: the list beside says what each one lacks.</p>"
+        return "<p>No bound applies to this run: the list says what each one lacks.</p>"
     explain = BOUNDS[best.bound].explain
     kind = "number" if as_printed(best) else "guarantee"
     return f"<p><b>{escape(best.title)}</b> gives the least {kind} of this run. {explain(best) if explain else ''}</p>"
 
 
-def _assumptions(found: dict[str, Guarantee]) -> str:
-    """Every assumption once, with the bounds that rest on it."""
+def _assumptions(found: dict[str, Guarantee], best: Guarantee) -> tuple[str, str]:
+    """Two lists: what the least bound assumes, or all if none applies; the other assumptions, with the bounds that need them."""
     rests: dict[tuple[str, bool | None, str], list[str]] = {}
+    own = {(c.words, c.met, c.shortfall) for c in best.checks if best.valid}
     for g in found.values():
         for c in g.checks:
             rests.setdefault((c.words, c.met, c.shortfall), []).append(g.title)
-    rows = "".join(
-        assumption(*key, "every bound" if len(titles) == len(found) else ", ".join(titles)) for key, titles in rests.items()
-    )
+    rows = "".join(assumption(*each) for each in rests if each in own)
+    others = "".join(assumption(*each, ", ".join(titles)) for each, titles in rests.items() if each not in own)
     key = ", ".join(f'<span class="{kind}">{mark}</span> {name}' for mark, kind, name in MARKS.values())
-    return f'<p class="key">{key}: numbers cannot check this, so you must guarantee it.</p><ul>{rows}</ul>'
+    who = BOUNDS[best.bound].in_text if best.valid else "each bound"
+    head = f'<h2>What {who} assumes</h2><p class="key">{key}: numbers cannot check this, so you must guarantee it.</p>'
+    return f"{head}<ul>{rows or others}</ul>", f"<ul>{others}</ul>"
 
 
 def assumption(words: str, met: bool | None, shortfall: str, who: str = "") -> str:

@@ -20,10 +20,10 @@ from zoexplore.views.training.words import about, differs
 from zoexplore.views.view import View
 
 PRICE = Path(training.__file__).with_name("price.json")
-SHOWN = ("composition", "theorem", "sharp")
+SHOWN = ("composition", "sharp")  # every step published, and only the last
 METHODS, SEEDS = ("noisy-zogd", "non-private"), 2
 TASK, SIZE = TASKS["mixture"], (20_000, 520)  # and n and d of its data, unless the sliders set others
-_ADVANCE = "Trained in advance: the training default at several noise scales, a mark for each model and bound"
+_ADVANCE = "Trained in advance at seven noise scales, each model with a mark for every bound"
 
 
 class Train(View):
@@ -57,7 +57,6 @@ class Train(View):
         """Update the text and the line from the sliders, and draw the results if they are new."""
         found = await ask(guarantees, self.state.setting, self.state.accounting)
         with pn.io.hold():
-            self.trained.put((smallest(found) if self.hidden else found["composition"]).epsilon)
             said, run = about(self.frontier) if self.frontier else _ADVANCE, (self.state.setting.delta, self.state.accounting)
             self.about.object = f"<p>{escape(said)}; the dotted line is the current run's ε.</p>"
             self.results.differs.object = f"<p>{differs(self.frontier, *run)}</p>" if self.frontier else ""
@@ -66,6 +65,7 @@ class Train(View):
                 self.trained.draw(self.frontier or in_advance(), self.bounds)
                 self.repaint()
                 self.results.show(self.frontier, self.bounds)
+            self.trained.put((smallest(found) if self.hidden else found["composition"]).epsilon)
         self.push()
 
     def repaint(self) -> None:

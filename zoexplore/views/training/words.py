@@ -3,7 +3,7 @@
 from math import inf
 
 from zoexplore.bounds import BOUNDS
-from zoexplore.columns import lines, rivals, spread, title_of
+from zoexplore.columns import lines, rivals, short_of, spread, title_of
 from zoexplore.run.formatting import format_count, format_delta, format_exact, format_number, format_short
 from zoexplore.run.setting import Accounting
 from zoexplore.training import METHODS, TASKS, Frontier
@@ -15,10 +15,10 @@ def describe_frontier(frontier: Frontier) -> str:
     """A sentence on the accuracy of rivals; empty if there are none."""
     if not (best := rivals(frontier)):
         return ""
-    (one, high), (other, low) = ((METHODS[p.method].title, p.mean("accuracy")) for p in best[1:])
+    (one, high), (other, low) = ((short_of(p.method), p.mean("accuracy")) for p in best[1:])
     public = next((line.y[-1] for line in lines(frontier) if line.method == "non-private"), None)
-    ceiling = f"; without privacy, gradients reach {public:.3f}" if public is not None else ""
-    head = f"At ε = {format_short(best.target)} the best method with gradients, {one}, reaches an accuracy of {high:.3f}"
+    ceiling = f"; without privacy it is {public:.3f}" if public is not None else ""
+    head = f"At ε = {format_short(best.target)} the best method with gradients, {one}, has an accuracy of {high:.3f}"
     return f"{head}, the best with random directions, {other}, {low:.3f}{ceiling}."
 
 
@@ -43,7 +43,8 @@ def table(frontier: Frontier) -> str:
 def infinite(frontier: Frontier, bounds: tuple[str, ...]) -> dict[tuple[str, str], list[str]]:
     """Infinite epsilons: (method, reason) -> titles of the bounds, in order."""
     found: dict[tuple[str, str], list[str]] = {}
-    for point in frontier.points:
+    noisy = [p for p in frontier.points if p.method not in METHODS or METHODS[p.method].noisy]  # of others nobody asks why
+    for point in noisy:
         for bound in bounds:
             if point.epsilon[bound] == inf:
                 titles = found.setdefault((title_of(point.method), point.reason[bound]), [])
