@@ -11,12 +11,12 @@ from tests.bounds.strategies import powers
 from tests.effort import examples, usually
 from tests.truth import joint as by_the_page
 from tests.truth.statement import norm as idle_norm
-from zoexplore.bounds.drifts import RAYS
 from zoexplore.bounds.kernels.joint import joint_linear_norm, joint_norm
 from zoexplore.bounds.kernels.norms import (
     EACH,
     JOINT,
     JOINT_LINEAR,
+    RAYS,
     certain_constant,
     drift_constant,
     norm,
@@ -37,12 +37,12 @@ STEPS = {  # of a step: r, and eta/K times the least and the largest curvature o
 
 
 def ours(K, d, order, A, C, of_step, linear=False, slowest=1.0):
-    table = tabled_norm(float(K), float(d), float(order), RAYS)
+    table = tabled_norm(float(K), float(d), float(order))
     if linear:
-        table = joint_linear_norm(table, float(K), float(d), float(order), RAYS, *of_step, slowest, 1.0)
+        table = joint_linear_norm(table, float(K), float(d), float(order), *of_step, slowest, 1.0)
     else:
-        table = joint_norm(float(K), float(d), float(order), RAYS, *of_step, slowest, 1.0)
-    return norm(table, RAYS, A, C)[0]
+        table = joint_norm(float(K), float(d), float(order), *of_step, slowest, 1.0)
+    return norm(table, A, C)[0]
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
@@ -119,7 +119,7 @@ def test_steps_of_many_sizes_are_covered_by_both_ends(of_step):
 
 def test_the_table_is_convex():
     for of_step in STEPS.values():
-        table = joint_norm(52.0, 520.0, 129.0, RAYS, *of_step, 1.0, 1.0)
+        table = joint_norm(52.0, 520.0, 129.0, *of_step, 1.0, 1.0)
         t = RAYS[0]
         chords = table[:-2] + (table[2:] - table[:-2]) * (t[1:-1] - t[:-2]) / (t[2:] - t[:-2])
         assert (table[1:-1] <= chords * (1 + 1e-12)).all()

@@ -14,7 +14,6 @@ from tests.bounds.strategies import powers, settings_of_runs
 from tests.convention import DEMONSTRATION, Accounting, curve, epsilon, guarantee
 from tests.effort import examples, proof
 from zoexplore.bounds.conversion import epsilon_at_order
-from zoexplore.bounds.drifts import RAYS
 from zoexplore.bounds.kernels import caps as kernels
 from zoexplore.bounds.kernels.norms import drift_constant
 from zoexplore.bounds.kernels.subsampled_renyi import sampled_divergence
@@ -240,7 +239,7 @@ def test_caps_are_what_the_statement_says_of_the_fractions(xi, regime):
     alpha = float(found.renyi_order[0])
     each = float(sampled_divergence(alpha, capped.sampled.q[0], capped.sampled.mu[0] / omega**0.5))
     step = kernels.run_of(capped._steps[0], 0)
-    of = kernels.norm_of(step, tables[0], RAYS, order)
+    of = kernels.norm_of(step, tables[0], order)
     steps, random, certain = kernels._caps(step, of, omega, alpha, each, each, True, float(choice.share[0]), (edges, lines, path))
     h, powers, p = float(some.z0[0]) ** 2, 0.0, order / (order + 1)
     for t in range(int(steps)):

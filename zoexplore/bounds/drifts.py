@@ -14,7 +14,6 @@ from zoexplore.bounds.rows import Rows
 MEAN = 1.0  # the order of the norm that is the mean
 # The orders of the norm that batches are searched for, a tenth apart, so that runs of one K and d share their tables.
 ORDERS = np.unique(np.round(1.1 ** np.arange(0, 104)))
-RAYS = norms.knots(80)  # J is tabled on so many, from above by its convexity
 KEPT, KEPT_TABLES = 8192, 16384
 
 
@@ -82,18 +81,18 @@ def _table(K: float, d: float, order: float, *step: float) -> np.ndarray:
     clip, or of an idle clip at a large order.
     """
     if not step or (K == d and step[-1] >= norms.JOINT):
-        return norms.tabled_norm(K, d, order, RAYS)
+        return norms.tabled_norm(K, d, order)
     of_step, clip = step[:-1], step[-1]
     c2 = norms.largest_drift_constant(*of_step, d, order, clip, False)
     if clip == norms.JOINT:
-        return joint_norm(K, d, order, RAYS, *of_step, c2)
+        return joint_norm(K, d, order, *of_step, c2)
     if clip == norms.JOINT_LINEAR:
-        return joint_linear_norm(_table(K, d, order), K, d, order, RAYS, *of_step, c2)
+        return joint_linear_norm(_table(K, d, order), K, d, order, *of_step, c2)
     kind = norms.IDLE if clip == norms.IDLE else norms.EACH
     ratio = norms.certain_constant(*of_step, kind) ** 2 / c2 * UP if c2 < np.inf else 1.0
     if clip == norms.IDLE:
-        return norms.norm_apart(_table(K, d, order), RAYS, ratio)
-    return norms.linear_norm(_table(K, d, order), RAYS, norms.linear_growth(d, order), ratio)
+        return norms.norm_apart(_table(K, d, order), ratio)
+    return norms.linear_norm(_table(K, d, order), norms.linear_growth(d, order), ratio)
 
 
 @lru_cache(maxsize=KEPT)
@@ -144,7 +143,7 @@ shape = lru_cache(maxsize=KEPT // 2)(moments.tabled_excess)
 def growth_of_squared_distance(drift: Drift, order: float) -> float:
     """The largest growth of a squared distance in a step of a linear model, or of a joint clip, where the clip may act."""
     c2 = norms.drift_constant(*drift.of_step[:3], drift.d, order, drift.clip, False)
-    return norms.norm(_table_of(drift, order), RAYS, 1.0, c2)[0]
+    return norms.norm(_table_of(drift, order), 1.0, c2)[0]
 
 
 def nearest_order(order) -> np.ndarray:

@@ -8,7 +8,6 @@ import numpy as np
 from zoexplore.bounds import visits
 from zoexplore.bounds.bound import Solved
 from zoexplore.bounds.conversion import NUMBERS
-from zoexplore.bounds.kernels.blocks import edges_of
 from zoexplore.bounds.kernels.gaussian import GAUSSIAN
 from zoexplore.bounds.kernels.profiles import LEAST_LEVEL, convert
 from zoexplore.bounds.plans import MEAN, ORDERS, Plans, Tails, exponents, followed, in_norms, nothing_random, plan
@@ -77,9 +76,7 @@ def _count(rows: Rows, plans: Plans, conversion: int, run=None, near=None) -> np
             of_least = np.take_along_axis(tails.power, np.transpose(least), axis=1)
             found["lowest"][index], found["highest"][index] = of_least.min(axis=1), of_least.max(axis=1)
         found["epsilon"][index], found["twice_rho"][index], found["delta_f"][index] = convert(*tails, some.delta, conversion).T
-        edges = zip(some.most, some.far, of.counted.astype(int), strict=True)
-        found["steps"][index] = [edges_of(most, far)[count] for most, far, count in edges]
-        found["z0"][index] = some.z0
+        found["steps"][index], found["z0"][index] = of.steps, some.z0
     return found
 
 
@@ -116,9 +113,14 @@ def _settle(rows: Rows, run, conversion: int) -> tuple[Rows, np.ndarray]:
     kept = _promising((run * len(parts) + kind) * 2 + tried.cube, plans.cost, FAR_BEHIND)
     tried, run = tried.at(kept), run[kept]
     found = _count(tried, plans.at(kept), conversion, run=run)
+    return _least(rows.at(np.zeros(runs, int)), tried, run, found)
+
+
+def _least(best: Rows, tried: Rows, run, found: np.ndarray) -> tuple[Rows, np.ndarray]:
+    """Every run's row with the least epsilon, and its result, shape (runs,); that of `best` and inf where none was tried."""
     order = np.lexsort((found["epsilon"] * (1 + TIE * tried.far), run))  # prefers a start from distance 0
     at, where = np.unique(run[order], return_index=True)
-    best, least = rows.at(np.zeros(runs, int)), np.full(runs, np.inf, COUNTED)  # inf where no plan has a finite cost
+    least = np.full(best.K.size, np.inf, COUNTED)
     least[at] = found[order[where]]
     return best.put(at, tried.at(order[where])), least
 
@@ -154,21 +156,17 @@ def _between(rows: Rows, run, chosen: Rows, found, before, after, conversion: in
     z0 = np.full(runs, FARTHEST)
     z0[run[rows.far]] = rows.z0[rows.far]
     base = rows.at(np.unique(run, return_index=True)[1])._replace(z0=np.zeros(runs))
-    best, least = base, np.full(runs, np.inf, COUNTED)
     lowest = np.fmin(found["lowest"][before], found["lowest"][after])
     near = np.array([lowest, np.fmax(found["highest"][before], found["highest"][after])])
     ways = np.array([chosen.far, chosen.high, chosen.cube, chosen.order])
-    for place, wanted in ((after, np.ones(runs, bool)), (before, (ways[:, before] != ways[:, after]).any(axis=0))):
-        choice = chosen.at(place)
-        start = np.where(choice.far, z0, 0.0)
-        tried = base._replace(far=choice.far, high=choice.high, cube=choice.cube, order=choice.order, z0=start)
-        at = np.flatnonzero(wanted & (start < FARTHEST))
-        if at.size:
-            some = tried.at(at)
-            counted = _count(some, plan(some, effort(conversion).rounds), conversion, near=near[:, at])
-            less = counted["epsilon"] < least["epsilon"][at]
-            best, least[at[less]] = best.put(at[less], tried.at(at[less])), counted[less]
-    return best, least
+    differ = np.flatnonzero((ways[:, before] != ways[:, after]).any(axis=0))
+    of, node = np.concatenate([np.arange(runs), differ]), np.concatenate([after, before[differ]])
+    usable = ~chosen.far[node] | (z0[of] < FARTHEST)
+    of, choice = of[usable], chosen.at(node[usable])
+    start = np.where(choice.far, z0[of], 0.0)
+    tried = base.at(of)._replace(far=choice.far, high=choice.high, cube=choice.cube, order=choice.order, z0=start)
+    counted = _count(tried, plan(tried, effort(conversion).rounds), conversion, run=of, near=near[:, of])
+    return _least(base, tried, of, counted)
 
 
 def _solve(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.ndarray]:

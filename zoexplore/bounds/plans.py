@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from zoexplore.bounds import drifts
-from zoexplore.bounds.drifts import MEAN, RAYS
+from zoexplore.bounds.drifts import MEAN
 from zoexplore.bounds.kernels import plans as kernels
 from zoexplore.bounds.kernels.blocks import blocks_of, edges_of
 from zoexplore.bounds.kernels.moments import PLACES
+from zoexplore.bounds.kernels.norms import RAYS
 from zoexplore.bounds.rows import Rows
 
 TILT = 1.02  # factor on random lengths in a plan for the mean
@@ -62,15 +63,18 @@ def _steps(rows: Rows, orders: np.ndarray, theta=0.0):
     cells = np.empty((order.size, 1), kernels.STEP)
     for name, column in columns.items():
         cells[name][:, 0] = column
-    return cells, kernels.Laws(tables, RAYS, shapes, np.array([x[3] for x in of_drift]))
+    return cells, kernels.Laws(tables, shapes, np.array([x[3] for x in of_drift]))
 
 
 class Plans(NamedTuple):
-    """Row by row typical distances (places), fractions (4, places), and the counted blocks and planned cost (one number each)."""
+    """Row by row typical distances (places), fractions (4, places), and the counted blocks and steps, or epochs, and the planned
+    cost (one number each).
+    """
 
     x: np.ndarray
     fractions: np.ndarray
     counted: np.ndarray
+    steps: np.ndarray
     cost: np.ndarray
 
     def at(self, index) -> "Plans":
@@ -133,7 +137,7 @@ def plan(rows: Rows, rounds: int) -> Plans:
     added = np.where(rows.cube > 0, rows.B + rows.remainder, met["kick"])  # by a step to the distance
     start = np.where(rows.far, rows.z0, np.where(rows.high, HIGH, 1.0) * added)
     found = kernels.plan(cells, laws, rows.apart, _parts(rows), start, rounds, x, fractions)
-    return Plans(x, fractions, found[:, 2], met["tilt"] ** 2 * found[:, 0] + found[:, 1])
+    return Plans(x, fractions, found[:, 2], found[:, 3], met["tilt"] ** 2 * found[:, 0] + found[:, 1])
 
 
 def _tails(rows: Rows, plans: Plans, orders, caps=None, theta=0.0):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -87,22 +88,22 @@ class RunArrays(Sensitivity):
         """Other runs: these columns, which broadcast with the rest, replace their own."""
         return replace(self, composition_cache={}, **columns)  # type: ignore[arg-type]
 
-    @property
+    @cached_property
     def regime(self) -> str:
         return self.setting.regime
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         return np.broadcast_shapes(*(getattr(self, name).shape for name in NUMERIC_FIELDS))
 
-    @property
+    @cached_property
     def c(self) -> np.ndarray:
         """Lipschitz constant of the first-order step w - (eta/K) grad L(w)."""
         return self.largest(
             lambda part: lipschitz(self.regime, part * self.eta / self.K, self.M, self.ridge + self._least_convexity)
         )
 
-    @property
+    @cached_property
     def slowest(self) -> float:
         """The least size of a step, as a part of eta: 1 but for a `VariedSetting`."""
         return getattr(self.setting, "slowest", 1.0)
@@ -111,80 +112,80 @@ class RunArrays(Sensitivity):
         """The largest value, in its shape, of a convex function of the step size, a part of eta, over those that occur."""
         return of(1.0) if self.slowest == 1.0 else np.maximum(of(1.0), of(self.slowest))
 
-    @property
+    @cached_property
     def unit(self) -> np.ndarray:
         """The unit of length: eta sigma, the noise of a step."""
         return self.eta * self.sigma
 
-    @property
+    @cached_property
     def diameter(self) -> np.ndarray:
         """2R; infinite where the unit is beyond what doubles hold to the last digit."""
         return np.where((self.unit > LEAST_UNIT) & (self.unit < np.inf), above_underflow(2 * self.R / self.unit), np.inf)
 
-    @property
+    @cached_property
     def ridge_expansion(self) -> np.ndarray:
         """The most that the ridge's unclipped step stretches a distance in the span: max(1, |1 - eta ridge/K|)."""
         return np.maximum(1.0, self.largest(lambda part: np.abs(1 - part * self.eta * self.ridge / self.K)))
 
-    @property
+    @cached_property
     def step_separation(self) -> np.ndarray:
         """The largest increase of two runs' distance in a step, whatever the loss; inf where the ridge's step stretches."""
         return np.where(self.ridge_expansion > 1, np.inf, self.step_sensitivity)
 
-    @property
+    @cached_property
     def bias_term(self) -> np.ndarray:
         """The largest two-point error in a difference of updates in the span: eta M xi/sqrt(K)."""
         added = np.maximum(self.M * self.xi, LEAST_PRODUCT) / self.sigma / np.sqrt(self.K)
         return np.where(self.xi > 0, above_underflow(added), 0.0)
 
-    @property
+    @cached_property
     def quotient_bias(self) -> np.ndarray:
         """`bias_term` by the width of the range of curvatures of the clipped loss: eta (M' - lo) xi/(2 sqrt(K))."""
         width = np.maximum((self.top_curvature - self.low_curvature) / 2 * np.sqrt(self.K) * self.xi / self.unit, 0.0)
         known = np.where(self.top_curvature > self.low_curvature, above_underflow(width), 0.0)
         return np.where(self.xi > 0, np.where(np.isinf(self.M), np.inf, known), 0.0)
 
-    @property
+    @cached_property
     def quotient_bias_at_zero(self) -> np.ndarray:
         """The record's own part of `quotient_bias`, all that remains where the two runs' iterates agree."""
         return self.quotient_bias * self.own_part
 
-    @property
+    @cached_property
     def linear(self) -> np.ndarray:
         """Whether the norm of linear models counts. It does not for a clipped loss that is stated to be strongly convex: no
         function of one linear form is beyond one dimension, where nothing changes.
         """
         return self.setting.linear & (self.low_curvature <= 0) & (self.d > 1)
 
-    @property
+    @cached_property
     def remainder(self) -> np.ndarray:
         """`quotient_bias`; for linear models smaller by sqrt(K), or 0 if convex and with a clip on each quotient that may act."""
         nothing = (self.clip_kind == norms.EACH) & (self.low_curvature == 0)
         known = np.where(nothing, 0.0, self.quotient_bias / np.sqrt(self.K))
         return np.where(self.linear, known, self.quotient_bias)
 
-    @property
+    @cached_property
     def remainder_at_zero(self) -> np.ndarray:
         """The record's own part of `remainder`."""
         return self.remainder * self.own_part
 
-    @property
+    @cached_property
     def acting(self) -> np.ndarray:
         """Whether the clip may act."""
         return (self.longest > self.clip) | self.by_linear_norm
 
-    @property
+    @cached_property
     def clip_kind(self) -> np.ndarray:
         """The kind of clip in the kernels: `norms.IDLE`, `EACH`, `JOINT` or `JOINT_LINEAR`."""
         together = np.where(self.linear & self.by_linear_norm, norms.JOINT_LINEAR, norms.JOINT)
         return np.where(self.joint & (self.longest > self.clip), together, np.where(self.acting, norms.EACH, norms.IDLE))
 
-    @property
+    @cached_property
     def certain(self) -> np.ndarray:
         """Whether the drift is not random: in one dimension, or with all directions unless a clip may act on each quotient."""
         return (self.d == 1) | ((self.K == self.d) & (self.clip_kind != norms.EACH))
 
-    @property
+    @cached_property
     def longest(self) -> np.ndarray:
         """The largest length that the clip can meet, of a quotient or, where it is joint, of a record's vector of them. Both are
         at most the Lipschitz constant L for derivatives along orthonormal directions; two points add a quarter of xi times the
@@ -196,7 +197,7 @@ class RunArrays(Sensitivity):
         root = np.sqrt(self.K)
         return np.where(self.joint, np.minimum(self.lipschitz + root * width, root * self.lipschitz), self.lipschitz)
 
-    @property
+    @cached_property
     def slope(self) -> np.ndarray:
         """The gradient length that counts. It is infinite where only the clip counts: by choice, where no loss is as stated, and
         where L/sqrt(d), the average derivative along a direction, is at least the clip.
@@ -204,38 +205,38 @@ class RunArrays(Sensitivity):
         useless = self.by_clip | ~self.consistent | (self.lipschitz >= self.clip_each * np.sqrt(self.d))
         return np.where(useless, np.inf, self.lipschitz)
 
-    @property
+    @cached_property
     def B_lipschitz(self) -> np.ndarray:
         """The largest difference of neighbours' updates at the same point before they are projected onto the span, for gradients
         of length at most L: 2 eta L/(nK) for one record that is replaced.
         """
         return self.B_clip / np.sqrt(self.K) * (self.slope / self.clip_each)
 
-    @property
+    @cached_property
     def B(self) -> np.ndarray:
         """The largest certain difference of neighbours' updates at the same point in the span: by the clip, or by a gradient's
         length, which no projection exceeds.
         """
         return np.minimum(self.B_clip, self.B_lipschitz + self.quotient_bias_at_zero)
 
-    @property
+    @cached_property
     def record_sensitivity(self) -> np.ndarray:
         """B for the mean vector of difference quotients, over sqrt(K) and in units of sigma. By the clip it is 2 Delta/n for one
         replaced record, Delta/n for one added or removed.
         """
         return self.B * np.sqrt(self.K)
 
-    @property
+    @cached_property
     def gradient_sensitivity(self) -> np.ndarray:
         """The most that a person's records move the mean gradient where each is clipped to length Delta, in units of sigma."""
         return above_underflow(self.person_share * 2 * np.minimum(self.clip, self.slope) / self.n / self.sigma)
 
-    @property
+    @cached_property
     def step_sensitivity(self) -> np.ndarray:
         """The largest difference of updates at two points, in the span: 2 eta Delta/sqrt(K), or 2 eta L/K and two-point error."""
         return np.minimum(self.clipped_step, above_underflow(2 * self.slope / self.sigma / self.K) + self.quotient_bias)
 
-    @property
+    @cached_property
     def consistent(self) -> np.ndarray:
         """Whether a loss can be both as strongly convex and as Lipschitz as stated. Opposite ends of the ball are 2 (R + xi)
         apart, and gradients of length L differ by at most 2 L.
@@ -246,40 +247,40 @@ class RunArrays(Sensitivity):
         reach = np.where(outside, 0.0, (self.m - self.ridge) * np.where(outside, 1.0, self.R + self.xi))
         return reach <= self.lipschitz
 
-    @property
+    @cached_property
     def certain_c(self) -> np.ndarray:
         """The Lipschitz constant of a step where nothing is random."""
         at = self.ridge_factor, self.low_curvature, self.top_curvature, np.float64(self.slowest)
         return norms.certain_constant(*at, np.where(self.certain, self.clip_kind, norms.IDLE))
 
-    @property
+    @cached_property
     def ridge_factor(self) -> np.ndarray:
         """The factor of the ridge's step on a distance in the span: 1 - eta ridge/K, of any sign."""
         return 1 - self.eta / self.K * self.ridge
 
-    @property
+    @cached_property
     def top_curvature(self) -> np.ndarray:
         """eta/K times the smoothness of the clipped loss, M - ridge."""
         return self.eta / self.K * (self.M - self.ridge)
 
-    @property
+    @cached_property
     def low_curvature(self) -> np.ndarray:
         """eta/K times the least curvature of the clipped loss: m - ridge, 0 or -(M - ridge), by the regime."""
         if self.regime == "non-convex":
             return -self.top_curvature
         return self.eta / self.K * self._least_convexity
 
-    @property
+    @cached_property
     def _least_convexity(self) -> np.ndarray:
         """Strong convexity of the mean of the clipped losses, over the larger of two neighbours."""
         return self.m - self.ridge if self.regime == "strongly-convex" else 0 * self.m
 
-    @property
+    @cached_property
     def s1(self) -> np.ndarray:
         """Noise variance along each direction, beside s2."""
         return self.beta / self.K
 
-    @property
+    @cached_property
     def s2(self) -> np.ndarray:
         """Noise variance in every coordinate."""
         return (1 - self.beta) / self.d

@@ -12,7 +12,7 @@ import numpy as np
 
 from zoexplore.bounds import drifts
 from zoexplore.bounds.bound import Solved
-from zoexplore.bounds.drifts import ORDERS, RAYS, nearest_order
+from zoexplore.bounds.drifts import ORDERS, nearest_order
 from zoexplore.bounds.kernels import caps as kernels
 from zoexplore.bounds.rows import Rows
 from zoexplore.bounds.run_arrays import RunArrays
@@ -85,17 +85,17 @@ class Capped:
         chosen, omega, alpha, share = found
         return Choice(orders[np.arange(self.rows.K.size), chosen.astype(int)], omega, alpha, share)
 
-    def _tables(self, orders: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(The place of each row's table at each order, in the shape of `orders`; tables, shape (tables, rays); their rays)."""
+    def _tables(self, orders: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(The place of each row's table at each order, in the shape of `orders`; tables, shape (tables, rays))."""
         found, _, places = drifts.of(self.rows, orders)
-        return places, np.concatenate([drifts.tables(*asked) for asked in found]), RAYS
+        return places, np.concatenate([drifts.tables(*asked) for asked in found])
 
     def evaluate(self, choice: "Choice") -> Solved:
         """The bound under the choices. Exact conversion takes one pair for all steps: each shares its noise as the last does."""
         rows, sampled = self.rows, self.sampled
-        places, tables, _ = self._tables(choice.order[:, None])
+        places, tables = self._tables(choice.order[:, None])
         found = kernels.finish(
-            *self._steps, choice.order, places[:, 0], tables, RAYS, *self._how, choice.omega, choice.alpha, choice.share
+            *self._steps, choice.order, places[:, 0], tables, *self._how, choice.omega, choice.alpha, choice.share
         )
         N, share, budget, alpha, data = found
         delta_f = np.where(rows.certain, 0.0, share * rows.delta)

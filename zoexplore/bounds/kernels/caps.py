@@ -46,10 +46,9 @@ class Run(NamedTuple):
 
 
 class Norm(NamedTuple):
-    """The norm of one order: its table, the table's rays, the order, and c_lambda^2 of a run."""
+    """The norm of one order: its table, the order, and c_lambda^2 of a run."""
 
     table: ndarray
-    rays: ndarray
     order: float
     c2: float
 
@@ -68,10 +67,10 @@ def run_of(cells, i):
 
 
 @kernel()
-def norm_of(run, table, rays, order):
+def norm_of(run, table, order):
     """The norm of an order, with the run's constant."""
     c2 = largest_drift_constant(run.r, run.low, run.top, run.slowest, run.d, order, run.acting, run.certain > 0.0)
-    return Norm(table, rays, order, c2)
+    return Norm(table, order, c2)
 
 
 def block_ends():  # once, so not compiled
@@ -92,7 +91,7 @@ def _weigh(of, A, C, plain):
     """
     if A + C == 0.0:
         return 0.0, 0.0
-    J, _, slope = norm(of.table, of.rays, A, C * of.c2)
+    J, _, slope = norm(of.table, A, C * of.c2)
     slope *= of.c2
     apart = plain * of.table[of.table.size - 1]
     other = (A * of.table[0] + C * apart) * UP
@@ -248,7 +247,7 @@ def _suited(run, of, omega, alpha, data, q, mu, every, share, cks, times, work):
 
 
 @kernel(error_model="numpy")
-def scan(cells, q, mu, orders, places, tables, rays, every, cks, edges):
+def scan(cells, q, mu, orders, places, tables, every, cks, edges):
     """The order of the norm among `orders` that promises most: (its index, omega, alpha, share) of every row."""
     rows = cells.shape[0]
     work = edges, empty((5, edges.size)), empty(edges.size)
@@ -259,7 +258,7 @@ def scan(cells, q, mu, orders, places, tables, rays, every, cks, edges):
         for omega in (0.6 if every else 0.9, 0.995):
             data = _data(FIRST_ORDER, q[i], mu[i], omega, every)
             for k in range(orders.size):
-                of = norm_of(run, tables[places[i, k]], rays, orders[k])
+                of = norm_of(run, tables[places[i, k]], orders[k])
                 found = _suited(run, of, omega, FIRST_ORDER, data, q[i], mu[i], every, 0.1, cks, 4.0, work)
                 if found[0] < best:
                     best, chosen[i], omegas[i], alphas[i], shares[i] = found[0], float(k), omega, found[4], found[2]
@@ -278,7 +277,7 @@ def _towards_least(values):
 
 
 @kernel(error_model="numpy")
-def seek(cells, q, mu, orders, places, tables, rays, every, cks, edges, first, alphas, shares):
+def seek(cells, q, mu, orders, places, tables, every, cks, edges, first, alphas, shares):
     """The choices of every row, from the results of `scan`, shape (rows,): (index among the row's orders, omega, alpha, share).
 
     Alternately: omega along a parabola, the order of the norm among its neighbours.
@@ -288,7 +287,7 @@ def seek(cells, q, mu, orders, places, tables, rays, every, cks, edges, first, a
     chosen, omegas, found_alphas, found_shares = empty(rows), empty(rows), empty(rows), empty(rows)
     for i in range(rows):
         run, now = run_of(cells, i), (inf, 1.0, 0.1, inf, FIRST_ORDER, inf, inf)
-        norms = [norm_of(run, tables[places[i, k]], rays, orders[i, k]) for k in range(count)]
+        norms = [norm_of(run, tables[places[i, k]], orders[i, k]) for k in range(count)]
         k, alpha, share, x, wide, best = count // 2, alphas[i], shares[i], log(first[i] / (1.0 - first[i])), WIDEST, inf
         chosen[i], omegas[i], found_alphas[i], found_shares[i] = float(k), 1.0 / (1.0 + exp(-x)), alpha, share
         for turn in range(ROUNDS):
@@ -336,14 +335,14 @@ def seek(cells, q, mu, orders, places, tables, rays, every, cks, edges, first, a
 
 
 @kernel(error_model="numpy")
-def finish(cells, q, mu, orders, places, tables, rays, every, cks, edges, omegas, alphas, shares):
+def finish(cells, q, mu, orders, places, tables, every, cks, edges, omegas, alphas, shares):
     """Every row's bound under its choices: (steps, share of delta, budget of the shifts, alpha, the data's divergence)."""
     rows = cells.shape[0]
     work = edges, empty((5, edges.size)), empty(edges.size)
     steps, lost, budgets, found_orders, data = empty(rows), empty(rows), empty(rows), empty(rows), empty(rows)
     for i in range(rows):
         run, first = run_of(cells, i), _data(alphas[i], q[i], mu[i], omegas[i], every)
-        of = norm_of(run, tables[places[i]], rays, orders[i])
+        of = norm_of(run, tables[places[i]], orders[i])
         _, steps[i], lost[i], budgets[i], found_orders[i], once, each = _suited(
             run, of, omegas[i], alphas[i], first, q[i], mu[i], every, shares[i], cks, 2.0, work
         )

@@ -12,6 +12,7 @@ from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.bounds.kernels.norms import (
     IDLE,
     MOMENT_UP,
+    RAYS,
     drift_constant,
     joint_constant,
     linear_growth,
@@ -99,18 +100,18 @@ def _at_corner(K, d, order, r, low, high, begin, end, finest, rays, scale, found
 
 
 @kernel(error_model="numpy")
-def _worst(K, d, order, r, low, high, rays, scale):
+def _worst(K, d, order, r, low, high, scale):
     """Logarithms of the norm on all rays for one step size: the largest over a polygon, refined for each ray where it is largest.
     Only the rays whose worst arc it is halve it; for the others the arc's corner also bounds its halves.
     """
-    size = rays.shape[1]
+    size = RAYS.shape[1]
     begin, end, values, widths = empty(FINEST), empty(FINEST), empty((FINEST, size)), empty((FINEST, size))
     some, places = empty((2, size)), empty(size, int64)
     found, logs, work, worst = empty(size), empty(size), empty((8, size)), empty(size, int64)
     fine, arcs = 1.01 * pi / FINEST, ARCS
     for a in range(arcs):
         begin[a], end[a] = pi * a / ARCS, pi * (a + 1) / ARCS
-        _at_corner(K, d, order, r, low, high, begin[a], end[a], False, rays, scale, values[a], logs, work)
+        _at_corner(K, d, order, r, low, high, begin[a], end[a], False, RAYS, scale, values[a], logs, work)
         for k in range(size):
             widths[a, k] = pi / ARCS
     while True:
@@ -137,7 +138,7 @@ def _worst(K, d, order, r, low, high, rays, scale):
         count = 0
         for k in range(size):
             if worst[k] == coarse and widths[coarse, k] > fine:
-                some[0, count], some[1, count], places[count] = rays[0, k], rays[1, k], k
+                some[0, count], some[1, count], places[count] = RAYS[0, k], RAYS[1, k], k
                 count += 1
         for a in (coarse, first):
             if a == arcs:
@@ -149,55 +150,55 @@ def _worst(K, d, order, r, low, high, rays, scale):
 
 
 @kernel(error_model="numpy")
-def _of_one_size(K, d, order, r, low, high, rays, scale):
+def _of_one_size(K, d, order, r, low, high, scale):
     """The norm on all rays for one step size: the smaller of the norm of both parts together and the sum of their norms. The sum
     is smaller where the order is large against d.
     """
-    values = _worst(K, d, order, r, low, high, rays, scale)
+    values = _worst(K, d, order, r, low, high, scale)
     apart, c2 = moment(d - K, d, order) ** 2, joint_constant(r, low, high, 1.0) * moment(K, d, order) ** 2
     for k in range(values.size):
-        values[k] = min(exp(values[k]) * MOMENT_UP, (rays[1, k] * apart + rays[0, k] / scale * c2) * MOMENT_UP)
+        values[k] = min(exp(values[k]) * MOMENT_UP, (RAYS[1, k] * apart + RAYS[0, k] / scale * c2) * MOMENT_UP)
     return values
 
 
 @kernel(error_model="numpy")
-def joint_norm(K, d, order, rays, r, low, high, slowest, scale):
+def joint_norm(K, d, order, r, low, high, slowest, scale):
     """J, shape (rays,), C in units of 1/scale, for every step size from the part `slowest` to 1. The lower hull of bounds on a
     convex function of (A, C) bounds it too. Between sizes the norm is convex.
     """
-    values = _of_one_size(K, d, order, r, low, high, rays, scale)
+    values = _of_one_size(K, d, order, r, low, high, scale)
     if slowest < 1.0:
         r, low, high = slower(r, low, high, slowest)
-        others = _of_one_size(K, d, order, r, low, high, rays, scale)
+        others = _of_one_size(K, d, order, r, low, high, scale)
         for k in range(values.size):
             values[k] = max(values[k], others[k])
-    return lower_hull(values, rays)
+    return lower_hull(values)
 
 
 @kernel(error_model="numpy")
-def _linear_of_one_size(table, K, d, order, r, low, high, rays, scale):
+def _linear_of_one_size(table, K, d, order, r, low, high, scale):
     apart, seen = moment(d - K, d, order) ** 2 * MOMENT_UP, moment(K, d, order) ** 2 * MOMENT_UP
     growth, widest = linear_growth(d, order), max(abs(r), max(abs(r - low), abs(r - high))) ** 2 * UP
-    values = empty(rays.shape[1])
+    values = empty(RAYS.shape[1])
     for k in range(values.size):
-        A, C = rays[1, k], rays[0, k] / scale
-        first = norm(table, rays, A, C * drift_constant(r, low, 0.0, d, order, IDLE, False))[0]
+        A, C = RAYS[1, k], RAYS[0, k] / scale
+        first = norm(table, A, C * drift_constant(r, low, 0.0, d, order, IDLE, False))[0]
         first = min(first, A * apart + C * seen * drift_constant(r, low, 0.0, d, order, IDLE, True))
-        second = norm(table, rays, A, C * drift_constant(r, 0.0, high, d, order, IDLE, False))[0]
+        second = norm(table, A, C * drift_constant(r, 0.0, high, d, order, IDLE, False))[0]
         second = min(second, A * apart + C * seen * drift_constant(r, 0.0, high, d, order, IDLE, True))
         larger, smaller = max(first, second), min(first, second)
         both = larger * exp(log1p((smaller / larger) ** order) / order) * MOMENT_UP
-        values[k] = min(both, growth * norm(table, rays, A, C * widest)[0])
+        values[k] = min(both, growth * norm(table, A, C * widest)[0])
     return values
 
 
 @kernel(error_model="numpy")
-def joint_linear_norm(table, K, d, order, rays, r, low, high, slowest, scale):
+def joint_linear_norm(table, K, d, order, r, low, high, slowest, scale):
     """`joint_norm` of linear models, from the table of J for an idle clip: both ends of a record's clip factor count."""
-    values = _linear_of_one_size(table, K, d, order, r, low, high, rays, scale)
+    values = _linear_of_one_size(table, K, d, order, r, low, high, scale)
     if slowest < 1.0:
         r, low, high = slower(r, low, high, slowest)
-        others = _linear_of_one_size(table, K, d, order, r, low, high, rays, scale)
+        others = _linear_of_one_size(table, K, d, order, r, low, high, scale)
         for k in range(values.size):
             values[k] = max(values[k], others[k])
-    return lower_hull(values, rays)
+    return lower_hull(values)

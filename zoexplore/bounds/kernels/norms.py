@@ -5,6 +5,7 @@ gamma ~ Beta(K/2, (d-K)/2) is the share of a vector's squared length that a rand
 
 from math import atan2, cos, exp, inf, log, log1p, pi, sin, sqrt
 
+import numpy as np
 from numpy import empty, int64
 
 from zoexplore.bounds.kernels.compiling import elementwise, kernel
@@ -16,6 +17,7 @@ SUM_ERROR = 1e-15  # of a compensated sum of logarithms, over the sum of their s
 FAR_BELOW = exp(-36.0)  # smaller terms, relative to the largest, are counted as if they were just that
 ROUNDING = 2.0**-51  # c is raised by so much: near 1 its rounding would otherwise count as contraction, T times over
 IDLE, EACH, JOINT, JOINT_LINEAR = 0.0, 1.0, 2.0, 3.0  # what a clip may do: never act, act on each quotient or on all together
+HALF = 80  # rays on either side of A = C, beside that
 ARCS, SPLITS, CLOSE = 12, 200, 1e-8  # a polygon's corners at first and at most beyond, and how near it comes
 
 
@@ -68,15 +70,16 @@ def _log_weights(K, d, order):
     return logs
 
 
-def knots(half):  # once, so not compiled
-    """The rays A : C on which J is tabled, as (t, 1 - t), t = C/(A + C): shape (2, 2 half + 1), denser around A = C."""
-    rays = empty((2, 2 * half + 1))
-    for k in range(2 * half + 1):
-        u = (k - half) / half
-        x = exp(u * (4.0 + 14.0 * u**6))
-        rays[0, k], rays[1, k] = x / (1.0 + x), 1.0 / (1.0 + x)
-    rays[0, 0], rays[1, 0], rays[0, 2 * half], rays[1, 2 * half] = 0.0, 1.0, 1.0, 0.0
-    return rays
+def _rays():
+    """The rays A : C on which J is tabled, as (t, 1 - t), t = C/(A + C): shape (2, 2 HALF + 1), denser around A = C."""
+    u = np.arange(-HALF, 1) / HALF
+    x = np.exp(u * (4 + 14 * u**6))
+    x[0] = 0.0
+    t, rest = x / (1 + x), 1 / (1 + x)
+    return np.array([np.append(t, rest[-2::-1]), np.append(rest, t[-2::-1])])
+
+
+RAYS = _rays()
 
 
 @kernel()
@@ -116,11 +119,11 @@ def _log_sum(logs, ratios, step, peak, concave):
 
 
 @kernel()
-def tabled_norm(K, d, order, rays):
+def tabled_norm(K, d, order):
     """J(1 - t, t) = E[((1-t)(1-gamma) + t gamma)^order]^(1/order) on rays, shape (rays,), from above, by its series."""
-    size = rays.shape[1]
+    size = RAYS.shape[1]
     if K == d:
-        return rays[0].copy()
+        return RAYS[0].copy()
     table = empty(size)
     logs = _log_weights(K, d, order)
     count = int(order)
@@ -130,32 +133,30 @@ def tabled_norm(K, d, order, rays):
     peak = int64(0)  # for a literal one `_log_sum` would be compiled once more
     table[0], table[size - 1] = exp(logs[0] / order) * MOMENT_UP, exp(logs[count] / order) * MOMENT_UP
     for k in range(1, size - 1):
-        log_A, log_C = log(rays[1, k]), log(rays[0, k])
+        log_A, log_C = log(RAYS[1, k]), log(RAYS[0, k])
         log_sum, peak = _log_sum(logs, ratios, log_C - log_A, peak, K >= 2.0 and d - K >= 2.0)
         table[k] = exp(log_sum / order + log_A) * (1.0 + SUM_ERROR * (2.0 - log_A))
     return table
 
 
 @kernel(error_model="numpy")
-def norm(table, rays, A, C):
+def norm(table, A, C):
     """(J, its slopes in A and in C) at A, C >= 0, from above: J is convex, so below its chords between rays."""
     total = A + C
     mirrored = C > A
     small = (A if mirrored else C) / total
-    side = 1 if mirrored else 0
-    low, high = 0, rays.shape[1] - 1
-    while high - low > 1:  # rays[0] rises, rays[1] falls
-        middle = (low + high) // 2
-        if (rays[side, middle] > small) != mirrored:
-            high = middle
+    k, after = 0, HALF
+    while after - k > 1:
+        middle = (k + after) // 2
+        if RAYS[0, middle] > small:
+            after = middle
         else:
-            low = middle
-    slope = (table[high] - table[low]) / (rays[side, high] - rays[side, low])
-    at = high if mirrored else low
-    value = table[at] + slope * (small - rays[side, at])
+            k = middle
+    here, there = (2 * HALF - k, 2 * HALF - k - 1) if mirrored else (k, k + 1)
+    slope = (table[there] - table[here]) / (RAYS[0, k + 1] - RAYS[0, k])
+    value = table[here] + slope * (small - RAYS[0, k])
     if mirrored:
-        slope = -slope
-        return total * value * UP, value - slope * (1.0 - small), value + slope * small
+        return total * value * UP, value + slope * (1.0 - small), value - slope * small
     return total * value * UP, value - slope * small, value + slope * (1.0 - small)
 
 
@@ -168,36 +169,36 @@ def linear_growth(d, order):
 
 
 @kernel(error_model="numpy")
-def linear_norm(table, rays, growth, ratio):
+def linear_norm(table, growth, ratio):
     """J, shape (rays,), of linear models whose clip acts: the lower hull of the least of J(A, C) and growth J(A, ratio C)."""
-    size = rays.shape[1]
+    size = RAYS.shape[1]
     least = empty(size)
     for k in range(size):
-        least[k] = min(table[k], growth * norm(table, rays, rays[1, k], ratio * rays[0, k])[0])
-    return lower_hull(least, rays)
+        least[k] = min(table[k], growth * norm(table, RAYS[1, k], ratio * RAYS[0, k])[0])
+    return lower_hull(least)
 
 
 @kernel(error_model="numpy")
-def norm_apart(table, rays, ratio):
+def norm_apart(table, ratio):
     """J on rays for an idle clip: the lower hull of the least of J and of the sum of its parts' norms. In the sum the drift is
     longer, at most by the root of c^2 = ratio c_lambda^2.
     """
-    size = rays.shape[1]
+    size = RAYS.shape[1]
     least = empty(size)
     for k in range(size):
-        least[k] = min(table[k], (rays[1, k] * table[0] + ratio * rays[0, k] * table[size - 1]) * UP)
-    return lower_hull(least, rays)
+        least[k] = min(table[k], (RAYS[1, k] * table[0] + ratio * RAYS[0, k] * table[size - 1]) * UP)
+    return lower_hull(least)
 
 
 @kernel(error_model="numpy")
-def lower_hull(least, rays):
+def lower_hull(least):
     """Replace values, shape (rays,), by their lower hull. A convex function of (A, C) below the values is also below the hull."""
-    size = rays.shape[1]
+    size = RAYS.shape[1]
     corners, count = empty(size, int64), 0
     for k in range(size):
         while count > 1:
             i, j = corners[count - 2], corners[count - 1]
-            if least[j] < _chord(least, rays, i, j, k):
+            if least[j] < _chord(least, i, j, k):
                 break
             count -= 1
         corners[count] = k
@@ -205,15 +206,15 @@ def lower_hull(least, rays):
     for c in range(count - 1):
         i, k = corners[c], corners[c + 1]
         for j in range(i + 1, k):
-            least[j] = _chord(least, rays, i, j, k)
+            least[j] = _chord(least, i, j, k)
     return least * UP
 
 
 @kernel(error_model="numpy")
-def _chord(values, rays, i, j, k):
+def _chord(values, i, j, k):
     """The line through the values on rays i and k, at ray j, in the digits of the smaller of t and 1 - t."""
-    side = 1 if rays[0, j] > 0.5 else 0
-    return values[i] + (values[k] - values[i]) * ((rays[side, j] - rays[side, i]) / (rays[side, k] - rays[side, i]))
+    side = 1 if RAYS[0, j] > 0.5 else 0
+    return values[i] + (values[k] - values[i]) * ((RAYS[side, j] - RAYS[side, i]) / (RAYS[side, k] - RAYS[side, i]))
 
 
 # ---------------------------------------------------------------- the drift's constant

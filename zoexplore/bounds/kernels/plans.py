@@ -86,7 +86,6 @@ class Laws(NamedTuple):
     """Tables for the random parts of steps."""
 
     tables: ndarray  # J on the rays, shape (tables, rays)
-    rays: ndarray
     shapes: ndarray  # ln 1F1, shape (shapes, 2, places)
     constants: ndarray  # c_lambda^2 at the orders of `TOPS`, shape (shapes, tops)
 
@@ -95,7 +94,6 @@ class Law(NamedTuple):
     """A row's own tables."""
 
     table: ndarray
-    rays: ndarray
     shape: ndarray
     constants: ndarray
 
@@ -104,7 +102,7 @@ class Law(NamedTuple):
 def law_of(laws, s):
     """The tables that a row looks up."""
     shape = int(s.shape)
-    return Law(laws.tables[int(s.table)], laws.rays, laws.shapes[shape], laws.constants[shape])
+    return Law(laws.tables[int(s.table)], laws.shapes[shape], laws.constants[shape])
 
 
 class Exponent(NamedTuple):
@@ -167,7 +165,7 @@ def _value(s, law, block, exponent, v):
         in_A, in_C = 1.0 - s.K / s.d, s.K / s.d
         kept = A * in_A + in_drift * s.c2 * in_C
     else:
-        kept, in_A, in_C = norm(law.table, law.rays, A, in_drift * s.c2)
+        kept, in_A, in_C = norm(law.table, A, in_drift * s.c2)
     met = C * s.cross
     return (kept + met / block.x) * UP, met * block.x + own, in_A, in_C
 
@@ -388,9 +386,9 @@ def plan(rows, laws, apart, size, starts, rounds, x, plans):
         x, plans: typical distances, shape (rows, blocks * size), and plans, (rows, 4, blocks * size): become the best round's.
 
     Returns:
-        Row by row what of the cost is random, what is certain, and the blocks counted; shape (rows, 3).
+        Row by row what of the cost is random, what is certain, and the blocks and their steps counted; shape (rows, 4).
     """
-    found = empty((rows.shape[0], 3))
+    found = empty((rows.shape[0], 4))
     edges, parts = empty(x.shape[1] // size + 1), empty(size)
     h, trial = empty(x.shape[1]), empty((4, x.shape[1]))
     for i in range(rows.shape[0]):
@@ -398,17 +396,17 @@ def plan(rows, laws, apart, size, starts, rounds, x, plans):
         law = law_of(laws, s)
         cut_apart(apart[i], parts)
         count = cut_into(s.most, s.z0 > 0.0, edges)
-        part = norm(law.table, law.rays, 1.0, s.c2)[2] if s.order > 1.0 else s.K / s.d
+        part = norm(law.table, 1.0, s.c2)[2] if s.order > 1.0 else s.K / s.d
         for m in range(h.size):
             h[m], trial[0, m], trial[1, m], trial[2, m], trial[3, m] = starts[i], 1.0, 1.0, 1.0, part * s.c2
         best, last = inf, inf
-        found[i, 0], found[i, 1], found[i, 2] = inf, inf, count
+        found[i, 0], found[i, 1], found[i, 2], found[i, 3] = inf, inf, count, edges[count]
         for _ in range(rounds):
             X, Y, n = backward(s, quiet, law, edges, count, parts, h, trial, h, 1.0)
             cost = s.tilt * s.tilt * X + Y
             if cost < best:
                 best = cost
-                found[i, 0], found[i, 1], found[i, 2] = X, Y, n
+                found[i, 0], found[i, 1], found[i, 2], found[i, 3] = X, Y, n, edges[n]
                 for m in range(h.size):
                     x[i, m] = h[m]
                     for k in range(4):
@@ -464,7 +462,7 @@ def caps_of(rows, laws, lost, x, plans, counted):
             if L > 0.0:
                 kept = 0.0
                 if block.A1 + block.C1 > 0.0:
-                    kept = norm(law.table, law.rays, block.A1, block.C1 * block.Q * s.c2)[0]
+                    kept = norm(law.table, block.A1, block.C1 * block.Q * s.c2)[0]
                 at = max(sqrt(H), LEAST_REACH * s.b)
                 for _ in range(2 if L > 1.0 and s.cube > 0.0 else 1):
                     met = block.C1 * s.cross
