@@ -13,21 +13,30 @@ from zoexplore.bounds.kernels.blocks import SINGLES
 DELTAS = (0.2, 1e-2, 1e-4)
 
 
-def met_at(s, position, adversary, count, seed, together=False):
-    """Mahalanobis distances where the record is in every J-th step's batch, from `position` on, and pushes as it may: every
-    entry of its part by as much as the clip allows, or as far all `together` along the distance.
+def every(J, position, s):
+    """Whether each step's batch holds a record that is met in every J-th step, from `position` on."""
+    return np.arange(s.T) % J == position
+
+
+def between_releases(met, releases):
+    """The same for the steps after one release and up to the next, of each."""
+    return np.split(met, [met.size * k // releases for k in range(1, releases)])
+
+
+def met_at(s, met, adversary, count, seed, together=False):
+    """Mahalanobis distances where the batches of the steps `met` hold the record, which pushes as it may: every entry of its part
+    by as much as the clip allows, or as far all `together` along the distance.
     """
-    batches = -(-s.n // s.batch)
     run, rng = Run.of(s.replace(batch=None, n=s.batch)), np.random.default_rng(seed)
     Y, d = drift_map(run, adversary.drift), s.d
     x, C = np.zeros((count, d)), np.zeros((count, d, d))
-    for t in range(s.T):
+    for holds in met:
         U = directions(rng, count, d, s.K)
         A = np.eye(d) + U @ (U.swapaxes(1, 2) @ (Y - np.eye(d)))
         y = x @ Y.T
         x = np.einsum("sde,se->sd", A, x)
         C = A @ C @ A.swapaxes(1, 2) + run.s1 * (U @ U.swapaxes(1, 2)) + run.s2 * np.eye(d)
-        if t % batches == position:
+        if holds:
             aim = np.where((np.abs(y) > 0).any(axis=1, keepdims=True), y, np.eye(d)[0])
             seen = np.einsum("sek,se->sk", U, aim)
             push = np.einsum("sdk,sk->sd", U, seen if together else np.where(seen < 0, -1.0, 1.0))
@@ -46,8 +55,32 @@ def test_no_position_gets_past_the_bound(c, drift, K, J, together):
         e = epsilon(s.replace(delta=delta), "sharp")
         assert e < inf
         for position in range(J):
-            mean, error = Truth(met_at(each, position, Adversary(drift), 200, 1, together)).delta(e)
+            mean, error = Truth(met_at(each, every(J, position, s), Adversary(drift), 200, 1, together)).delta(e)
             assert mean <= delta * (1 + 1e-9) + 4 * error, (position, delta)
+
+
+@pytest.mark.parametrize("releases", [2, 5])
+@pytest.mark.parametrize("c", [0.6, 1.05])
+def test_nor_with_checkpoints_released(c, releases):
+    """Between two releases both runs start from one point: squared distances add up."""
+    s = run_of(c, 6, 3, 17, 0.4, spread=2.0).replace(n=30, batch=10, sampling="cyclic", releases=releases)
+    for delta in DELTAS:
+        e = epsilon(s.replace(delta=delta), "sharp")
+        assert e < inf
+        for position in range(3):
+            parts = between_releases(every(3, position, s), releases)
+            apart = [met_at(s, met, Adversary("shrink"), 200, seed) for seed, met in enumerate(parts)]
+            mean, error = Truth(np.sqrt(np.square(apart).sum(axis=0))).delta(e)
+            assert mean <= delta * (1 + 1e-9) + 4 * error, (position, delta)
+
+
+@pytest.mark.parametrize("batches", [{"batch": 25, "sampling": "cyclic"}, {"batch": 40}], ids=str)
+def test_checkpoints_of_batches_cost_less_than_all_iterates(batches):
+    run = run_of(0.6, 20, 10, 400, 0.4, spread=2.0).replace(**batches)
+    line = [epsilon(run.replace(releases=releases), "sharp") for releases in (1, 2, 4, 20)]
+    assert line == sorted(line) and line[2] < 0.8 * epsilon(run, "composition")
+    held = run.replace(n=run.batch, batch=None, releases=4)  # by every batch
+    assert line[2] <= epsilon(held, "sharp") * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("c", [0.6, 1.0])
@@ -55,7 +88,7 @@ def test_nor_where_the_first_visits_are_not_followed_one_by_one(c):
     s = run_of(c, 6, 3, 20 * int(SINGLES), 0.4, spread=4.0).replace(n=20, batch=10, sampling="cyclic", delta=1e-2)
     e = epsilon(s, "sharp")
     assert 0.2 < e < 0.99 * epsilon(s, "composition") < 20
-    mean, error = Truth(met_at(s, 1, Adversary("shrink"), 100, 1)).delta(e)
+    mean, error = Truth(met_at(s, every(2, 1, s), Adversary("shrink"), 100, 1)).delta(e)
     assert mean + 4 * error <= s.delta
 
 

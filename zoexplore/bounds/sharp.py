@@ -55,7 +55,7 @@ def _by_one_norm(runs: RunArrays, accounting: Accounting) -> Solved:
         shared = (runs.beta < 1) | (runs.K == runs.d)
         found = hidden_cost.solve(runs, np.where(shared, runs.beta, 0.5), accounting)
         found = replace(found, kind=np.full(runs.shape, SPLIT))
-        best = best.minimum(found.mask(shared & (runs.releases == 1)))
+        best = best.minimum(found.mask(shared))
     if runs.setting.sampling not in ("shuffled", "cyclic"):
         best = best.minimum(sharp_batches.solve(runs, accounting).mask(runs.releases == 1))
     return replace(best, by_linear_norm=np.full((), float(runs.by_linear_norm)))

@@ -23,19 +23,21 @@ def cyclic(runs: RunArrays) -> bool:
 
 def met_steps(runs: RunArrays) -> np.ndarray:
     """The steps that use the record in the longest stretch between two releases, in the runs' shape."""
-    return most_visits(runs) if cyclic(runs) else np.ceil(runs.T / runs.releases)
+    longest = np.ceil(runs.T / runs.releases)
+    return np.ceil(longest / batches_per_epoch(runs)) if cyclic(runs) else longest
 
 
 def of_batches(rows: Rows, runs: RunArrays) -> Rows:
     """The rows of batches that all hold the record: no freshly drawn batch costs more."""
     return rows._replace(
         B=_flat(runs, runs.B_clip * runs.n / runs.batch), data=_flat(runs, runs.B_lipschitz * runs.n / runs.batch),
-        remainder_at_zero=_flat(runs, runs.remainder / runs.batch), times=np.ones(rows.K.size),
+        remainder_at_zero=_flat(runs, runs.remainder / runs.batch),
     )  # fmt: skip
 
 
 def of_epochs(rows: Rows, runs: RunArrays) -> Rows:
-    """The rows of cyclic batches: the last step and every J-th before it use the record of the worst position.
+    """The rows of cyclic batches: between two releases the last step and every J-th before it use the record of the worst
+    position, if any step does.
 
     From the diameter only whole epochs count, each of them a step that uses the record and the J - 1 before it.
     """
@@ -43,7 +45,8 @@ def of_epochs(rows: Rows, runs: RunArrays) -> Rows:
     low = np.where(runs.low_curvature > 0, runs.low_curvature * present, runs.low_curvature)
     none = rows.far & (rows.most < 2)
     return of_batches(rows, runs)._replace(
-        low=_flat(runs, low), apart=_flat(runs, batches_per_epoch(runs) - 1), most=np.maximum(rows.most - rows.far, 1),
+        low=_flat(runs, low), apart=_flat(runs, batches_per_epoch(runs) - 1),
+        times=np.minimum(rows.times, _flat(runs, most_visits(runs))), most=np.maximum(rows.most - rows.far, 1),
         z0=np.where(none, np.inf, rows.z0),
     )  # fmt: skip
 
