@@ -205,19 +205,10 @@ def replay(setting: Setting, bound: str = "sharp", accounting: Accounting = DEFA
     def walked(values: np.ndarray, name: str, label: str, borrowed: str) -> hv.HoloMap:
         y, colour = hv.Dimension(name, label=label, range=(0.0, 1.05 * float(values.max()))), style(borrowed)["color"]
         whole = hv.Curve((time, values), when, y).opts(color=colour, line_dash="dashed", line_width=1.4, **frame)
-        return hv.HoloMap(
-            {
-                int(time[i]): hv.Overlay(
-                    [
-                        whole,
-                        hv.Curve((time[: i + 1], values[: i + 1]), when, y).opts(color=colour, line_width=3, **frame),
-                        hv.Points([(time[i], values[i])], [when, y]).opts(color=colour, size=9, **frame),
-                    ]
-                ).opts(**fixed)
-                for i in played
-            },
-            kdims=step,
-        )
+        walk = {int(time[i]): hv.Curve((time[: i + 1], values[: i + 1]), when, y) for i in played}
+        end = {int(time[i]): hv.Points([(time[i], values[i])], [when, y]) for i in played}
+        drawn = whole * hv.HoloMap(walk, step).opts(color=colour, line_width=3, **frame)
+        return (drawn * hv.HoloMap(end, step).opts(color=colour, size=9, **frame)).opts(**fixed)
 
     distance = walked(path.z[first:], "distance", "how far apart the runs may be", "theorem")
     both = (distance + walked(spent[first:], "budget", "budget spent so far, ρ", "corollary")).cols(2)
