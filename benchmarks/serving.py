@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from zoexplore.server.serving import free_port
+
 ROOT = Path(__file__).parents[1]
 START = 120  # seconds that a server may take to answer
 
@@ -35,9 +37,7 @@ def served(
 
     `limits` are those of `zoexplore.compute.limits`, by name.
     """
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     origin = f"127.0.0.1:{port}"
     command = ["zoexplore", "serve", "--origin", origin]
     if script != "app.py":

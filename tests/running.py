@@ -1,13 +1,11 @@
 """A server that a test needs, for as long as it needs it."""
 
 import os
-import random
 import re
-import socket
 import subprocess
 import time
 import urllib.request
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,14 +13,6 @@ import pytest
 ROOT = Path(__file__).parents[1]
 LEAN = f"{ROOT}{os.pathsep}{ROOT / 'tests' / 'lean'}"  # PYTHONPATH of a process that finds this package and starts sooner
 START = 600  # seconds that a server may take to answer
-
-
-def free_port():
-    """A free port that no process gets by chance: one below those that systems hand out, to kernels of notebooks for example."""
-    while True:
-        with socket.socket() as tried, suppress(OSError):
-            tried.bind(("127.0.0.1", random.randrange(20_000, 32_000)))
-            return tried.getsockname()[1]
 
 
 @contextmanager

@@ -10,7 +10,6 @@ Answers go to standard output, errors to standard error. Exit codes:
 import argparse
 import gc
 import json
-import socket
 import sys
 import webbrowser
 from collections.abc import Sequence
@@ -176,7 +175,7 @@ def _with(text: str, changes: Sequence[str]) -> str:
 def _serve(given: argparse.Namespace) -> int:
     gc.disable()  # imported modules are never garbage: looking for some would take a tenth of the time
     try:
-        from zoexplore.server.serving import run, serve
+        from zoexplore.server.serving import free_port, run, serve
         from zoexplore.views import app
     except ModuleNotFoundError as missing:
         raise Wrong(f"the explorer needs {missing.name}: pip install 'zoexplore[app]'") from None
@@ -184,7 +183,7 @@ def _serve(given: argparse.Namespace) -> int:
         gc.enable()
     port, address = (0, "127.0.0.1") if given.demo else (given.port, given.address)
     try:
-        port = port or _free(address)
+        port = port or free_port(address)
         server = serve({"app": app}, port, address, given.origin, given.behind_proxy, given.prefix)
     except OSError as error:
         raise Wrong(f"{address}:{port} cannot be listened on: {error.strerror}; give another --port, or 0 for any") from None
@@ -195,13 +194,6 @@ def _serve(given: argparse.Namespace) -> int:
         server.io_loop.add_callback(webbrowser.open, url)
     run(server)
     return ANSWER
-
-
-def _free(address: str) -> int:
-    """A free port: the server needs to know it before it starts, for the origins that it admits."""
-    with socket.socket() as free:
-        free.bind((address, 0))
-        return free.getsockname()[1]
 
 
 def _epsilon(given: argparse.Namespace) -> int:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.running import free_port, running, wait_until_served
+from tests.running import running, wait_until_served
+from zoexplore.server.serving import free_port
 
 ROOT = Path(__file__).parents[2]
 MOST = 200  # readers

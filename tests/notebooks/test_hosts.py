@@ -13,7 +13,8 @@ from panel.io.resources import DIST_DIR
 
 from tests.browser.acts import heard, steady
 from tests.notebooks.lab import LOOK, PANEL, SECONDS, canvases
-from tests.running import LEAN, free_port, running
+from tests.running import LEAN, running
+from zoexplore.server.serving import free_port
 
 CELL = """import panel as pn
 from zoexplore.run.presets import DEMONSTRATION

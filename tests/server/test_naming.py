@@ -12,9 +12,10 @@ from bokeh.models import Button, Column, Slider
 
 from benchmarks.client import Reader, token_of
 from tests.effort import proof
-from tests.running import free_port, running, wait_until_served
+from tests.running import running, wait_until_served
 from tests.waiting import PATIENCE
 from zoexplore.server.allowed_changes import Patch
+from zoexplore.server.serving import free_port
 from zoexplore.views.tabs import VIEWS
 
 ROOT = Path(__file__).parents[2]

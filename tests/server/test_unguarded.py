@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.effort import proof
-from tests.running import free_port, running, wait_until_served
+from tests.running import running, wait_until_served
+from zoexplore.server.serving import free_port
 from zoexplore.server.unguarded import listens_beyond
 
 ROOT = Path(__file__).parents[2]

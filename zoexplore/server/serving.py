@@ -1,10 +1,13 @@
 """Serving: a page behind its guards, from a laptop to the open internet."""
 
 import asyncio
+import errno
 import gc
 import os
+import random
 import secrets
 import signal
+import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -100,6 +103,18 @@ def serve(
     HTTPServer.configure(None)
     _guard(server._tornado)
     return server
+
+
+def free_port(address: str = "127.0.0.1") -> int:
+    """A free port, below those that systems hand out, so that nobody gets it by chance before it is listened on."""
+    while True:
+        try:
+            with socket.socket() as tried:
+                tried.bind((address, random.randrange(20_000, 32_000)))
+                return tried.getsockname()[1]
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
 
 
 def run(server: Any) -> None:
