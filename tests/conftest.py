@@ -22,19 +22,7 @@ TESTS = Path(__file__).parent
 # Folders whose tests take long or wait for pages and other processes: they begin first, so that nothing long is left for the end.
 FIRST = ("browser", "notebooks", "attacks", "training", "server", "compute", "views", "truth")
 # Claims about numbers, each with up to a hundred cases that differ in numbers alone.
-OF_NUMBERS = (
-    "truth",
-    "bounds",
-    "properties",
-    "mechanism/test_paths.py",
-    "mechanism/test_sampling.py",
-    "mechanism/test_mid_run.py",
-    "training/test_engine.py",
-    "training/test_law.py",
-    "training/test_models.py",
-    "test_export.py",
-    "test_planning.py",
-)
+OF_NUMBERS = "truth", "bounds", "properties", "mechanism/test_paths.py", "mechanism/test_sampling.py", "mechanism/test_mid_run.py"
 # Of the browser's: after these a page has every view, and whatever is done there takes longer.
 LAST = ("test_accessible.py", "test_center.py")
 
@@ -57,9 +45,12 @@ def pytest_collection_modifyitems(items):
     """Put what is to begin first first; what shares a server stays together in one process."""
     places = {TESTS / folder: place for place, folder in enumerate(FIRST)}
     items.sort(key=lambda item: (places.get(item.path.parent, len(FIRST)), item.path.name in LAST, item.path))
-    halve([item for item in items if any(item.path.is_relative_to(TESTS / part) for part in OF_NUMBERS)])
+    files = dict.fromkeys(item.path for item in items)  # thousands of tests are in some hundred
+    of_numbers = {path for path in files if any(path.is_relative_to(TESTS / part) for part in OF_NUMBERS)}
+    halve([item for item in items if item.path in of_numbers])
+    groups = {path: pytest.mark.xdist_group(group_of(path)) for path in files}
     for item in items:
-        item.add_marker(pytest.mark.xdist_group(group_of(item.path)))
+        item.add_marker(groups[item.path])
 
 
 def group_of(path):

@@ -6,6 +6,7 @@ from math import inf
 import pytest
 
 from tests.browser.acts import (
+    CLOSE,
     WIDER,
     background,
     becomes,
@@ -229,8 +230,8 @@ def test_another_scheme_is_drawn_by_few_messages(explorer):
     assert 0 < messages < 20
 
 
-@pytest.mark.parametrize("widths", [(390, 1920), proof((820, 1280))])
-def test_no_width_scrolls_sideways(explorer, widths):
+@pytest.mark.parametrize("widths", [(1920, 390), proof((1280, 820, 390))])
+def test_no_width_scrolls_sideways_and_on_a_phone_the_figure_stays_while_the_sliders_are_used(explorer, widths):
     open_fold(explorer)
     explorer.get_by_text("What is assumed").click()
     for width in widths:
@@ -238,21 +239,22 @@ def test_no_width_scrolls_sideways(explorer, widths):
         explorer.wait_for_timeout(400)
         narrow_enough(explorer, width)
         becomes(explorer, lambda w=width: explorer.evaluate(WIDER, w), [])
+    explorer.evaluate(CLOSE)
+    the_figure_stays_while_the_sliders_are_used(explorer)
 
 
-def test_on_a_phone_the_figure_stays_while_the_sliders_are_used(explorer):
-    explorer.set_viewport_size({"width": 390, "height": 844})
-    before = column(explorer, "composition")
-    handle = handle_of(explorer, "d")
+def the_figure_stays_while_the_sliders_are_used(page):
+    before = column(page, "composition")
+    handle = handle_of(page, "d")
     handle.focus()
 
     def both_in_sight():
-        figure, thumb = explorer.locator("canvas:visible").first.bounding_box(), handle.bounding_box()
+        figure, thumb = page.locator("canvas:visible").first.bounding_box(), handle.bounding_box()
         return -20 < figure["y"] and figure["y"] + figure["height"] < thumb["y"] < 844
 
-    until(explorer, both_in_sight)
-    settled(explorer, lambda: handle.press("ArrowRight"), lambda: column(explorer, "composition"))
-    assert column(explorer, "composition") != before
+    until(page, both_in_sight)
+    settled(page, lambda: handle.press("ArrowRight"), lambda: column(page, "composition"))
+    assert column(page, "composition") != before
 
 
 @pytest.mark.proof  # every view is opened on a phone
