@@ -10,7 +10,7 @@ import numpy as np
 from zoexplore.bounds import drifts
 from zoexplore.bounds.drifts import MEAN
 from zoexplore.bounds.kernels import plans as kernels
-from zoexplore.bounds.kernels.blocks import blocks_of, edges_of
+from zoexplore.bounds.kernels.blocks import blocks_of, cut_into
 from zoexplore.bounds.kernels.moments import PLACES
 from zoexplore.bounds.kernels.norms import RAYS
 from zoexplore.bounds.rows import Rows
@@ -175,6 +175,7 @@ def in_norms(rows: Rows, plans: Plans, orders: np.ndarray) -> Tails:
 def followed(rows: Rows, plans: Plans) -> tuple[np.ndarray, np.ndarray]:
     """The distances that one row's plan leads to, from the end, and the blocks' numbers of steps, both of shape (blocks,)."""
     count, step = int(plans.counted[0]), steps(rows, rows.order[:, None])[0][0, 0]
-    edges, z = edges_of(rows.most[0], bool(rows.far[0])), np.zeros(count)
+    edges, z = np.empty(plans.x.shape[1] + 1), np.zeros(count)
+    cut_into(rows.most[0], bool(rows.far[0]), edges)
     kernels.forward(step, step, edges, count, np.ones(1), z, plans.fractions[0], 0.0)
     return z, np.diff(edges[: count + 1]).astype(int)

@@ -4,7 +4,7 @@ A run is cut, counted from its end, into single steps and then blocks that grow 
 again towards a start from distance 0, where distances build up.
 """
 
-from numpy import empty, int64
+from numpy import int64
 
 from zoexplore.bounds.kernels.compiling import kernel
 
@@ -44,18 +44,6 @@ def blocks_of(most, far):
             count += 1
         largest = max(largest, count)
     return largest
-
-
-@kernel()
-def edges_of(most, far):
-    """The steps to a run's end at which its blocks begin, and last all its steps: shape (blocks + 1,)."""
-    count, at = 0, 0.0
-    while at < most:
-        at += _length(at, most, far)
-        count += 1
-    edges = empty(count + 1)
-    cut_into(most, far, edges)
-    return edges
 
 
 @kernel()

@@ -19,6 +19,7 @@ from zoexplore.bounds.kernels.norms import (
     lower_hull,
     moment,
     norm,
+    second_column,
     slower,
 )
 from zoexplore.bounds.kernels.rounding import UP
@@ -74,7 +75,7 @@ def _at_corner(K, d, order, r, low, high, begin, end, finest, rays, scale, found
     """Fill `found` with the logarithm of the norm at the corner over one arc of the circle of h, ray by ray. It splits the square
     in one way or, on the `finest` arcs, in the best of several ways.
     """
-    shrink = sqrt((d + 2.0 * order - 1.36) / (d - 1.5))
+    shrink = 1.0 / sqrt(second_column(d, order))
     half = 0.5 * (begin + end)
     reach = 0.25 * (high - low) / cos(0.5 * (end - begin))
     q1, q2 = 0.25 * (high + low) + reach * cos(half), reach * sin(half) * shrink
