@@ -18,6 +18,16 @@ from tests.effort import proof
 from zoexplore.views.tabs import VIEWS
 
 
+def test_a_curve_that_is_waited_for_is_announced(explorer, usual):
+    """Also where it ends by itself, and nobody cancels it or asks for something else."""
+    status = explorer.locator(".zx-status[role=status]")
+    with usual.held():
+        explorer.evaluate(VISIT, "?delta=0.00007")
+        status.get_by_text("Computing …").wait_for()
+    status.get_by_text("No longer computing.").wait_for()
+    becomes(explorer, explorer.locator("[aria-busy=true]").count, 0)
+
+
 @pytest.mark.parametrize(("width", "scheme"), [DESK, proof(*PHONE)])
 def test_nothing_serious_with_all_that_opens(explorer, axe, width, scheme):
     visit(explorer, "K=300&pin=K:20~fewer&printed=1&T=x")
@@ -39,13 +49,3 @@ def test_nothing_serious_in_any_view_and_nothing_beyond_its_edge(explorer, axe, 
         show(explorer, tab)
         assert serious(explorer, axe, ".zx-answer") == "[]", tab
         narrow_enough(explorer, width)
-
-
-def test_a_curve_that_is_waited_for_is_announced(explorer, usual):
-    """Also where it ends by itself, and nobody cancels it or asks for something else."""
-    status = explorer.locator(".zx-status[role=status]")
-    with usual.held():
-        explorer.evaluate(VISIT, "?delta=0.00007")
-        status.get_by_text("Computing …").wait_for()
-    status.get_by_text("No longer computing.").wait_for()
-    becomes(explorer, explorer.locator("[aria-busy=true]").count, 0)
