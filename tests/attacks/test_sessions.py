@@ -38,12 +38,12 @@ def test_no_header_and_no_form_leads_into_a_session(server):
     assert [answer.code for answer in asyncio.run(answers())] == [403, 403, 403, 403]
 
 
-def test_only_this_machine_and_private_networks_read_the_metrics(server):
-    for address in ("", "10.1.2.3", "fd00::7"):
-        said = asyncio.run(asked(server.origin, "/metrics", address=address))
-        assert said.code == 200
-    assert f"zoexplore_readers_most {MOST}\n".encode() in said.body
-    assert asyncio.run(asked(server.origin, "/metrics", address="8.8.8.8")).code == 404
+def test_the_metrics_tell_numbers_and_nobody_s_address(server):
+    """They are read by whoever asks a process itself, from beside a container too; nginx answers visitors in their place."""
+    said = asyncio.run(asked(server.origin, "/metrics", address="10.1.2.3"))
+    assert said.code == 200 and f"zoexplore_readers_most {MOST}\n".encode() in said.body
+    for line in said.body.decode().splitlines():
+        assert re.fullmatch(r"# TYPE zoexplore_\w+ (counter|gauge)|zoexplore_\w+ [\d.e+-]+", line), line
 
 
 @pytest.mark.parametrize("path", ["/app/metadata", "/app/autoload.js?bokeh-autoload-element=x", "/components/this/a/b/c"])
@@ -168,7 +168,7 @@ def test_a_full_server_says_so_and_the_page_comes_back_by_itself(server):
 @pytest.mark.parametrize("path", ["/app", "/liveness", "/static/js/bokeh.min.js", "/nothing"])
 def test_no_answer_is_framed_or_taken_for_another_kind(server, path):
     headers = asyncio.run(asked(server.origin, path)).headers
-    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"] and headers["X-Frame-Options"] == "DENY"
+    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
     assert headers["X-Content-Type-Options"] == "nosniff" and "Server" not in headers
 
 

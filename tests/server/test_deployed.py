@@ -23,6 +23,10 @@ def test_pages_are_limited_by_address_with_a_slash_and_without(path, limited):
     assert limited == any("limit_req " in body and re.search(pattern, path) for pattern, body in locations())
 
 
+def test_visitors_are_not_given_the_metrics():
+    assert "location = /metrics { return 404; }" in NGINX
+
+
 @pytest.mark.parametrize(
     "answer, cookie", [("503 one", "Max-Age=0"), ("502, 503 one", "Max-Age=0"), ("200 ", "Max-Age=86400"), ("200 one", "")]
 )

@@ -55,12 +55,6 @@ def test_what_fails_elsewhere_or_otherwise_is_logged_too(log):
     assert written().count("Traceback") == 3 and "another line" in written() and "no error at all" in written()
 
 
-def test_of_a_long_text_both_ends_are_logged(log):
-    logger, written = log
-    logger.error("begins %s ends", "x" * 10**6)
-    assert len(written()) < 2 * monitoring.LONGEST_ENTRY and "begins" in written() and "ends" in written()
-
-
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\u2028", "\x85"])
 def test_nobody_writes_a_line_of_the_log_or_commands_its_terminal(log, end):
     logger, written = log

@@ -12,7 +12,6 @@ from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
-UNKNOWN = "unknown"
 HOUSEHOLD = 48  # bits of an IPv6 address that its owner does not choose
 MANY = 1000  # accounts after which those that owe nothing are closed
 
@@ -83,17 +82,9 @@ budget = Budget()  # of this process
 
 def counted_address(given: str) -> str:
     """The counted address: a holder of one IPv6 address may hold its whole /48 network, so that network counts as one."""
-    try:
-        address = ip_address(given.partition("%")[0])
-    except ValueError:  # a unix socket has none
-        return UNKNOWN
+    address = ip_address(given.partition("%")[0])
     if not isinstance(address, IPv6Address):
         return str(address)
     if address.ipv4_mapped:
         return str(address.ipv4_mapped)
     return str(ip_network((address, HOUSEHOLD), strict=False))
-
-
-def address_of(request: Any) -> str:
-    """The address of a request; behind a proxy, the one in its headers, if the server trusts these."""
-    return counted_address(getattr(request, "remote_ip", None) or UNKNOWN)

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import panel as pn
 
-from zoexplore.compute.fair import address_of, budget
+from zoexplore.compute.fair import budget, counted_address
 from zoexplore.compute.process import driven
 
 _LOG = logging.getLogger("zoexplore")
@@ -27,7 +27,7 @@ def served() -> Any:
 def own_address() -> str | None:
     """The address of the session in which this is called; None outside a session."""
     document = served()
-    return address_of(document.session_context.request) if document and document.session_context.request else None
+    return counted_address(document.session_context.request.remote_ip) if document and document.session_context.request else None
 
 
 def event_loop_is_running() -> bool:

@@ -1,5 +1,5 @@
 """Monitoring: logs and metrics for an operator. Logs go to the standard error; /liveness says that the process answers,
-/readiness that it has room, and /metrics, for this machine and private networks, gives numbers to Prometheus.
+/readiness that it has room, and /metrics gives numbers to Prometheus.
 """
 
 import logging
@@ -8,10 +8,9 @@ import time
 import traceback
 from collections.abc import Callable
 from functools import cache
-from ipaddress import ip_address
 from math import inf
 
-from tornado.web import HTTPError, RequestHandler
+from tornado.web import RequestHandler
 from tornado.websocket import WebSocketClosedError
 
 from zoexplore.compute.ask import pool
@@ -21,7 +20,6 @@ from zoexplore.server.gate import gate, page_lock
 from zoexplore.server.seats import CountingServer, seats
 
 AGAIN = 60.0  # seconds until the same is logged again
-LONGEST_ENTRY = 20_000  # characters of what is logged of one: part of it may be of a visitor's writing
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 ELSEWHERE = "bokeh", "panel"  # come with handlers of their own, and Panel with a level at which it logs all that it does
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]")
@@ -63,15 +61,9 @@ class Health(RequestHandler):
 
 
 class Metrics(RequestHandler):
-    """The metrics, for a request from this machine or a private network; 404 for all others."""
+    """The metrics, counts of no reader in particular; a proxy keeps them from visitors."""
 
     def get(self) -> None:
-        try:
-            private = ip_address((self.request.remote_ip or "").partition("%")[0]).is_private
-        except ValueError:  # a unix socket has no address
-            private = False
-        if not private:
-            raise HTTPError(404)
         self.set_header("Content-Type", "text/plain; version=0.0.4")
         for name, read in METRICS.items():
             kind = "counter" if name.endswith("_total") else "gauge"
@@ -101,14 +93,12 @@ def to_standard_error() -> None:
 
 
 class Harmless(logging.Formatter):
-    """Cuts the middle out of long entries, and keeps visitors from starting a line or commanding a terminal: it indents all lines
-    but the first, and writes control characters out.
+    """Keeps visitors from starting a line or commanding a terminal: it indents all lines but the first, and writes control
+    characters out.
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        text, half = super().format(record), LONGEST_ENTRY // 2
-        text = text if len(text) <= LONGEST_ENTRY else f"{text[:half]} [...] {text[-half:]}"
-        return CONTROL.sub(lambda found: repr(found[0])[1:-1], text).replace("\n", "\n    ")
+        return CONTROL.sub(lambda found: repr(found[0])[1:-1], super().format(record)).replace("\n", "\n    ")
 
 
 class Sparing(logging.Filter):

@@ -11,7 +11,7 @@ from panel.io.server import DocHandler
 from tornado.httputil import HTTPHeaders
 from tornado.web import HTTPError, OutputTransform
 
-from zoexplore.compute.fair import address_of
+from zoexplore.compute.fair import counted_address
 from zoexplore.compute.limits import FRAMES
 from zoexplore.server.gate import PAGES, gate, page_lock, paid
 from zoexplore.server.seats import Full, Seat, seats
@@ -63,8 +63,6 @@ class Headers(OutputTransform):
         """Tornado's hook for the first part of an answer."""
         for name, value in ALWAYS.items():
             headers.setdefault(name, value)
-        if framing() == NOBODY:
-            headers.setdefault("X-Frame-Options", "DENY")
         headers.setdefault("Content-Security-Policy", INERT.format(frames=framing()))
         headers.pop("Server", None)
         return super().transform_first_chunk(status_code, headers, chunk, finishing)
@@ -89,7 +87,7 @@ class Page(DocHandler):
 
     async def get(self, *args: Any, **kwargs: Any) -> None:
         """Answer with the page, or with the reason why there is none now."""
-        address = address_of(self.request)
+        address = counted_address(self.request.remote_ip)
         try:
             self.seat = seats.take(address)
         except Full as why:

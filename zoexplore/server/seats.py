@@ -4,6 +4,7 @@ If all seats are taken and a reader comes, the session that was idle longest end
 """
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -13,7 +14,7 @@ from tornado.httpserver import HTTPServer
 from tornado.iostream import IOStream
 from tornado.websocket import WebSocketHandler
 
-from zoexplore.compute.fair import UNKNOWN, counted_address
+from zoexplore.compute.fair import counted_address
 from zoexplore.compute.limits import CONNECTIONS_PER_ADDRESS, IDLE_SECONDS, READERS, READERS_PER_ADDRESS
 
 TRY_LATER = 1013  # the websocket protocol's code
@@ -62,9 +63,8 @@ class Seats:
             if self.closed:
                 raise Full("This server ends: please try again in a moment.")
             _check(self.taken, READERS.value, "All seats of this server")
-            if address != UNKNOWN:
-                same = {seat for seat in self.taken if seat.address == address}
-                _check(same, READERS_PER_ADDRESS.value, "All seats that this server gives to one address")
+            same = {seat for seat in self.taken if seat.address == address}
+            _check(same, READERS_PER_ADDRESS.value, "All seats that this server gives to one address")
         except Full:
             self.refused += 1
             raise
@@ -112,7 +112,7 @@ class CountingServer(HTTPServer):
 
     def handle_stream(self, stream: IOStream, address: tuple) -> None:
         """Tornado's hook for a new connection."""
-        host = counted_address(address[0] if address else UNKNOWN)  # a unix socket has none
+        host = counted_address(address[0])
         held = sum(of == host and not each.closed() for each, of in self._addresses.items())
         if held >= CONNECTIONS_PER_ADDRESS.value and not self.xheaders:
             CountingServer.refused += 1
@@ -123,12 +123,8 @@ class CountingServer(HTTPServer):
 
 def allow_open_files() -> None:
     """Raise this process's limit on open connections, a thousand at first, to the most that the system allows."""
-    try:
+    with suppress(ImportError, OSError, ValueError):  # Windows; where the most is stored as inf, not as this number
         import resource
-    except ImportError:  # Windows
-        return
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    try:
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    except (OSError, ValueError):  # the largest count is stored as inf, not as this number
-        return
