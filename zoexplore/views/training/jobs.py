@@ -13,8 +13,7 @@ from zoexplore.run.formatting import format_count
 from zoexplore.run.setting import Accounting
 from zoexplore.training import Frontier, Processes, Task
 from zoexplore.training.comparison import Finished, load
-from zoexplore.training.data import Data
-from zoexplore.training.tasks import mixture
+from zoexplore.training.data import Data, mixture
 
 START = "The workers start and load the data"
 PAUSE = 0.3  # seconds between progress reports

@@ -13,9 +13,9 @@ from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees, smallest
 from zoexplore.training import TASKS, Frontier, load
 from zoexplore.views.style import widgets
+from zoexplore.views.training.accuracy import Trained
 from zoexplore.views.training.jobs import Asked
 from zoexplore.views.training.running import Results, Running
-from zoexplore.views.training.trained import Trained
 from zoexplore.views.training.words import about, differs
 from zoexplore.views.view import View
 
