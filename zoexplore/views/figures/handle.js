@@ -5,6 +5,7 @@ export function render({model, view}) {
   pill.className = "pill";
   pill.tabIndex = 0;
   pill.setAttribute("role", "slider");
+  pill.style.display = "none"; // until it has a place
   strip.append(pill);
   let frame = null, held = false;
   const figure = () => [...view.model.document.all_models].find((each) => each.name === model.drawn);

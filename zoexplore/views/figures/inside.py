@@ -74,9 +74,9 @@ def _middle(g: Guarantee, path: Trajectory) -> str:
         if g.start > 0:
             return "The noise of that step hides all of it at once."
         return "The noise of every step hides at once what the step adds, so the runs never part: this is composition."
-    part = "p of what lies along the directions and a of what lies across them"
-    hides = "a growing part of the distance" if path.alpha is None else f"a growing part, {part}"
-    return f"Early on nearly nothing is hidden, since later steps shrink the distance for free. At last noise hides {hides}."
+    early = "Early on nearly nothing is hidden, since later steps shrink the distance for free"
+    part = " of the distance" if path.alpha is None else ", p of what lies along the directions and a of what lies across them"
+    return f"{early}. Towards the end the noise hides a growing part{part}."
 
 
 class Inside(View):
@@ -133,7 +133,7 @@ class Inside(View):
         paid = int(np.argmax(data["rho"] >= 1e-9 * data["rho"].max()))  # earlier, the distance may lie above the frame
         for fig, drawn in ((self.lengths, LENGTHS), (self.cost, COST)):
             top = max(np.nanmax(data[column][paid:], initial=0) for column in drawn)
-            fig.y_range.end = 1.05 * nice(top) if top > 0 else 1.0
+            fig.y_range.end = 1.06 * nice(top / 1.05) if top > 0 else 1.0
         data["z"] = np.where(data["z"] > 1.005 * np.nanmax(data["z"][paid:]), np.nan, data["z"])  # it begins inside the frame
         self.source.data = data
         self._named()

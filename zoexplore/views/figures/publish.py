@@ -105,7 +105,7 @@ class Publish(View):
         self.param.watch(self._switched, ["publish", "only"])
 
     def _figure(self) -> figure:
-        around: dict[str, Any] = {"title": "ε against steps", "min_border_top": 26, "min_border_bottom": 34}
+        around: dict[str, Any] = {"title": "ε against training steps", "min_border_top": 26, "min_border_bottom": 34}
         fig = blank("two-curves", bare=True, x_range=(0, 400), y_range=(0, 10), **around)
         fig.xgrid.visible = False
         fig.title.update(text_font_style="normal", text_color=theme.colour("muted"), text_font_size="12.5px")
@@ -167,7 +167,7 @@ class Publish(View):
         ticks, across = np.arange(0, most * 1.001, step), np.arange(0, end * 1.001, nice(end / 4.01))
         fixed_ticks(self.figure.yaxis[0], {float(y): format_short(float(y)) for y in ticks})
         fixed_ticks(self.figure.xaxis[0], {float(x): format_count(round(x)) for x in across})
-        self.figure.title.text = f"ε at δ = {format_delta(self.state.setting.delta)}, against steps"
+        self.figure.title.text = f"ε at δ = {format_delta(self.state.setting.delta)}, against training steps"
 
     def _clouds(self, T: int) -> None:
         steps = np.maximum(np.arange(PICTURES + 1) / PICTURES * T, 1e-9)
