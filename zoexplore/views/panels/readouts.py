@@ -98,7 +98,7 @@ class Headline(View):
         by, now = times(was, best.epsilon), format_number(best.epsilon)
         ghost = f'<span class="was">{format_number(was)} → <b>{now}</b></span> <span class="by">{by}</span>' if by else ""
         if not ghost and self.before is None and self.compares and best.epsilon < inf:
-            ghost = '<span class="was">Hiding the iterates gains nothing here.</span>'
+            ghost = '<span class="was">Hiding gains nothing here.</span>'
         warning = _AS_PRINTED if as_printed(best) else ""
         return f'{warning}<p class="epsilon {kind}"><i>ε</i> = <b>{now}</b></p><p class="ghost">{ghost}</p>'
 
