@@ -1,5 +1,6 @@
 // The clouds, run after run, and the figure's curves in step with them.
-const TAKES = 5600, RESTS = 1800, GLIDES = 160; // ms: of a run, after it, and of the switch from one reading to the other
+// ms: of a run, after it, of the switch from one reading to the other, and between two pictures
+const TAKES = 5600, RESTS = 1800, GLIDES = 160, APART = 25;
 
 export function render({model, view}) {
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -8,8 +9,9 @@ export function render({model, view}) {
   box.innerHTML = `<p class="what">Each mark is a run; ε lets the clouds lie this far apart</p><canvas role="img"></canvas>${CAPTIONS}
     <p class="play"><button type="button"></button><span></span></p>`;
   const canvas = box.querySelector("canvas"), button = box.querySelector("button"), counter = box.querySelector(".play span");
-  const plane = new Plane(box), source = (name) => [...view.model.document.all_models].find((each) => each.name === name);
-  let playing = !still, frame = still ? LAST : 0, rested = 0, blend = model.shown === "every" ? 1 : 0, before = 0, drawn = -1, ticks = false;
+  const plane = new Plane(box), sources = {}; // by name; to look through the page's models takes longer than to draw
+  const source = (name) => sources[name] ??= [...view.model.document.all_models].find((each) => each.name === name);
+  let playing = !still, frame = still ? LAST : 0, rested = 0, blend = model.shown === "every" ? 1 : 0, before = 0, painted = 0, drawn = -1, ticks = false;
   const group = (n) => Math.round(n).toLocaleString("en").replaceAll(",", "\u202f");
   const label = () => {
     button.textContent = playing ? "❚❚" : "▶";
@@ -51,12 +53,16 @@ export function render({model, view}) {
   const tick = (now) => {
     const passed = Math.min(now - before, 100);
     before = now;
-    if (Math.abs(goal() - blend) > 1e-3) blend = still ? goal() : mix(blend, goal(), Math.min(1, passed / GLIDES));
+    const glides = Math.abs(goal() - blend) > 1e-3;
+    if (glides) blend = still ? goal() : mix(blend, goal(), Math.min(1, passed / GLIDES));
     if (playing && frame >= LAST) {
       rested += passed;
       if (rested > RESTS) frame = rested = 0;
     } else if (playing) frame = Math.min(LAST, frame + LAST * passed / TAKES);
-    paint();
+    if (glides || now - painted > APART) { // clouds drift slowly: every other frame is left to the sliders
+      paint();
+      painted = now;
+    }
     ticks = moves();
     if (ticks) requestAnimationFrame(tick);
   };

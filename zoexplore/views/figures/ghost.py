@@ -12,7 +12,7 @@ from bokeh.plotting import figure
 
 from zoexplore.compute.session_task import SessionTask, event_loop_is_running
 from zoexplore.run.setting import Accounting, Setting
-from zoexplore.views.figures.parts import empty, put
+from zoexplore.views.figures.parts import empty, fill
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
 
@@ -59,7 +59,7 @@ class Ghost(param.Parameterized):
             self._from = ()
 
     def show(self, before: tuple[Any, ...]) -> None:
-        put(self.source, *before[4:])
+        self.source.data = {"x": before[4], "y": before[5]}
         self.before = before[3]
         self._fading.stop()
         if event_loop_is_running():
@@ -72,5 +72,5 @@ class Ghost(param.Parameterized):
 
     def clear(self) -> None:
         self._from = ()
-        put(self.source)
+        fill(self.source)
         self.before = None

@@ -17,7 +17,7 @@ from zoexplore.views.style import theme
 _BESIDE_HANDLE = """
 const place = (x) => log ? Math.log(x) : x, {start, end} = fig.x_range;
 const share = Math.abs(place(tick) - place(line.location)) / Math.abs(place(end) - place(start));
-const wide = Bokeh.index.find_one(fig)?.frame?.bbox.width || 600;
+const wide = fig.properties.inner_width.is_unset ? 600 : fig.inner_width;
 if (line.location != null && share * wide < 42 + 3.6 * String(line.tags[0] ?? "").length) return "";
 """
 

@@ -160,11 +160,6 @@ def fill(source: ColumnDataSource, rows: Sequence[Mapping[str, Any]] = ()) -> No
     source.data = {name: [row[name] for row in rows] for name in source.data}
 
 
-def put(source: ColumnDataSource, x: Sequence[float] | np.ndarray = (), y: Sequence[float] | np.ndarray = ()) -> None:
-    """Replace the points of a source; without points, empty it."""
-    source.data = {"x": np.asarray(x, float), "y": np.asarray(y, float)}
-
-
 def mark(fig: figure, at: float, dimension: str = "height", **look: Any) -> Span:
     """A line across a figure at the current value; "height" marks a value of the x axis."""
     look = {"line_color": theme.colour("muted"), "line_width": 1.2, "line_dash": [2, 3], **look}

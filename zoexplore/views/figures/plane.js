@@ -70,10 +70,11 @@ class Plane {
   place([x, y]) { return [this.centre[0] + x * this.unit, this.centre[1] - y * this.unit]; }
   clouds(apart, frame, blend, alpha = 0.75) {
     const {pen} = this, [half] = this.shape(apart, frame, blend), colours = [this.colour("with"), this.colour("without")];
+    const i = Math.min(Math.floor(frame), LAST), j = Math.min(i + 1, LAST), share = frame - i;
     for (let k = 0; k < RUNS; k++) for (const side of k % 2 ? [0, 1] : [1, 0]) {  // in turn, so that neither lies on top
       const {last, every} = this.noise[k + side * RUNS];
-      const at = [0, 1].map((c) => mix(between(last.map((p) => p[c]), frame), between(every.map((p) => p[c]), frame), blend));
-      const [x, y] = this.place([at[0] + (side ? -half : half), at[1]]);
+      const at = (c) => mix(mix(last[i][c], last[j][c], share), mix(every[i][c], every[j][c], share), blend);
+      const [x, y] = this.place([at(0) + (side ? -half : half), at(1)]);
       if (x < 4 || y < 4 || x > this.size[0] - 4 || y > this.top - 4) continue;
       this.mark(side, x, y, colours[side], alpha);
     }
