@@ -74,11 +74,8 @@ class TradeOff:
         found = 1.0
         if self.rho < inf:
             found = min(found, scipy.special.erf(sqrt(self.rho) / 2) * (1 + SLACK) + self.delta_f)
-        for epsilon, delta in zip(self.epsilons, self.deltas, strict=True):
-            if epsilon < inf:
-                half = np.tanh(epsilon / 2)  # (e - 1 + 2 delta)/(e + 1)
-                found = min(found, (half + delta * (1 - half)) * (1 + SLACK))
-        return float(found)
+        half = np.tanh(np.asarray(self.epsilons, float) / 2)  # (e - 1 + 2 delta)/(e + 1)
+        return float(np.min((half + np.asarray(self.deltas) * (1 - half)) * (1 + SLACK), initial=found))
 
     def true_positive_rate(self, fpr) -> np.ndarray:
         """The most true positives at false-positive rates `fpr`, in their shape: 1 - f(fpr)."""
