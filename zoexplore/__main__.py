@@ -84,7 +84,6 @@ def _parser() -> argparse.ArgumentParser:
     serving.add_argument("--behind-proxy", action="store_true", help=proxy)
     serving.add_argument("--prefix", default="", help="of the path, as in zoexplore for /zoexplore/app")
     serving.add_argument("--show", action="store_true", help="open it in a browser")
-    serving.add_argument("--demo", action="store_true", help="just to look: a free port of this machine, opened in a browser")
     serving.set_defaults(run=_serve)
 
     asking = _question(commands, "epsilon", _epsilon, "epsilon of a run by every bound, and why where there is none")
@@ -181,7 +180,7 @@ def _serve(given: argparse.Namespace) -> int:
         raise Wrong(f"the explorer needs {missing.name}: pip install 'zoexplore[app]'") from None
     finally:
         gc.enable()
-    port, address = (0, "127.0.0.1") if given.demo else (given.port, given.address)
+    address, port = given.address, given.port
     try:
         port = port or free_port(address)
         server = serve({"app": app}, port, address, given.origin, given.behind_proxy, given.prefix)
@@ -190,7 +189,7 @@ def _serve(given: argparse.Namespace) -> int:
     host = "127.0.0.1" if address == "0.0.0.0" else address
     url = f"http://{host}:{port}{given.prefix and '/' + given.prefix.strip('/')}/app"
     print(f"Serving {url} (Ctrl-C stops it)", flush=True)
-    if given.show or given.demo:
+    if given.show:
         server.io_loop.add_callback(webbrowser.open, url)
     run(server)
     return ANSWER

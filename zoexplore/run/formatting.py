@@ -145,7 +145,7 @@ def parse_number(text: str) -> float:
         raise ValueError("give a number, such as 20, 0.001 or 1e-3") from None
 
 
-def format_tex(x: float, figures: int = 4) -> str:
+def format_tex(x: float) -> str:
     """A number in TeX, rounded to the nearest: 0.5, 20\\,000, 2.75\\cdot 10^{6}, 10^{-6}; "undefined" for nan."""
     if isnan(x):
         return r"\text{undefined}"
@@ -153,7 +153,7 @@ def format_tex(x: float, figures: int = 4) -> str:
         return r"\infty" if x > 0 else r"-\infty"
     if x == int(x) and abs(x) < 1e6:
         return f"{int(x):,}".replace(",", r"\,")
-    mantissa, e, exponent = f"{x:.{figures}g}".partition("e")
+    mantissa, e, exponent = f"{x:.4g}".partition("e")
     if not e:
         whole, point, rest = mantissa.partition(".")
         return f"{int(whole):,}".replace(",", r"\,") + point + rest if len(whole) > 3 else mantissa

@@ -45,20 +45,16 @@ class Data:
                 )
 
 
-def prepare(features: np.ndarray, labels: np.ndarray, classes: int, seed: int = 0, bias: bool = True) -> Data:
-    """Rows scaled to unit length separately, so that replacing one record replaces one row; then split at random.
+def prepare(features: np.ndarray, labels: np.ndarray, classes: int) -> Data:
+    """Rows with a 1 appended, each scaled to length 1 by itself, so that replacing a record replaces a row; split at random.
 
     Args:
         features: shape (records, f).
         labels: shape (records,), whole numbers from 0 to classes - 1.
         classes: the number of labels.
-        seed: of the split.
-        bias: whether to append a constant 1 to every row first.
     """
-    if bias:
-        features = np.column_stack([features, np.ones(len(features))])
-    X, y = unit_rows(features), np.asarray(labels, np.int64)
-    order = np.random.default_rng(seed).permutation(len(X))
+    X, y = unit_rows(np.column_stack([features, np.ones(len(features))])), np.asarray(labels, np.int64)
+    order = np.random.default_rng(0).permutation(len(X))
     held = round(HELD_OUT * len(X))
     train, test = order[held:], order[:held]
     return Data(X[train], y[train], X[test], y[test], classes)
@@ -71,7 +67,7 @@ def unit_rows(X: np.ndarray) -> np.ndarray:
     return X / np.where(length > 0, length, 1.0)
 
 
-def cosines(X: np.ndarray, count: int, width: float, seed: int = 0) -> np.ndarray:
+def cosines(X: np.ndarray, count: int, width: float) -> np.ndarray:
     """Random cosine features cos(a . x + b) of unit rows, with a ~ N(0, width^2 I) and b uniform on [0, 2 pi).
 
     They approximate a Gaussian kernel (Rahimi, Recht 2007). a and b do not depend on any record, and each row is transformed by
@@ -80,20 +76,19 @@ def cosines(X: np.ndarray, count: int, width: float, seed: int = 0) -> np.ndarra
     Args:
         X: shape (records, f).
         count: the number of features.
-        width: of the frequencies.
-        seed: of the frequencies; public.
+        width: of the frequencies, which are public.
 
     Returns:
         Shape (records, count).
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     frequencies = rng.standard_normal((X.shape[1], count)) * width
     return np.cos(unit_rows(X) @ frequencies + rng.uniform(0, 2 * np.pi, count))
 
 
-def mixture(n: int = 20_000, held_out: int = 4_000, f: int = 520, seed: int = 0) -> Data:
+def mixture(n: int = 20_000, held_out: int = 4_000, f: int = 520) -> Data:
     """Two classes around 0.3 mu and -0.3 mu for a random unit vector mu: rows unit(0.3 y mu + z/sqrt(f)), z standard normal."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     mu = unit_rows(rng.standard_normal((1, f)))
     y = rng.integers(0, 2, n + held_out)
     X = unit_rows(0.3 * (2 * y - 1)[:, None] * mu + rng.standard_normal((n + held_out, f)) / np.sqrt(f))
