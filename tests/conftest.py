@@ -22,7 +22,16 @@ TESTS = Path(__file__).parent
 # Folders whose tests take long or wait for pages and other processes: they begin first, so that nothing long is left for the end.
 FIRST = ("browser", "notebooks", "attacks", "training", "server", "compute", "views", "truth")
 # Claims about numbers, each with up to a hundred cases that differ in numbers alone.
-OF_NUMBERS = "truth", "bounds", "properties", "mechanism/test_paths.py", "mechanism/test_sampling.py", "mechanism/test_mid_run.py"
+OF_NUMBERS = (
+    "truth",
+    "bounds",
+    "properties",
+    "mechanism/test_paths.py",
+    "mechanism/test_sampling.py",
+    "mechanism/test_mid_run.py",
+    "training/test_law.py",
+    "training/test_models.py",
+)
 # Of the browser's: after these a page has every view, and whatever is done there takes longer.
 LAST = ("test_accessible.py", "test_center.py")
 
