@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import subprocess
 import sys
 import time
@@ -51,6 +52,17 @@ def test_one_reader_too_many_is_refused_and_a_seat_is_given_back(origin, monkeyp
         third.close()
 
     asyncio.run(readers())
+
+
+def test_no_part_of_a_message_waits_until_the_browser_has_confirmed_the_one_before(origin):
+    async def visit():
+        reader = await Reader.open(origin, LITTLE)
+        (seat,) = seats.taken
+        connection = seat.socket.ws_connection.stream.socket
+        assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        reader.close()
+
+    asyncio.run(visit())
 
 
 def test_who_waits_for_runs_with_batches_keeps_nobody_else_waiting(origin, monkeypatch):

@@ -11,7 +11,6 @@ from bokeh.util.token import get_session_id
 from panel.io.document import dispatch_tornado
 from panel.io.server import WSHandler
 from panel.io.state import set_curdoc
-from tornado.websocket import WebSocketProtocol13
 
 from zoexplore.compute.fair import budget
 from zoexplore.server.allowed_changes import EVENTS, Malformed, Patch, events_of
@@ -65,23 +64,6 @@ def _key(event: dict[str, Any]) -> str:
     return "pan" if isinstance(data, dict) and data.get("name") == "pan" else ""
 
 
-class Together(WebSocketProtocol13):
-    """Sends the frames of a message together. One by one, most would wait until the browser has confirmed the first."""
-
-    _waits = False
-
-    def write_message(self, message: Any, binary: bool = False) -> Any:
-        if not self._waits:
-            self._waits = True
-            asyncio.get_running_loop().call_soon(self._send)
-        return super().write_message(message, binary)
-
-    def _send(self) -> None:
-        self._waits = False
-        for at_once in (True, False):  # the first sends what waits
-            self.set_nodelay(at_once)
-
-
 class Socket(WSHandler):
     """One connection a session at a time, and plain patches only."""
 
@@ -90,10 +72,6 @@ class Socket(WSHandler):
         self._seat: Seat | None = None
         self._pending, self._draining = Pending(), False
         self._parts = 0  # of the message that is coming
-
-    def get_websocket_protocol(self) -> Any:
-        usual = super().get_websocket_protocol()
-        return Together(self, usual.mask_outgoing, usual.params) if usual else None
 
     def open(self, *args: Any, **kwargs: Any) -> Any:
         """Connect to a session that a page has begun and nobody else is connected to."""
@@ -105,6 +83,7 @@ class Socket(WSHandler):
         if seat is None or seat.socket or session.connection_count:
             return self.close(POLICY_VIOLATION, "this session is in use")
         self._seat, seat.socket = seat, self
+        self.set_nodelay(True)  # else most parts of a message wait until the browser has confirmed the first
         return super().open(*args, **kwargs)
 
     def on_close(self) -> None:
