@@ -71,6 +71,7 @@ def phone(browser, console_errors):
 
 def test_it_starts_by_making_its_point_with_the_accountants_numbers_whatever_others_do(phone, app_url, explorer):
     page = opened(phone, app_url)
+    assert not page.get_by_text("How private is a training run").is_visible(), "that stands there until the page is drawn"
     for bound in BOUNDS:
         g = guarantee(DEMONSTRATION, bound)
         reads(page, g.title, g.epsilon)

@@ -13,11 +13,11 @@ from zoexplore.server.serving import SIGN_IN, serve
 PATIENCE = 120  # seconds for an answer
 
 
-def test_the_page_and_its_icon_are_there_beneath_a_path():
+def test_the_page_and_its_icon_are_there_beneath_a_path_and_it_says_what_it_is_before_it_is_drawn():
     with served(prefix="course") as origin:
         for path in ("app", "app/", "favicon.ico"):
             with urllib.request.urlopen(f"http://{origin}/course/{path}", timeout=PATIENCE) as answer:
-                assert answer.status == 200
+                assert answer.status == 200 and (b"How private is a training run" in answer.read()) is path.startswith("app")
 
 
 @pytest.mark.parametrize("variable", SIGN_IN)

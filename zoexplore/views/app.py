@@ -30,6 +30,10 @@ _TEMPLATE = parse_template("""{% extends base %}
 <style>:root{color-scheme:light dark;{{variables}}}{{sheet}}</style>
 <script>{{code}}</script>
 {% endblock %}
+{% block contents %}
+<p class="zx-opens"><b>zoexplore</b> How private is a training run of which only the last step is published?</p>
+{{ super() }}
+{% endblock %}
 """)
 
 
