@@ -45,15 +45,18 @@ class Data:
                 )
 
 
-def prepare(features: np.ndarray, labels: np.ndarray, classes: int) -> Data:
-    """Rows with a 1 appended, each scaled to length 1 by itself, so that replacing a record replaces a row; split at random.
+def prepare(features: np.ndarray, labels: np.ndarray, classes: int, bias: bool = True) -> Data:
+    """Rows scaled to unit length separately, so that replacing one record replaces one row; then split at random.
 
     Args:
         features: shape (records, f).
         labels: shape (records,), whole numbers from 0 to classes - 1.
         classes: the number of labels.
+        bias: whether to append a constant 1 to every row first.
     """
-    X, y = unit_rows(np.column_stack([features, np.ones(len(features))])), np.asarray(labels, np.int64)
+    if bias:
+        features = np.column_stack([features, np.ones(len(features))])
+    X, y = unit_rows(features), np.asarray(labels, np.int64)
     order = np.random.default_rng(0).permutation(len(X))
     held = round(HELD_OUT * len(X))
     train, test = order[held:], order[:held]
