@@ -74,7 +74,7 @@ def assert_filled(document, usual):
 
 
 @pytest.mark.usefixtures("unbroken")
-@pytest.mark.parametrize("trick", usually(["scripts in a lesson", "much to say", "a map of extremes"], of=TRICKS_OF_ADDRESSES))
+@pytest.mark.parametrize("trick", usually(["scripts in a lesson"], of=TRICKS_OF_ADDRESSES))
 def test_no_address_does_more_than_fill_a_page(server, usual, trick):
     began = spent(server)
 
