@@ -29,6 +29,7 @@ OF_NUMBERS = (
     "mechanism/test_paths.py",
     "mechanism/test_sampling.py",
     "mechanism/test_mid_run.py",
+    "mechanism/test_varied_losses.py",
     "training/test_law.py",
     "training/test_models.py",
 )

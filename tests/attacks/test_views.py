@@ -202,6 +202,7 @@ def test_a_callback_that_fails_again_and_again_is_logged_once(server):
     assert server.tracebacks() - before <= 3
 
 
+@pytest.mark.proof  # many others come by the history each time, and none may cost more
 def test_an_address_over_the_websocket_costs_no_more_than_others(server):
     """Of all views, which it builds, with pins; as long as a text may be; and going there and back."""
     views = "tab=helps&attack.fpr=0.5&plan.target=3&story=4"

@@ -53,6 +53,7 @@ def workers(server):
     return found
 
 
+@pytest.mark.proof  # where addresses are restored, a page just opened hears its first click; the tab trains in its own tests
 def test_the_first_click_of_a_page_just_opened_is_heard_and_a_button_trains(page, usual):
     run = show(opened(page, usual.url), "train")
     button(run, "Train this run").click()

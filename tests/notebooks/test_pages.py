@@ -39,7 +39,7 @@ OUTSIDE = """() => {
 FITTED = "Reveal.getCurrentSlide().dataset.fitted === `${innerWidth} x ${innerHeight}`"
 
 
-@pytest.mark.parametrize("kind", ["handouts", "slides", proof("answers")])
+@pytest.mark.parametrize("kind", ["handouts", proof("slides"), proof("answers")])  # slides are opened below
 def test_a_page_asks_nobody_for_anything(kind, tmp_path, page, console_errors):
     notebook = nbformat.read(EXERCISES, as_version=4)
     file, asked = tmp_path / "page.html", []

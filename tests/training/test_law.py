@@ -9,7 +9,7 @@ from scipy.stats import ks_2samp
 
 from benchmarks.frontier.law import Run, accuracy, ended, parted, validated
 from benchmarks.frontier.search import multiplier, split
-from tests.effort import proof
+from tests.effort import proof, times
 from tests.training.small import blobs, small_task
 from zoexplore.mechanism import Sources, hybrid, stiefel
 from zoexplore.run.setting import Accounting
@@ -77,13 +77,14 @@ def test_whole_runs_end_where_the_engines_do(K):
     part = 0.3 * np.sqrt(K / task.d) * (2 if K == 1 else 1)
     choice = Choice(K, 40, 0.8 * task.d / K, part, batch=20, ridge=task.ridge)
     made = aimed(task, "aggzo", choice, 8.0, Accounting(), hidden=False)
-    seeds = tuple(Seed(number, 2**32 + number) for number in range(60))
+    count = times(30)
+    seeds = tuple(Seed(number, 2**32 + number) for number in range(count))
     lengths = [Job(task, (made,), (seed,), (40,)).advance(None, 1e9).w.norm() for seed in seeds]
     z = multiplier(80, 20, 40, 8.0, task.delta)
     assert made.setting.noise_multiplier == pytest.approx(z, rel=1e-6)
-    ends = [ended(task.data, [Run(choice, z)] * 10, seed, R=task.R).last.norm(dim=1) for seed in range(30)]
+    ends = [ended(task.data, [Run(choice, z)] * 10, seed, R=task.R).last.norm(dim=1) for seed in range(count // 2)]
     ours, theirs = torch.cat(ends), torch.stack(lengths)
-    error = ((ours.var() / 30 + theirs.var() / 60) ** 0.5).item()
+    error = ((ours.var() / (count // 2) + theirs.var() / count) ** 0.5).item()
     assert abs(ours.mean() - theirs.mean()) < 4 * error + 0.02 * theirs.mean()
 
 
