@@ -23,7 +23,7 @@ PRICE = Path(training.__file__).with_name("price.json")
 SHOWN = ("composition", "sharp")  # every step published, and only the last
 METHODS, SEEDS = ("noisy-zogd", "non-private"), 2
 TASK, SIZE = TASKS["mixture"], (20_000, 520)  # and n and d of its data, unless the sliders set others
-_ADVANCE = "Trained in advance at seven noise scales, each model with a mark for every bound"
+_ADVANCE = "Trained in advance at seven noise scales, each model at its ε by composition and by the sharper bound"
 
 
 class Train(View):
