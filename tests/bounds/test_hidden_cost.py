@@ -225,3 +225,13 @@ def test_luck_is_counted_at_every_level():
         assert epsilon(RUN.replace(delta=delta), "sharp") <= again * (1 + 2e-3)
         assert again <= epsilon(RUN.replace(delta=delta), "sharp") * 1.02
     assert g.delta_f > tails.lost[0] and log(g.delta_f) < log(RUN.delta)
+
+
+def test_a_longer_run_never_costs_less_where_the_share_is_free():
+    """The best share is sought at some runs of a curve and interpolated; by these, 285 steps cost more than 1000."""
+    run = Setting(
+        n=100, d=3162, K=1, T=1, sigma=1.0, beta=0.0, regime="strongly-convex", R=0.1, clip=10.0, M=1.0, m=0.1, ridge=0.1,
+        eta=1.0, delta=0.1, lipschitz=inf,
+    )  # fmt: skip
+    line = curve(run, "T", [1, 2, 4, 7, 12, 23, 43, 81, 152, 285, 534, 1000], ["sharp"], Accounting(schedule="optimal"))["sharp"]
+    assert (np.diff(line) >= 0).all() and line[-1] < inf

@@ -208,7 +208,12 @@ def _along_T(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.nd
         best, least[left] = best.put(left, tried), some
     shared = np.flatnonzero(least["epsilon"] > enough * (1 + TIE))
     best, least[shared] = best.put(shared, chosen.at(np.full(shared.size, powers.size))), found[-1]
-    places, order = np.arange(T.size), np.argsort(-T, kind="stable")
+    return best, least
+
+
+def _as_longer(runs: RunArrays, best: Rows, least: np.ndarray) -> tuple[Rows, np.ndarray]:
+    """Runs that differ in T alone: the results of longer ones, which serve shorter ones, where these are less."""
+    places, order = np.arange(runs.T.size), np.argsort(-runs.T, kind="stable")
     for later, i in pairwise(order):
         if least["epsilon"][places[later]] < least["epsilon"][i]:
             places[i] = places[later]
@@ -245,6 +250,8 @@ def solve(runs: RunArrays, beta, accounting: Accounting) -> Solved:
     only_T = not any(np.ndim(getattr(runs, name)) for name in NUMERIC_FIELDS if name != "T")
     along_T = only_T and runs.T.size > FEW and np.ndim(beta) == 0
     best, found = (_along_T if along_T else _solve)(runs, beta, accounting)
+    if only_T and runs.T.size > 1:
+        best, found = _as_longer(runs, best, found)
     chosen = {name: getattr(best, name).astype(float) for name in ("beta", "far", "high", "cube")}
     chosen["moment"] = np.where(best.order == MEAN, np.nan, best.order)
     rho = 0.5 * found["twice_rho"]
