@@ -27,7 +27,7 @@ SLOW = (
 PINS = "&".join(f"pin=T:{10**i},beta:0.{i}~p{i}" for i in range(1, 7))
 DRAG = 8  # seconds that tabs of one address drag their sliders
 FEW = 30  # sessions, after which a server holds about what it will
-ROOM = 150  # MB that it may grow by in three times as many: one of them has 5 MB
+ROOM = 250  # MB that it may grow by in three times as many: ended ones, of 5 MB each, stay until they are many
 
 
 @pytest.fixture(scope="module")
