@@ -25,9 +25,10 @@ def served() -> Any:
 
 
 def own_address() -> str | None:
-    """The address of the session in which this is called; None outside a session."""
+    """The address of the session in which this is called; None outside a session, and where its host does not tell it."""
     document = served()
-    return counted_address(document.session_context.request.remote_ip) if document and document.session_context.request else None
+    address = getattr(document.session_context.request, "remote_ip", None) if document else None
+    return counted_address(address) if address else None
 
 
 def event_loop_is_running() -> bool:
