@@ -88,7 +88,7 @@ class RunArrays(Sensitivity):
         """Other runs: these columns, which broadcast with the rest, replace their own."""
         return replace(self, composition_cache={}, **columns)  # type: ignore[arg-type]
 
-    @cached_property
+    @property
     def regime(self) -> str:
         return self.setting.regime
 

@@ -37,7 +37,7 @@ CHECK = 2000  # ms between checks for ended sessions
 PING = 15_000  # ms between pings, which detect lost connections
 SLOW = 60  # seconds that a client may take over a request, or do nothing between two
 NEVER = 2**31 - 1
-LEFT = 25  # ended sessions, beside as many as are alive, after which their memory is freed, 5 MB each
+LEFT = 25  # ended sessions more than are alive, at which their memory is freed, 5 MB each
 DRAIN = 10.0  # seconds for pages and computations under way, once the process is asked to end
 REQUEST, HEADERS = 65_536, 16_384  # bytes of a request's body and headers
 ICON = ("/(favicon.ico)", StaticFileHandler, {"path": Path(pn.__file__).with_name("dist") / "images"})  # beneath a prefix, too
@@ -145,8 +145,8 @@ class Staged(Application):
     ended = collections = 0  # sessions since the last full collection, and how many of these there were
 
     async def on_session_destroyed(self, session_context: Any) -> None:
-        """Bokeh's hook after a session. It frees the memory of ended sessions once they are many, even against those alive, whom
-        that holds up by some 20 ms for each session of either kind.
+        """Bokeh's hook after a session. It frees the memory of ended ones when they outnumber those alive by `LEFT`: it holds all
+        readers up, by some 20 ms for each session of either kind.
         """
         await super().on_session_destroyed(session_context)
         before, self.collections = self.collections, gc.get_stats()[2]["collections"]

@@ -180,7 +180,8 @@ class Helps(View):
             said = f'<p class="epsilon last"><i>ε</i> ÷ <b>{_fall(ratio)}</b> {ghost}</p>'
         shown = (run for run in RUNS.values() if run.setting == self.state.setting)
         notes = (f"{run.name}, claimed ε = {run.claimed:g}. {run.difference}" for run in shown)
-        self.words.object, self.beside.object = said + _LEGEND, "".join(f"<p>{escape(each)}</p>" for each in (*notes, WHEN))
+        self.words.object = said + _LEGEND
+        self.beside.object = "".join(f"<p>{escape(each)}</p>" for each in (*notes, WHEN))
         rows = "".join(
             f'<tr title="{escape(run.difference)}"><td>{number}</td><th scope="row">{escape(PRESETS[key].name)}</th>'
             f"<td>{format_short(run.claimed)}</td><td><b>{format_number(run.ours, FIGURES)}</b></td></tr>"
