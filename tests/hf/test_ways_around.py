@@ -70,7 +70,7 @@ def a_state_of_before(trainer, model):
     ("act", "message", "steps", "of_no_use"),
     [
         (by_a_hook, OWN, 2, False),
-        (anew, "the batch is not the one that was drawn", 0, None),
+        (anew, "the trainer counts 2 steps and the run 0", 0, None),
         proof(another, "another NoisyZOGD has moved", 2, False),
         (a_state_of_before, "these are others: load that model, then the state", 2, False),
         (lambda trainer, model: model.register_buffer("note", torch.zeros(1)), "which this run does not train, changed", 2, True),

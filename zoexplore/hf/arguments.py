@@ -59,6 +59,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "deepspeed": (None, SHARDED),
     "fsdp": (None, SHARDED),
     "auto_find_batch_size": (False, "the batch is part of what is accounted; microbatch= needs less memory"),
+    "save_only_model": (False, "its steps would be forgotten where a run goes on from the saved weights alone"),
     "ignore_data_skip": (False, "a resumed run goes on with the batches of its own steps"),
     "train_sampling_strategy": ("random", "the optimiser draws the batches, as they are accounted"),
     "include_num_input_tokens_seen": ("no", "how many tokens were drawn is about the data; count them outside the run"),

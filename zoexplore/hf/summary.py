@@ -1,9 +1,11 @@
 """A run's privacy as data, saved beside its weights."""
 
 from dataclasses import asdict
+from math import inf
 from typing import Any
 
 from zoexplore.mechanism import NoisyZOGD, Report
+from zoexplore.mechanism.checksums import claimed
 from zoexplore.questions.statement import plain, versions
 from zoexplore.run.formatting import round_up
 
@@ -28,7 +30,8 @@ def as_data(optimiser: NoisyZOGD) -> dict[str, Any]:
         "versions": versions("torch", "transformers"),
     }
     if not record.steps:
-        return plain(data | {"epsilon": 0.0, "last_iterate": {}, "checks": []})
+        unknown = claimed(optimiser.objective.trained)  # as weights are that were loaded without their record
+        return plain(data | {"epsilon": inf if unknown else 0.0, "last_iterate": {}, "checks": []})
     everything, last = optimiser.privacy_report(released="all"), optimiser.privacy_report()
     data |= {"epsilon": round_up(everything.epsilon), "last_iterate": _bounds(last)}
     return plain(data | {"checks": [asdict(check) for check in everything.checks]})

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, distributed, nn
 from torch.utils.data import DataLoader, Sampler
 from transformers import Trainer
-from transformers.trainer_utils import RemoveColumnsCollator
+from transformers.trainer import OPTIMIZER_NAME, SCHEDULER_NAME, TRAINER_STATE_NAME
+from transformers.trainer_utils import RemoveColumnsCollator, get_last_checkpoint
 from transformers.utils import logging
 
 from zoexplore.hf import summary
@@ -20,6 +21,7 @@ from zoexplore.hf.losses import RecordLoss, base_of, check_model, loss_for
 from zoexplore.hf.padding import check_padding
 from zoexplore.mechanism import Batch, NoisyZOGD, Report
 from zoexplore.mechanism.batches import Collate, Numbered
+from zoexplore.mechanism.checksums import claim
 
 logger = logging.get_logger(__name__)
 NOT_TAKEN = ("optimizers", "optimizer_cls_and_kwargs", "compute_loss_func", "model_init")
@@ -83,15 +85,20 @@ class ZOTrainer(Trainer):
         """Train as `Trainer` does. Resuming from a checkpoint forgets the steps made since, with their model.
 
         Raises:
+            ValueError: the checkpoint is not whole, or of another run.
             RuntimeError: this trainer has already trained its model, so another run's start would depend on the data.
         """
-        if self.mechanism is not None and self.mechanism.steps and not resume_from_checkpoint:
+        if resume_from_checkpoint:
+            resume_from_checkpoint = checkpoint(resume_from_checkpoint, self.args.output_dir)
+        elif self.mechanism is not None and self.mechanism.steps:
             raise RuntimeError(
                 "this model was trained already, and a new run must not start from what the data made of it: resume from a "
                 "checkpoint, with a larger max_steps if need be, or begin with a fresh model"
             )
         self.mechanism = self.optimizer = self.lr_scheduler = None
         self._padding_is_checked = False
+        if resume_from_checkpoint:  # until the run's own state claims what is loaded, nobody knows what moved it
+            claim((p for p in self.model.parameters() if p.requires_grad), object())
         return super().train(resume_from_checkpoint=resume_from_checkpoint, **options)
 
     def privacy_report(self, **options: Any) -> Report:
@@ -124,10 +131,16 @@ class ZOTrainer(Trainer):
 
     def training_step(self, model: nn.Module, inputs: Batch, num_items_in_batch: Any = None) -> Tensor:
         """A whole step of the mechanism, without `backward`; its mean loss."""
+        mechanism = self._made()
+        if mechanism.steps != self.state.global_step:
+            raise RuntimeError(
+                f"the trainer counts {self.state.global_step} steps and the run {mechanism.steps}: go on from a checkpoint that "
+                "was saved as a whole"
+            )
         self.model.eval()
         if len(inputs.records) and not self._padding_is_checked:
             self._padding_is_checked = check_padding(self.record_loss, self.model, inputs.data)
-        return torch.tensor(self._made().step(inputs), device=self.args.device)
+        return torch.tensor(mechanism.step(inputs), device=self.args.device)
 
     def floating_point_ops(self, inputs: Batch) -> int:
         """Count 2K forward passes, where `Trainer` counts a forward and a backward pass as three."""
@@ -189,6 +202,27 @@ class ZOTrainer(Trainer):
             return self.data_collator
         taken = [*signature(base_of(self.model).forward).parameters, *self.label_names, *LABELS]
         return RemoveColumnsCollator(self.data_collator, taken)
+
+
+WHOLE = (OPTIMIZER_NAME, SCHEDULER_NAME, TRAINER_STATE_NAME)  # files without which Trainer loads weights alone
+
+
+def checkpoint(given: str | bool, output: str | None) -> str:
+    """The folder to resume from: the given one, or the last in `output` if True.
+
+    Raises:
+        ValueError: there is none, or it lacks a part of the run.
+    """
+    folder = get_last_checkpoint(output) if given is True else given
+    if not folder:
+        raise ValueError(f"there is no checkpoint in {output}: train() begins a run, with save_strategy='steps' to save it")
+    for name in WHOLE:
+        if not (Path(folder) / name).is_file():
+            raise ValueError(
+                f"{folder} is not allowed: it has no {name}, and its weights alone do not say what their steps have cost; "
+                "resume from a checkpoint that a ZOTrainer has saved"
+            )
+    return str(folder)
 
 
 class EpochSampler(Sampler):

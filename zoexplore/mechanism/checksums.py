@@ -167,19 +167,27 @@ class Fingerprint:
 
     def claim(self) -> None:
         """Claim these tensors for this run."""
-        for tensor in self.trained.values():
-            _owners[id(tensor)] = weakref.ref(tensor, partial(_forget, id(tensor))), self.run
+        claim(self.trained.values(), self.run)
 
     def check_unclaimed(self) -> None:
         """Raises RuntimeError if another run has moved any part of the model."""
-        for name, tensor in (self.trained | self.rest()).items():
-            _, run = _owners.get(id(tensor), (None, self.run))
-            if run is not self.run:
-                raise RuntimeError(
-                    f"another NoisyZOGD has moved {name!r}: neither report would count what both have learnt. Give this one the "
-                    "other's state_dict to go on from it; or train a copy of the model (copy.deepcopy), and add both reports up "
-                    "with zoexplore.mechanism.together"
-                )
+        if name := claimed(self.trained | self.rest(), self.run):
+            raise RuntimeError(
+                f"another NoisyZOGD has moved {name!r}: neither report would count what both have learnt. Give this one the "
+                "other's state_dict to go on from it; or train a copy of the model (copy.deepcopy), and add both reports up "
+                "with zoexplore.mechanism.together"
+            )
+
+
+def claim(tensors: Iterable[Tensor], run: object) -> None:
+    """Note the run that moves these tensors."""
+    for tensor in tensors:
+        _owners[id(tensor)] = weakref.ref(tensor, partial(_forget, id(tensor))), run
+
+
+def claimed(tensors: dict[str, Tensor], run: object = None) -> str:
+    """The name of the first of these tensors that another run has moved; empty if there is none."""
+    return next((name for name, tensor in tensors.items() if _owners.get(id(tensor), (None, run))[1] is not run), "")
 
 
 def _forget(key: int, _: object) -> None:
