@@ -268,6 +268,15 @@ def other(group):
     return "nothing was said"
 
 
+def unlike(group):
+    """The last process is given sources of another kind."""
+    try:
+        made(group, secure=distributed.get_rank() > 0)
+    except parallel.Drifted as error:
+        return str(error)
+    return "nothing was said"
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
     where, found = Path(sys.argv[1]), {}

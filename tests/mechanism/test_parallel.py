@@ -8,7 +8,7 @@ import torch
 from tests import processes
 from tests.mechanism import ranks
 
-SCENARIOS = ("same", "secure", "sent", "failing", "other", "drifting", "attacked", "ending")
+SCENARIOS = ("same", "secure", "sent", "failing", "other", "unlike", "drifting", "attacked", "ending")
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +56,10 @@ def test_one_that_drifts_is_named_and_nothing_is_reported(two):
 
 def test_one_with_other_arguments_is_refused(two):
     assert all("process 1 of this run has drifted from process 0, in its arguments" in found["other"] for found in two.values())
+
+
+def test_one_with_sources_of_another_kind_is_refused_in_words(two):
+    assert all("from process 0, in the kind of its sources" in found["unlike"] for found in two.values())
 
 
 def test_one_that_ends_is_missed(two):

@@ -3,6 +3,7 @@
 from zoexplore.mechanism import clipping
 from zoexplore.mechanism.audit import audit, last_iterates
 from zoexplore.mechanism.batches import Batch, PrivateSampler
+from zoexplore.mechanism.checksums import mark_moved
 from zoexplore.mechanism.directions import stiefel
 from zoexplore.mechanism.optimiser import NoisyZOGD
 from zoexplore.mechanism.record import Declared, RunRecord, Step
@@ -23,6 +24,7 @@ __all__ = [
     "clipping",
     "hybrid",
     "last_iterates",
+    "mark_moved",
     "privacy_report",
     "project",
     "stiefel",

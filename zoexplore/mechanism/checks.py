@@ -66,12 +66,16 @@ class LossChecks:
         before = {name: b.clone() for name, b in objective.buffers().items()}
         if not moved:
             perturbed.to(0, max(1.0, step.xi))
+        at = losses.fingerprint.last
         losses.fingerprint.renew()
         for what, numbers_of in made_of(losses, parameters, perturbed.frame, step.xi).items():
             check_independence(what, numbers_of, data, kind, min(1.0, step.clip * max(1.0, step.xi)))
         check_buffers(before, objective.buffers())
+        if objective.buffers().keys() - objective.saved():  # those that are saved may not change at all
+            check_kept(losses, data)
         losses.fingerprint.check()
         perturbed.back()
+        losses.fingerprint.last = at
         objective.check()
         parameters.check_in_place()
         if step.xi > 0 and self.quotient_error is None:
@@ -85,6 +89,10 @@ class LossChecks:
 
 class Mixed(ValueError):
     """A record's loss depends on other records."""
+
+
+class Kept(Mixed):
+    """The module keeps something of the records that it has seen."""
 
 
 Numbers = Callable[[Any], Tensor]  # from a batch of b records to a number each, shape (b,)
@@ -138,6 +146,19 @@ def check_buffers(before: dict[str, Tensor], after: dict[str, Tensor]) -> None:
                 f"the buffer {name!r} was changed while losses were computed: it would remember records that no noise covers "
                 "(statistics of a normalisation? call eval(), or switch them off)"
             )
+
+
+def check_kept(losses: Losses, batch: Any) -> None:
+    """Evaluate a batch, and then one of the same shape in which the first half's records stand for the others'. Raises Kept where
+    a buffer is not the same after both: it would hold more than the batch's shape, or grow.
+    """
+    losses.here(batch)
+    before, b = {name: x.clone() for name, x in losses.objective.buffers().items()}, number_of(batch)
+    losses.here(part(batch, torch.arange(b) % max(1, b // 2)))
+    after = losses.objective.buffers()
+    for name in before | after:
+        if name not in before or name not in after or not torch.equal(before[name].nan_to_num(), after[name].nan_to_num()):
+            raise Kept(f"the buffer {name!r} differs with the records of a batch: it would remember them, which no noise covers")
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ chance of at most 2^-31. They are public and fixed, so that checksums can be sav
 forgery.
 """
 
+import itertools
 import weakref
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
 from zoexplore.bounds.kernels.compiling import kernel
@@ -165,18 +166,35 @@ class Fingerprint:
         saved = self.saved()
         return {name: bits for name, bits in self._frozen.items() if name in saved}
 
-    def claim(self) -> None:
-        """Claim these tensors for this run."""
-        claim(self.trained.values(), self.run)
+    def claim(self, *, whole: bool = False) -> None:
+        """Claim the trained tensors for this run, or the whole model."""
+        claim((self.trained | self.rest() if whole else self.trained).values(), self.run)
 
     def check_unclaimed(self) -> None:
-        """Raises RuntimeError if another run has moved any part of the model."""
-        if name := claimed(self.trained | self.rest(), self.run):
+        """Raises RuntimeError if another run, or an unknown one, has moved any part of the model."""
+        tensors = self.trained | self.rest()
+        if not (name := claimed(tensors, self.run)):
+            return
+        if _owners[id(tensors[name])][1] is UNKNOWN:
             raise RuntimeError(
-                f"another NoisyZOGD has moved {name!r}: neither report would count what both have learnt. Give this one the "
-                "other's state_dict to go on from it; or train a copy of the model (copy.deepcopy), and add both reports up "
-                "with zoexplore.mechanism.together"
+                f"{name!r} was loaded, and it is not known what the steps that led there cost: load the state_dict that was "
+                "saved with it, or make the model anew"
             )
+        raise RuntimeError(
+            f"another NoisyZOGD has moved {name!r}: neither report would count what both have learnt. Give this one the "
+            "other's state_dict to go on from it; or train a copy of the model (copy.deepcopy), and add both reports up "
+            "with zoexplore.mechanism.together"
+        )
+
+
+UNKNOWN = object()  # a run of which nothing is known
+
+
+def mark_moved(module: nn.Module) -> None:
+    """Say that a module's weights were loaded, from a checkpoint of a private run, say. No `NoisyZOGD` moves the module before it
+    loads the state that was saved with these weights: its report would count no step of those that led to them.
+    """
+    claim(itertools.chain(module.parameters(), module.buffers()), UNKNOWN)
 
 
 def claim(tensors: Iterable[Tensor], run: object) -> None:

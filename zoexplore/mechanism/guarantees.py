@@ -101,8 +101,9 @@ def dominated(record: RunRecord) -> tuple[Step, float]:
     span = min((s.eta * s.sigma) ** 2 * (s.beta / K + (1 - s.beta) / d) for s in steps)
     across = min((s.eta * s.sigma) ** 2 * (1 - s.beta) / d for s in steps)
     reach, eta, least = max(s.eta * s.clip for s in steps), max(s.eta for s in steps), min(s.eta for s in steps)
-    power = (span - across) * K + across * d
-    share = min(1.0, (span - across) * K / power * ULPS_UP) if power > 0 else 1.0
+    along = max(span - across, 0.0) * K  # rounding alone takes it below 0, where no noise is along the directions
+    power = along + across * d
+    share = min(1.0, along / power * ULPS_UP) if power > 0 else 1.0
     sigma, clip = max(sqrt(power) / eta / ROUND_UP, 1e-290), reach / eta * ULPS_UP
     slowest = least / eta / ULPS_UP if least < eta else 1.0
     return replace(steps[0], eta=eta, sigma=sigma, beta=share, clip=clip), slowest

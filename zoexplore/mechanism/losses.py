@@ -1,5 +1,6 @@
 """The records' losses, for a module or a flat vector, at the parameters as they stand and as a function of them."""
 
+import pickle
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -115,10 +116,19 @@ class Objective:
         return {prefix + name: b for prefix, module in self._modules().items() for name, b in module.named_buffers()}
 
     def rest(self) -> dict[str, Tensor]:
-        """Everything that is not trained: buffers, and parameters that are frozen or were added later."""
+        """Everything that is not trained: buffers, extra state, and parameters that are frozen or were added later."""
         named = {prefix + name: p for prefix, module in self._modules().items() for name, p in module.named_parameters()}
         trained = set(map(id, self.tensors))
-        return {name: p for name, p in named.items() if id(p) not in trained} | self.buffers()
+        return {name: p for name, p in named.items() if id(p) not in trained} | self.buffers() | self._extra_states()
+
+    def _extra_states(self) -> dict[str, Tensor]:
+        """What modules keep beside parameters and buffers and save with them, as bytes."""
+        return {
+            f"{prefix}{name}{'.' if name else ''}_extra_state": _bytes(part.get_extra_state())
+            for prefix, module in self._modules().items()
+            for name, part in module.named_modules()
+            if type(part).get_extra_state is not nn.Module.get_extra_state
+        }
 
     def saved(self) -> set[str]:
         """The names in a `state_dict`."""
@@ -188,6 +198,10 @@ class _Kinds(TorchDispatchMode):
         found = operation(*args, **(kwargs or {}))
         self.kinds |= {x.dtype for x in tree_leaves(found) if isinstance(x, Tensor)}
         return found
+
+
+def _bytes(state: Any) -> Tensor:
+    return torch.frombuffer(bytearray(pickle.dumps(state)), dtype=torch.uint8)
 
 
 def _structure(module: nn.Module) -> tuple:

@@ -100,6 +100,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         declared.describe(setting)  # refuses what cannot be
         self.objective = Objective(parameters, loss, loss_of, device)
         self._ranks = Ranks(group)
+        self._ranks.agree("the kind of its sources", lambda: sources.kind)
         self._ranks.share(sources, self.objective.tensors)
         trained, lr = Parameters(self.objective.tensors), setting.eta / setting.K
         trained.check_start(setting)
@@ -276,7 +277,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         with self._ranks.telling(count, lambda: bool(run.ledger.flaw)):
             step, drawn = run.next_step(float(self.param_groups[0]["lr"])), self.drawn(self.steps)
             arguments.check_processes(self._ranks.group)
-            arguments.check_autocast(run.parameters.device)
+            arguments.check_rounding(run.parameters.device, self.objective.plain)
             data = batches.checked(batch, drawn, run.parameters.device)
             if step.eta == 0:  # as at either end of many learning rates' schedules
                 self._ranks.gather(self._header(step, drawn, data), torch.zeros(count, dtype=torch.int64))
@@ -304,10 +305,11 @@ class NoisyZOGD(torch.optim.Optimizer):
             if own.start < own.stop:
                 part = batches.part(data, own)
                 slopes = measure(losses, run.parameters, directions, perturbed, part, step.xi, self._chunk_size)
+            perturbed.back()
+            run.fingerprint.check()  # at w again: no loss has written to it where torch does not count that
             rows = self._ranks.gather(self._header(step, drawn, data), summed(slopes, step))
             ridge = step.ridge * directions.coordinates().cpu() if step.ridge > 0 else 0.0
             found = estimated(rows, step, n, ridge)
-            perturbed.back()
             counts = run.counts.after(found.looked_at, found.clipped, found.not_finite)
             run.write_down(step, counts, directions.xi_factor if step.xi > 0 else 1.0)
             self._move(directions, step, found)

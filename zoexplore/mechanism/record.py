@@ -3,10 +3,10 @@
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from math import inf, isfinite, nextafter, sqrt
-from os import getpid
 from secrets import token_hex
 from typing import Any, NamedTuple
 
+from zoexplore.mechanism.rng import process
 from zoexplore.run.setting import REGIMES, Setting
 
 
@@ -82,11 +82,11 @@ class Ledger:
     checked: int = 0
     halves: bool = False
     path: list[Branch] = field(default_factory=lambda: [Branch(token_hex(8), 0, 0)])
-    process: int = field(default_factory=getpid)
+    process: tuple[int, int] = field(default_factory=process)
 
     def add(self, step: Step, xi_factor: float, drawn: int) -> None:
         """Write down a step. A forked process continues another branch, whose first batches were drawn before."""
-        if self.process != getpid():
+        if self.process != process():
             self.part(drawn)
         self.xi_factor = max(self.xi_factor, xi_factor)
         if self.stages and self.stages[-1][0] == step:
@@ -101,7 +101,7 @@ class Ledger:
 
     def part(self, drawn: int) -> None:
         """Begin a branch, with so many batches that were drawn before."""
-        self.process = getpid()
+        self.process = process()
         self.path.append(Branch(token_hex(8), 0, drawn))
 
     def facts(self) -> dict[str, Any]:

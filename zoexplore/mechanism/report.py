@@ -136,7 +136,9 @@ def vouched_for(record: RunRecord, released: str) -> list[str]:
     of = "this report is of this branch" if record.runs == 1 else f"this report is of these {record.runs} runs or branches"
     said = [
         f"Losses: each depends on its own record alone, at every step. Some were checked{checked}.",
-        "Start: neither the parameters at the start, nor frozen parts, nor what else the loss uses were made from these data.",
+        "Start: neither the parameters at the start, nor frozen parts, nor what else the loss uses, nor the means, vocabulary or "
+        "columns that records were prepared with, were made from these data.",
+        "Module: it keeps nothing of the records beside its parameters.",
         f"Persons: whoever is to be protected has one record, and it is record i of {n} at every step.{equal}{changed}",
         f"Other runs: {of} alone. Each further run on these data adds to it, and so does each that goes on from the same saved "
         "state: zoexplore.mechanism.together(reports) adds them up.",

@@ -6,7 +6,6 @@ is drawn separately from the operating system, or given separately.
 
 import os
 import secrets
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import factorial, log, prod, tau
@@ -31,7 +30,15 @@ SECURE = (
     "doi:10.1145/2382196.2382264); how long a step takes; a look into this process's memory."
 )
 MANY = 2**12  # numbers that are worth making at once
+FORKS = [0]  # between the first process and this one: in another namespace a fork may have its parent's number
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: FORKS.append(FORKS.pop() + 1))
 REKEYED = "Noise and data order of a secure run go on with new keys; the old ones are never saved."
+
+
+def process() -> tuple[int, int]:
+    """This process, as its forks are not."""
+    return os.getpid(), FORKS[0]
 
 
 class Sources:
@@ -54,7 +61,7 @@ class Sources:
         if noise_seed is not None and noise_seed == seed:
             raise ValueError(f"noise_seed = {noise_seed} is not allowed: the directions' seed must not reveal the noise")
         directions, data, initialisation = np.random.SeedSequence(seed).spawn(3)
-        self.is_secure, self._process = False, os.getpid()
+        self.is_secure, self._process = False, process()
         self.origin = "an ordinary generator" if noise_seed is None else f"an ordinary generator and the seed {noise_seed}"
         self.directions = _directions(directions, torch.device(device))
         self.initialisation = torch.Generator().manual_seed(_word(initialisation))
@@ -72,6 +79,15 @@ class Sources:
         sources.is_secure = True
         sources._take_new_keys()
         return sources
+
+    @property
+    def _kept(self) -> tuple[str, ...]:
+        return ("directions", "initialisation") + (() if self.is_secure else ("noise", "data"))
+
+    @property
+    def kind(self) -> tuple[bool, str]:
+        """Whether they are secure, and what draws directions: processes and phases of one run have the same."""
+        return self.is_secure, "NumPy" if isinstance(self.directions, np.random.Generator) else str(self.directions.device.type)
 
     @property
     def noise(self) -> np.random.Generator:
@@ -101,11 +117,11 @@ class Sources:
             _restore(getattr(self, name), x)
 
     def _take_new_keys(self) -> None:
-        self._noise, self._data, self._process = _chacha(), _chacha(), os.getpid()
+        self._noise, self._data, self._process = _chacha(), _chacha(), process()
 
     def _leave_keys_to_the_parent(self) -> None:
         """A forked process would draw the same noise as its parent."""
-        if self.is_secure and os.getpid() != self._process:
+        if self.is_secure and process() != self._process:
             self._take_new_keys()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -127,27 +143,30 @@ class Sources:
 
     def state_dict(self) -> dict[str, Any]:
         """The state of every generator; of a secure run only directions and initialisation, since its keys are never saved."""
-        kept = ("directions", "initialisation") if self.is_secure else ("directions", "initialisation", "noise", "data")
-        return {"is_secure": self.is_secure, "origin": self.origin, **{name: _state(getattr(self, name)) for name in kept}}
+        return {"is_secure": self.is_secure, "origin": self.origin} | {name: _state(getattr(self, name)) for name in self._kept}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state` was taken. A secure run gets new keys for noise and data order, and warns of it.
-
-        Raises:
-            ValueError: one of the two is secure and the other is not, or directions were drawn on another kind of device.
-        """
+    def check_state(self, state: dict[str, Any]) -> None:
+        """Raises ValueError where a state is of sources of another kind, KeyError or TypeError where it is none."""
         if state["is_secure"] != self.is_secure:
             saved, own = ("Sources.secure()" if x else "seeds" for x in (state["is_secure"], self.is_secure))
             raise ValueError(f"the saved run drew from {saved}, this one draws from {own}: use the same")
         if isinstance(state["directions"], dict) != isinstance(self.directions, np.random.Generator):
             raise ValueError("the saved run drew its directions on another kind of device; give Sources the same device")
-        for name in ("directions", "initialisation", "noise", "data"):
-            if name in state:
-                _restore(getattr(self, name), state[name])
+        for name in self._kept:
+            _restore(_fresh(getattr(self, name)), state[name])
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on where `state` was taken. A secure run gets new keys for noise and data order, of which `RunState.load` warns.
+
+        Raises:
+            ValueError: one of the two is secure and the other is not, or directions were drawn on another kind of device.
+        """
+        self.check_state(state)
+        for name in self._kept:
+            _restore(getattr(self, name), state[name])
         self.origin = state["origin"]
         if self.is_secure:
             self._take_new_keys()
-            warnings.warn(REKEYED, stacklevel=2)
 
 
 @contextmanager
@@ -258,6 +277,13 @@ def _word(seed: np.random.SeedSequence) -> int:
 
 def _state(generator: Generator) -> Any:
     return generator.bit_generator.state if isinstance(generator, np.random.Generator) else generator.get_state()
+
+
+def _fresh(generator: Generator) -> Generator:
+    """Another one of its kind."""
+    if isinstance(generator, np.random.Generator):
+        return np.random.Generator(type(generator.bit_generator)())
+    return torch.Generator(generator.device)
 
 
 def _restore(generator: Generator, state: Any) -> None:

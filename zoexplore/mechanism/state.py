@@ -1,27 +1,31 @@
 """The state of a run: shared by its steps, reported on, and saved."""
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import zip_longest
 from math import isfinite, sqrt
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
 from zoexplore.mechanism.batches import BatchDraws, SeenRecords
-from zoexplore.mechanism.checks import LossChecks, Mixed
+from zoexplore.mechanism.checks import Kept, LossChecks, Mixed
 from zoexplore.mechanism.checksums import Changed, Fingerprint
 from zoexplore.mechanism.losses import Losses, Objective
 from zoexplore.mechanism.parameters import Parameters
 from zoexplore.mechanism.perturbation import Perturbed
 from zoexplore.mechanism.record import Counts, Declared, Ledger, RunRecord, Step
-from zoexplore.mechanism.rng import Sources
+from zoexplore.mechanism.rng import REKEYED, Sources
 from zoexplore.mechanism.step import check_noise
 from zoexplore.run.setting import Setting
 
-INTERRUPTED = "the last step was interrupted while it moved the parameters: load a state_dict from before it"
+VERSION = 1  # of saved states
+INTERRUPTED = (
+    "the last step, or the loading of a state, was interrupted while it moved the parameters: load a state_dict from before it"
+)
 GONE = (
     "the report would not be of this model, and says ε = ∞ from here on. Begin a new run, or make the model and the optimiser "
     "again and load a state_dict from before it"
@@ -29,6 +33,21 @@ GONE = (
 SCHEDULED = ("beta", "sigma", "clip", "batch")  # the learning rate is torch's schedulers' to vary
 FIXED = ("K", "xi", "ridge", "R", "sampling", "clipping")
 SHARED = ("n", "d", "neighbours")  # fields that two phases of one run must share
+
+
+STATE = {
+    *("version", "run", "rate", "param_group", "w", "bits", "frozen", "ledger", "counts", "draws", "quotient_error", "sources")
+}
+WHOLE = "give one as state_dict() made it"
+
+
+class Loaded(NamedTuple):
+    """What a saved state describes beside weights and generators."""
+
+    ledger: Ledger
+    counts: Counts
+    draws: BatchDraws
+    checks: LossChecks
 
 
 class RunState:
@@ -109,15 +128,13 @@ class RunState:
         if not self.ledger.has_moved:
             self.parameters.check_start(self.setting)
             self.fingerprint.start()
+        before = self.fingerprint.last
         try:
-            self.fingerprint.check()
-            before = self.fingerprint.last
-            try:
-                yield
-            except BaseException:
-                self.fingerprint.last = before
+            yield
+        except BaseException as found:
+            self.fingerprint.last = before
+            if not isinstance(found, Changed):
                 raise
-        except Changed as found:
             self.note(f"at step {self.counts.steps + 1} {found}")
             raise Changed(f"{found}: {GONE}") from None
 
@@ -128,7 +145,8 @@ class RunState:
         try:
             self.checks.make(losses, perturbed, data, step, moved=ledger.has_moved)
         except Mixed as found:
-            if ledger.has_moved and not self.checks.saw_change(self.objective.structure()):
+            unseen = isinstance(found, Kept) or not self.checks.saw_change(self.objective.structure())
+            if ledger.has_moved and unseen:
                 since = f"of the steps since the {ledger.checked}th" if ledger.checked else "of the steps before"
                 self.note(f"at step {number} {found}; how many {since} were so is not known")
             raise
@@ -164,6 +182,7 @@ class RunState:
         self.draws.draw_coming(self.counts.steps)
         tensors = self.parameters.tensors
         return {
+            "version": VERSION,
             "run": self._arguments(),
             "rate": self.setting.eta / self.setting.K,
             "param_group": {name: x for name, x in group.items() if name != "params"},
@@ -178,29 +197,51 @@ class RunState:
         }
 
     def load(self, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """Go on from a saved state.
+        """Go on from a saved state, all of which is read before anything is changed.
 
         Raises:
-            ValueError: it was made for other data or another model. Nothing is changed then.
+            ValueError: it is no whole state of this version, or was made for other data or another model. Nothing is changed
+                then.
         """
-        if not self.ledger.has_moved:
-            self.fingerprint.start()
-        self._check_state(state)
+        loaded = self._read(state)
+        self.fingerprint.claim(whole=True)  # they are where the state's steps led, whoever moved them before
+        self.parameters.displaced = True  # an interruption from here on leaves neither the old run nor the saved one
         self.sources.load_state_dict(state["sources"])
         if state["w"] is not None:
             for tensor, saved in zip(self.parameters.tensors, state["w"], strict=True):
                 tensor.data.copy_(saved)
         self.fingerprint.renew()
-        self.parameters.displaced = False
-        found, self.ledger = self.ledger.flaw or self.fingerprint.changes(), Ledger.of(state["ledger"])
-        self.ledger.flaw = found or self.ledger.flaw  # flaws of this model and this loss remain
-        self.counts = Counts(**state["counts"])
-        self.draws.load_state_dict(state["draws"], self.counts.steps)
-        self.checks = LossChecks(state["quotient_error"])
+        loaded.ledger.flaw = self.ledger.flaw or self.fingerprint.changes() or loaded.ledger.flaw  # of this model and loss too
+        self.ledger, self.counts, self.draws, self.checks = loaded
         self._branch()
-        self.fingerprint.claim()  # they are where the state's steps led, whoever moved them before
         goes_on = state["rate"] == self.setting.eta / self.setting.K  # else the new setting's rate holds
         group.update({name: x for name, x in state["param_group"].items() if goes_on or name != "lr"})
+        self.parameters.displaced = False
+        if self.sources.is_secure:
+            warnings.warn(REKEYED, stacklevel=3)
+
+    def _read(self, state: Any) -> "Loaded":
+        """Make what a state describes.
+
+        Raises:
+            ValueError: as in `load`.
+        """
+        version = state.get("version") if isinstance(state, Mapping) else None
+        if version != VERSION:
+            raise ValueError(f"a state of the version {version!r} is not allowed: this version's state_dict() makes {VERSION}")
+        if wrong := sorted(state.keys() ^ STATE):
+            raise ValueError(f"a state that lacks, or has beside its own, {', '.join(map(repr, wrong))} is not allowed: {WHOLE}")
+        if not self.ledger.has_moved:
+            self.fingerprint.start()
+        try:
+            self._check_state(state)
+            self.sources.check_state(state["sources"])
+            draws = BatchDraws(self.setting.n, self.setting.sampling, self.draws.sizes, self.sources)
+            draws.load_state_dict(state["draws"], state["counts"]["steps"])
+            dict(state["param_group"])
+            return Loaded(Ledger.of(state["ledger"]), Counts(**state["counts"]), draws, LossChecks(state["quotient_error"]))
+        except (KeyError, TypeError, AttributeError, IndexError, RuntimeError) as error:
+            raise ValueError(f"the state is damaged ({type(error).__name__}: {error}): {WHOLE}") from error
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the lock."""
