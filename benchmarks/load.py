@@ -20,7 +20,7 @@ from benchmarks.timing import table
 from zoexplore.run.fields import FIELDS
 
 SLIDER, RECORDS, BATCH = (FIELDS[name].caption for name in ("sigma", "n", "batch"))
-FOLD = "Everything else"  # where the batch is set
+FOLD = "More settings"  # where the batch is set
 EVERY = 2.0  # seconds between a reader's moves
 AT_ONCE = 10  # sessions opened side by side when many are opened and closed
 LINGER = 20  # seconds after which the server forgets a session that was left; on a busy machine a client takes some to connect

@@ -264,10 +264,10 @@ def showing(page):
 
 
 def open_fold(page):
-    """Open "Everything else" where it is not."""
+    """Open "More settings" where it is not."""
     first = page.get_by_label(FIELDS["delta"].caption, exact=True)
     if not first.is_visible():
-        page.get_by_text("Everything else", exact=True).click()
+        page.get_by_text("More settings", exact=True).click()
     first.wait_for()
 
 

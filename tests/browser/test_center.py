@@ -40,7 +40,7 @@ def test_the_tabs_are_a_named_list_and_move_by_arrow_keys(explorer):
     for place in range(list(TABS["What ε means"]).index("attack")):
         parts.nth(place).press("ArrowRight")
         becomes(explorer, lambda place=place: parts.nth(place + 1).get_attribute("aria-selected"), "true")
-    explorer.get_by_text("No test finds more of the records used").wait_for()
+    explorer.get_by_text("Who was in the data?").wait_for()
     becomes(explorer, explorer.get_by_text("ε against", exact=True).is_hidden, True)
 
 

@@ -34,6 +34,7 @@ from zoexplore.compute.computations import smallest
 from zoexplore.run.axes import T_VALUES
 from zoexplore.run.formatting import format_number, parse_number
 from zoexplore.run.presets import DEMONSTRATION
+from zoexplore.views.explorer import QUESTION
 from zoexplore.views.panels.controls import SLIDERS
 from zoexplore.views.panels.story import STEPS
 from zoexplore.views.tabs import VIEWS
@@ -71,7 +72,7 @@ def phone(browser, console_errors):
 
 def test_it_starts_by_making_its_point_with_the_accountants_numbers_whatever_others_do(phone, app_url, explorer):
     page = opened(phone, app_url)
-    assert not page.get_by_text("How private is a training run").is_visible(), "that stands there until the page is drawn"
+    page.get_by_role("heading", level=1, name=QUESTION).wait_for()
     for bound in BOUNDS:
         g = guarantee(DEMONSTRATION, bound)
         reads(page, g.title, g.epsilon)
@@ -280,3 +281,13 @@ def test_every_control_has_a_name(explorer):
       if (e.shadowRoot) walk(e.shadowRoot); } }; walk(document.body); return out }"""
     becomes(explorer, lambda: [html for html in explorer.evaluate(nameless) if "card-header" not in html], [])
     until(explorer, explorer.get_by_role("img", name="ε at δ = 10⁻⁵ against T, steps").count)
+
+
+def test_a_slider_speaks_the_runs_value_not_its_own_rung_and_a_sign_is_named(explorer):
+    handle = handle_of(explorer, "K")
+    becomes(explorer, lambda: handle.get_attribute("aria-valuetext"), str(DEMONSTRATION.K))
+    type_in(explorer, "K", "263")
+    becomes(explorer, lambda: handle.get_attribute("aria-valuetext"), "263")
+    explorer.get_by_role("button", name="dark colours").wait_for()
+    levels = [int(each.evaluate("e => e.tagName")[1]) for each in explorer.get_by_role("heading").all()]
+    assert levels.count(1) == 1 and {*levels} == {*range(1, max(levels) + 1)}, "the question, and no rank is skipped"

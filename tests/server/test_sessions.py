@@ -73,7 +73,7 @@ def test_who_waits_for_runs_with_batches_keeps_nobody_else_waiting(origin, monke
     async def readers():
         slow, quick = await Reader.open(origin), await Reader.open(origin, LITTLE)
         line = [pool().submit(time.sleep, (600,), address, urgent=True) for address in range(pool().count)]
-        await slow.unfold("Everything else")
+        await slow.unfold("More settings")
         slow.set(slow.find("TextInput", "b records per step"), "value", "100")
         redrawn = asyncio.create_task(slow.redrawn())
         slider = quick.find("Slider", "σ noise scale")

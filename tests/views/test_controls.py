@@ -157,7 +157,7 @@ def test_the_clip_never_acts_until_it_may():
     assert (controls.state.setting.lipschitz, slope.text.value) == (inf, "∞")
     slope.text.value = "3.5"
     assert controls.state.setting.lipschitz == 3.5 and controls.known.value == "length"
-    assert "length at most 3.5" in controls.known.options
+    assert "at most 3.5 long" in controls.known.options
 
 
 def test_what_is_released_and_who_is_protected_can_be_set():

@@ -26,6 +26,16 @@ def test_the_parts_share_one_state():
     assert format_number(epsilon(DEMONSTRATION.replace(T=50), "sharp")) in explorer.headline.number.object
 
 
+def test_the_paper_and_the_licence_stand_below_the_theory_alone():
+    explorer = Explorer()
+    last = explorer.__panel__()[-1]
+    assert not last.visible
+    explorer.tabs.selected = "inside"
+    assert last.visible
+    explorer.tabs.selected = "plan"
+    assert not last.visible
+
+
 def test_explorers_share_nothing():
     one, other = Explorer(), Explorer()
     before = other.headline.number.object

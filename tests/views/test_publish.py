@@ -35,7 +35,7 @@ def test_the_switch_changes_the_number_and_fades_one_curve_never_its_name(view):
         view.publish = kind
         assert view.lines[kind].glyph.line_alpha == 1 > view.lines[other].glyph.line_alpha
         assert view.clouds.shown == kind
-        assert {text.split("\n")[0] for text in view.names.source.data["text"]} == {"Every step", "Only the last"}
+        assert {text.split("\n")[0] for text in view.names.source.data["text"]} == {"every step", "only the last"}
     found = guarantees(DEMONSTRATION, Accounting())
     assert view.epsilons == {"every": found["composition"].epsilon, "last": smallest(found).epsilon}
     assert any(format_number(view.epsilons["last"]) in text for text in view.names.source.data["text"])

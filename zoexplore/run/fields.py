@@ -59,7 +59,7 @@ FIELDS = {
         Field("sigma", "σ", "noise scale", "noise scale; one step's noise energy is (ησ)²", 1e-6, 10.0, best="the least noise"),
         Field("n", "n", "records", "dataset size, records", 1, 1e8, whole=True, best="the fewest records"),
         Field("d", "d", "parameters", "dimension, trainable parameters", 1, 1e9, whole=True),
-        Field("delta", "δ", "allowance beyond ε", "target δ", 1e-12, 0.1),
+        Field("delta", "δ", "chance that ε fails", "target δ", 1e-12, 0.1),
         Field(
             "R", "R", "radius of the ball", "radius of the ball that iterates are projected onto; inf is allowed", 1e-3, 1e3,
             best="the largest ball",

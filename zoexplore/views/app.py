@@ -14,7 +14,7 @@ from panel.io.resources import parse_template
 
 from zoexplore import plots  # noqa: F401  (HoloViews takes seconds: now, and not while a reader waits)
 from zoexplore.compute.ask import pool
-from zoexplore.views.explorer import Explorer
+from zoexplore.views.explorer import QUESTION, Explorer
 from zoexplore.views.style import theme
 
 _LOG = logging.getLogger("zoexplore")
@@ -31,7 +31,7 @@ _TEMPLATE = parse_template("""{% extends base %}
 <script>{{code}}</script>
 {% endblock %}
 {% block contents %}
-<p class="zx-opens"><b>zoexplore</b> How private is a training run of which only the last step is published?</p>
+<p class="zx-opens"><b>zoexplore</b> {{question}}</p>
 {{ super() }}
 {% endblock %}
 """)
@@ -111,4 +111,4 @@ def _extend() -> None:
 def _dress(document: Document) -> None:
     """Set up the page around the explorer."""
     document.template = _TEMPLATE
-    document.template_variables.update(variables=theme.VARIABLES, sheet=theme.css("page"), code=theme.script())
+    document.template_variables.update(variables=theme.VARIABLES, sheet=theme.css("page"), code=theme.script(), question=QUESTION)

@@ -20,10 +20,10 @@ from zoexplore.views.style import widgets
 from zoexplore.views.style.widgets import details, link
 from zoexplore.views.tabs import VIEWS, Tabs
 
-_TITLE = "<h1>zoexplore</h1>"
+_TITLE = "<p>zoexplore</p>"
+QUESTION = "How private is a training run of which only the last step is published?"
 
-_COLOPHON = f"""<p>How private is a zeroth-order training run of which only the last iterate is released?
-Mechanism and hidden-state theorem: {", ".join(paper.AUTHORS)},
+_COLOPHON = f"""<p>Mechanism and hidden-state theorem: {", ".join(paper.AUTHORS)},
 {link(paper.URL, f"<i>{escape(paper.TITLE)}</i>")}, {paper.VENUE}, {paper.ARXIV}.
 The sharper bound, the proofs and the errata are zoexplore's own: they open under Theory.</p>
 <p>zoexplore {__version__}, {paper.LICENCE}.</p>
@@ -169,7 +169,8 @@ class Explorer(pn.viewable.Viewer):
         heading = [widgets.short(_TITLE, "title")] if shows("title") else []
         heading += [self.tabs.bar] if len(self.tabs.bar.titles) > 1 else []
         heading += [self.tools.__panel__()] if shows("tools") else []
-        answer = [("verdict", self.holder), ("tabs", self.tabs.__panel__()), ("table", self.more.fold)]
+        asks = widgets.html(f"<h1>{QUESTION}</h1>", "question")
+        answer = [("title", asks), ("verdict", self.holder), ("tabs", self.tabs.__panel__()), ("table", self.more.fold)]
         alone = [] if shows(*VIEWS) or not shows("table") else [self.curves.legend]  # a lesson of numbers
 
         def area(name: str, parts: list[tuple[str, Any]]) -> list[pn.viewable.Viewable]:
@@ -199,4 +200,7 @@ class Explorer(pn.viewable.Viewer):
             for closed in (*parts.select(pn.Card), self.files.drawer, self.story.panel):
                 widgets.later(closed)
         # columns depend on the component's width, which in a notebook is not the window's
-        return widgets.component("room", parts, colophon(), sheet="room")
+        last = colophon()
+        last.visible = self.tabs.tab == "Theory"
+        self.tabs.param.watch(lambda _: last.param.update(visible=self.tabs.tab == "Theory"), "selected")
+        return widgets.component("room", parts, last, sheet="room")

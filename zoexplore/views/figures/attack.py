@@ -21,7 +21,7 @@ from zoexplore.views.panels.readouts import found_at
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
-_SAYS = "<p>No test finds more of the records used, even by somebody who knows all the others.</p>"
+_SAYS = "<p>Who was in the data? No attacker finds more of those who were, at any share of others wrongly accused.</p>"
 _POINTED = "found, at most, at a rate of false alarms of @{x}{value}"
 _PERCENT = "return String(Number((100 * tick).toPrecision(3))) + ' %'"
 _LEAST = 1e-4  # the lowest rate that is shown
@@ -96,9 +96,9 @@ class Attack(View):
         rows.append(entry(GUESSING, "Guessing", STYLES[GUESSING], fpr, group="For comparison"))
         allowed = self._allowed[best.bound]
         numbers: dict[str, Any] = {
-            "advantage: found minus false alarms": allowed.advantage,
-            f"membership after an alarm, {prior} before": allowed.posterior(self.prior, self.fpr),
-            f"record reconstructed, {guess} by guessing": allowed.reconstruction(self.guess),
+            "found minus falsely accused, at best": allowed.advantage,
+            f"certainty that an accused was in the data, {prior} before": allowed.posterior(self.prior, self.fpr),
+            f"a record guessed right, {guess} by chance": allowed.reconstruction(self.guess),
         }
         lines = "".join(
             f'<tr><th scope="row">{words}</th><td>{format_percent(float(x), 3)}</td></tr>' for words, x in numbers.items()

@@ -16,7 +16,7 @@ from zoexplore.views.figures.publish import FARTHEST, NAMES, script
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
-SEEN = {"Every step": "every", "Only the last": "last"}
+SEEN = {"every step": "every", "only the last": "last"}
 LOUDER = 0.3  # the second noise scale of the game, as a multiple of the set one
 
 

@@ -68,7 +68,7 @@ class PinnedCurves:
     def entries(self) -> list[dict[str, Any]]:
         """A row of the table for each, with the place of its pin."""
         rows = zip(styles(self.pins).items(), self.epsilons, strict=False)
-        said = f"Pinned, {BOUNDS[self.pins.compare].short}" if self.pins.compare else "Pinned, the least of each"
+        said = f"Pinned runs, {BOUNDS[self.pins.compare].short}" if self.pins.compare else "Pinned runs"
         return [
             entry(key, name, style, format_number(e), group=said, pin=place)
             for place, ((key, (name, style)), e) in enumerate(rows)

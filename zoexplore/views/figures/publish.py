@@ -23,8 +23,8 @@ from zoexplore.views.figures.parts import blank, empty, fixed_ticks
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
-CHOICES = {"Publish every step": "every", "Publish only the last": "last"}
-NAMES = {"every": "Every step", "last": "Only the last"}
+CHOICES = {"Publish every step": "every", "Publish only the last model": "last"}
+NAMES = {"every": "every step", "last": "only the last"}
 STYLES = {"every": theme.style_of("composition"), "last": theme.style_of("sharp")}
 PICTURES = 40  # of a run, one after another
 FARTHEST = 40.0  # distance of the clouds, in widths of the noise, that is drawn: nothing is left to guess
@@ -167,7 +167,7 @@ class Publish(View):
         ticks, across = np.arange(0, most * 1.001, step), np.arange(0, end * 1.001, nice(end / 4.01))
         fixed_ticks(self.figure.yaxis[0], {float(y): format_short(float(y)) for y in ticks})
         fixed_ticks(self.figure.xaxis[0], {float(x): format_count(round(x)) for x in across})
-        self.figure.title.text = f"ε at δ = {format_delta(self.state.setting.delta)}, against training steps"
+        self.figure.title.text = f"ε at δ = {format_delta(self.state.setting.delta)}: privacy loss, lower is better, rounded up"
 
     def _clouds(self, T: int) -> None:
         steps = np.maximum(np.arange(PICTURES + 1) / PICTURES * T, 1e-9)

@@ -102,7 +102,7 @@ class Dial(Field):
         self.slider = Quick(
             value=self.ladder.rung(getattr(state, field)), start=0, end=self.ladder.top, step=1,
             format=self._format(), show_value=False, tooltips=False,
-            tags=[FIELDS[field].caption],  # its name for screen readers, which the page's script sets on the handle
+            tags=self._said(),
             **widgets.look("slider", **theme.STRETCH),
         )  # fmt: skip
         self.slider.param.watch(self._moved, "value")
@@ -112,7 +112,12 @@ class Dial(Field):
 
     def show(self, *_: Any) -> None:
         super().show()
-        self.slider.value = self.ladder.rung(getattr(self.state, self.field))
+        self.slider.param.update(value=self.ladder.rung(getattr(self.state, self.field)), tags=self._said())
+
+    def _said(self) -> list[Any]:
+        """For screen readers: its name, and the value on the current rung, which need not be the rung's own."""
+        value = getattr(self.state, self.field)
+        return [FIELDS[self.field].caption, self.ladder.rung(value), format_typed(value)]
 
     def _moved(self, event: Any) -> None:
         if event.new != self.ladder.rung(getattr(self.state, self.field)):
@@ -185,7 +190,7 @@ class Controls(pn.viewable.Viewer):
 
     def _known(self) -> pn.widgets.Select:
         """A menu of the field L, the known bound on a record's gradient, on which every ε rests."""
-        menu = widgets.select("known of one record's gradient", self._said_of_gradients(), "known")
+        menu = widgets.select("one record's gradient is", self._said_of_gradients(), "known")
 
         def chosen(event: Any) -> None:
             if event.new != self._supposed:
@@ -210,7 +215,7 @@ class Controls(pn.viewable.Viewer):
         """The possible assumptions on gradients, with the length where there is one."""
         L = self.state.lipschitz
         length = format_short(L) if L is not None and L < inf else "Δ" if L is None else "1"
-        return {"nothing: the clip may act": "nothing", f"length at most {length}": "length", "the paper's convention: Δ": "clip"}
+        return {"of any length, clipped": "nothing", f"at most {length} long": "length", "clipped, at most Δ (the paper)": "clip"}
 
     def _box(self, field: str, label: str) -> pn.widgets.Checkbox:
         """A box for a field that is true or false."""
@@ -253,4 +258,4 @@ class Controls(pn.viewable.Viewer):
             hint = [widgets.short(f"<p>{HINTS[name]}</p>", "hint")] if name in HINTS else []
             parts[name] = widgets.stack(widget, *hint) if hint else widget
         shown = (part for name, part in parts.items() if self.lesson.shows(name))
-        return widgets.fold("Everything else", *shown, collapsed=not self.lesson.show)  # open, so that a lesson's fields show
+        return widgets.fold("More settings", *shown, collapsed=not self.lesson.show)  # open, so that a lesson's fields show

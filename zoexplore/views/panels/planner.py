@@ -26,8 +26,8 @@ from zoexplore.views.style.inputs import Typed
 from zoexplore.views.style.widgets import details, listed, status, unbroken, warning
 from zoexplore.views.view import View
 
-_RECOMMENDED = """<p>It keeps the data, the loss, the ball and the forward passes, and chooses the rest. Its clip is one on a
-record's quotients together.</p>"""
+_RECOMMENDED = """<p>It keeps the data, the loss, the ball and the forward passes, and chooses the rest. One clip limits a
+record's whole step.</p>"""
 _SUPPOSED = "Assumed; numbers cannot check this"
 
 

@@ -14,7 +14,15 @@ from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.compute import computations
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees, smallest
-from zoexplore.run.formatting import THIN, format_number, format_percent, format_sentence, format_share, format_short
+from zoexplore.run.formatting import (
+    THIN,
+    format_count,
+    format_number,
+    format_percent,
+    format_sentence,
+    format_share,
+    format_short,
+)
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
@@ -96,11 +104,21 @@ class Headline(View):
     def _large(self, best: Guarantee, kind: str, other: float) -> str:
         was = other if self.before is None else self.before
         by, now = times(was, best.epsilon), format_number(best.epsilon)
-        ghost = f'<span class="was">{format_number(was)} → <b>{now}</b></span> <span class="by">{by}</span>' if by else ""
-        if not ghost and self.before is None and self.compares and best.epsilon < inf:
-            ghost = '<span class="was">Hiding gains nothing here.</span>'
+        pill = f'<span class="by">{by}</span>' if by else ""
+        said = f"Before this change it was {format_number(was)}." if self.before is not None else ""
+        if not said and self.compares and best.epsilon < inf:
+            said = self._sentence(format_number(other), now, bool(by))
         warning = _AS_PRINTED if as_printed(best) else ""
-        return f'{warning}<p class="epsilon {kind}"><i>ε</i> = <b>{now}</b></p><p class="ghost">{ghost}</p>'
+        return f'{warning}<p class="epsilon {kind}"><i>ε</i> = <b>{now}</b> {pill}</p><p class="sentence">{said}</p>'
+
+    def _sentence(self, other: str, now: str, gains: bool) -> str:
+        """What the number is of, and what the other way of publishing costs."""
+        trained = f"Train for {format_count(self.state.setting.T)} steps and publish "
+        if not gains:
+            return f"{trained}only the last model: here hiding the others gains nothing."
+        if self.by:
+            return f"{trained}every one of them. If only the last model is published, ε falls to <b>{other}</b>."
+        return f"{trained}only the last model: ε falls from <b>{other}</b> to <b>{now}</b>."
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self.number

@@ -4,6 +4,7 @@ Formulas need MathJax on the page: `pn.extension("mathjax")`, from Panel.
 """
 
 import re
+import unicodedata
 from html import escape
 from typing import Any
 
@@ -14,7 +15,7 @@ from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees
 from zoexplore.run import paper
 from zoexplore.run.documents import Reference, as_html
-from zoexplore.run.formatting import bound_in_tex, format_sentence
+from zoexplore.run.formatting import THIN, bound_in_tex, format_number, format_sentence
 from zoexplore.run.paper import ERRATA
 from zoexplore.views.panels.controls import follow
 from zoexplore.views.panels.readouts import MARKS, assumption
@@ -58,8 +59,7 @@ class Theory(View):
         source = f" <small>Source: {_linked(entry.source)}.</small>" if entry.source else ""
         head = f"<h2>{swatch} {escape(entry.title)}</h2><p>{escape(entry.summary)}{source}</p>"
         formulas = _math(_formula(entry.latex)), self.numbers[bound], self.checks[bound]
-        toggles, texts = zip(*map(_proof, entry.proofs), strict=True)
-        return widgets.column("bound", _html(head), *formulas, widgets.tools(*toggles), *texts)
+        return widgets.column("bound", _html(head), *formulas, *_proofs(entry.proofs))
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("theory", *map(self._section, BOUNDS))
@@ -73,22 +73,24 @@ class Errata(View):
         self.printed = follow(box, self.state, "printed")
 
     def __panel__(self) -> pn.viewable.Viewable:
-        derived = _proof(_DERIVED, "Every misprint, derived")
+        derived = _proofs((_DERIVED,), "Every misprint, derived")
         return widgets.component("errata", _html(_PRINTED), self.printed, _html(_errata(), "errata"), *derived)
 
 
-def _proof(reference: Reference, title: str = "") -> tuple[pn.widgets.Toggle, widgets.Text]:
-    """A button that shows a section of the project's proofs, rendered when first opened."""
-    of = "" if reference.heading == "Proof" else f": {reference.heading}"
-    toggle = widgets.toggle(title or f"Statement and proof{of}", "wrapped", margin=(4, 0, 0, 0))
+def _proofs(references: tuple[Reference, ...], title: str = "Statement and proof") -> tuple[pn.widgets.Select, widgets.Text]:
+    """A menu of sections of the project's proofs, and the chosen one, which is rendered then."""
+    named: dict[str, Reference] = {}
+    for each in references:
+        name = title if each.heading == "Proof" else each.heading
+        named[f"{name} ({each.page})" if name in named else name] = each
+    menu = widgets.select("", {f"{title} …": "", **{each: each for each in named}}, "proofs", tags=[title])
     text = _html("", "document", disable_math=False, visible=False)
 
-    def opened(event: Any) -> None:
-        text.object = as_html(reference) if event.new else text.object
-        text.visible = event.new
+    def chosen(event: Any) -> None:
+        text.param.update(object=as_html(named[event.new]) if event.new else "", visible=bool(event.new))
 
-    toggle.param.watch(opened, "value")
-    return toggle, text
+    menu.param.watch(chosen, "value")
+    return menu, text
 
 
 def substituted(g: Guarantee) -> list[str]:
@@ -99,7 +101,14 @@ def substituted(g: Guarantee) -> list[str]:
         return []
     *given, formula = BOUNDS[g.bound].substitute(g)
     budget = rf"{formula} = {bound_in_tex(g.rho)}{QUAD}\Rightarrow\ " if formula else ""
-    return [*given, rf"{budget}\varepsilon = {bound_in_tex(g.epsilon)}"]
+    return [*given, rf"{budget}\varepsilon = {_shown(g.epsilon)}"]
+
+
+def _shown(epsilon: float) -> str:
+    """An epsilon in TeX, with the digits that it has everywhere."""
+    digits, power, exponent = format_number(epsilon).partition(f"{THIN}×{THIN}10")
+    scale = rf"\cdot 10^{{{unicodedata.normalize('NFKC', exponent)}}}" if power else ""
+    return digits.replace(THIN, r"\,").replace("∞", r"\infty") + scale
 
 
 def _linked(source: str) -> str:

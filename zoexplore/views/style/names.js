@@ -11,11 +11,13 @@ function name(view) {
   const handle = within(".noUi-handle");
   if (handle && typeof label == "string") {
     const tell = () => {
-      const text = view.model.format?.doFormat?.([view.model.value], {loc: 0})?.[0];
+      const [, rung, value] = view.model.tags, on = view.model.value;
+      const text = on === rung ? value : view.model.format?.doFormat?.([on], {loc: 0})?.[0];
       if (text != null && handle.getAttribute("aria-valuetext") !== text) handle.setAttribute("aria-valuetext", text);
     };
     handle.setAttribute("aria-label", label);
     new MutationObserver(tell).observe(handle, {attributes: true, attributeFilter: ["aria-valuenow", "aria-valuetext"]});
+    view.connect(view.model.properties.tags.change, tell);
     tell();
   }
   for (const [kind, does] of Object.entries(PLAYS)) within(`button.${kind}`)?.setAttribute("aria-label", does);

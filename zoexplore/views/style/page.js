@@ -61,7 +61,9 @@ function tellWhatIsComputed(all) {
 function tellWhatIsSpent(all) {
   for (const {model, shadow_el} of all) {
     const button = model.css_classes?.includes?.("zx-button") && shadow_el?.querySelector("button");
-    if (button) button.ariaDisabled = model.css_classes.includes("zx-spent") ? "true" : null;
+    if (!button) continue;
+    button.ariaDisabled = model.css_classes.includes("zx-spent") ? "true" : null;
+    if (model.css_classes.includes("zx-scheme")) button.ariaLabel = model.tags[0]; // its label is a sign
   }
 }
 // While a slider is held nothing comes that has no name yet, and measuring the page would lay it out between two redraws.

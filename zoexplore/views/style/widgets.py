@@ -134,7 +134,7 @@ def stack(*parts: Any, **more: Any) -> pn.Column:
 
 def fold(title: str, *parts: Any, collapsed: bool = True) -> pn.Card:
     """What is shown when its title is clicked."""
-    header = short(f"<h3>{escape(title)}</h3>", "head")
+    header = short(f"<h2>{escape(title)}</h2>", "head")
     return pn.Card(*parts, title=title, header=header, collapsed=collapsed, **look("fold", **theme.STRETCH))
 
 
@@ -190,7 +190,7 @@ def unbroken(words: str) -> str:
 def listed(title: str, lines: Iterable[str]) -> str:
     """A heading and a list; nothing if all lines are empty."""
     items = "".join(f"<li>{escape(line)}</li>" for line in lines if line)
-    return f"<h3>{title}</h3><ul>{items}</ul>" if items else ""
+    return f"<h2>{title}</h2><ul>{items}</ul>" if items else ""
 
 
 def region(label: str, table: str, kind: str = "") -> str:

@@ -179,7 +179,7 @@ def _infinite(frontier: Frontier, bounds: tuple[str, ...]) -> str:
         f"<li><span><b>{escape(method)}</b>, {escape(', '.join(titles))}: {escape(reason)}</span></li>"
         for (method, reason), titles in infinite(frontier, bounds).items()
     )
-    return f"<h3>At ε = ∞, and why</h3><ul>{items}</ul>" if items else ""
+    return f"<h2>At ε = ∞, and why</h2><ul>{items}</ul>" if items else ""
 
 
 def _supposed(frontier: Frontier, bounds: tuple[str, ...]) -> str:
