@@ -66,7 +66,7 @@ class Part:
     @classmethod
     def open(cls, folder: Path, name: str) -> "Part":
         path = folder / f"{name}.json"
-        return cls(path, json.loads(path.read_text()) if path.exists() else {"seconds": 0.0, "date": ""})
+        return cls(path, json.loads(path.read_bytes()) if path.exists() else {"seconds": 0.0, "date": ""})
 
     @contextmanager
     def spending(self) -> Iterator[None]:

@@ -83,7 +83,7 @@ def save(found: Studies, folder: Path | None = None) -> None:
 
 def load(folder: Path | None = None) -> Studies:
     """Read both files. Raises OSError or ValueError if there are none."""
-    about = json.loads(((folder or HERE) / NAME).read_text())
+    about = json.loads(((folder or HERE) / NAME).read_bytes())
     tuning = {
         task: {key: [of_json(Drawn, one) for one in draws] for key, draws in found.items()}
         for task, found in about["tuning"].items()

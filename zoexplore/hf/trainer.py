@@ -160,7 +160,8 @@ class ZOTrainer(Trainer):
         if self.mechanism is not None and self.args.should_save:
             folder = Path(output_dir or self.args.output_dir)
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / summary.FILE).write_text(json.dumps(summary.as_data(self.mechanism), indent=1, ensure_ascii=False) + "\n")
+            said = json.dumps(summary.as_data(self.mechanism), indent=1, ensure_ascii=False) + "\n"
+            (folder / summary.FILE).write_text(said, encoding="utf-8")
         super().save_model(output_dir, _internal_call)
 
     def _made(self) -> NoisyZOGD:

@@ -27,6 +27,7 @@ from zoexplore.mechanism.state import RunState
 from zoexplore.mechanism.step import HEAD, Estimate, apply, estimated, into_ball, noisy, summed
 from zoexplore.run.formatting import round_up
 from zoexplore.run.setting import Setting
+from zoexplore.run.text import say
 
 UNDECLARED = Declared()
 EVERY = 2.0  # seconds between updates of the progress
@@ -131,7 +132,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         K: int | None = None,
         passes: float | None = None,
         clip: float = 1.0,
-        show: Callable[[str], None] = print,
+        show: Callable[[str], None] = say,
         **options: Any,
     ) -> "NoisyZOGD":
         """The optimiser with the least noise that meets a target by composition; it prints its choices. The clip is joint; all

@@ -40,7 +40,7 @@ def save(found: Mapping[str, Finished], path: Path = FILE) -> None:
 @cache
 def load(path: Path = FILE) -> dict[str, Finished]:
     """Read results by task. Raises OSError or ValueError if there are none."""
-    about = json.loads(path.read_text())
+    about = json.loads(path.read_bytes())
     return {
         task: Finished(**one | {"frontier": of_dict(one["frontier"]), "trials": tuple(one["trials"])})
         for task, one in about.items()

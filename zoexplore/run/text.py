@@ -1,0 +1,39 @@
+"""Text in and out, whatever encoding a shell or a system has by itself."""
+
+import codecs
+import io
+import sys
+from unicodedata import category
+
+UTF_16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
+
+
+def use_utf8() -> None:
+    """Make standard streams UTF-8 unless they are terminals, whose encoding stays. No print to either can fail."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # neither a notebook's nor a closed one
+            stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
+
+
+def say(text: str) -> None:
+    """Print, with escapes for characters that the stream cannot encode."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    print(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def decoded(raw: bytes) -> str:
+    """The text of a file in UTF-8, or in UTF-16 with a byte-order mark, as some shells write it.
+
+    Raises:
+        UnicodeDecodeError: it is neither.
+    """
+    return raw.decode("utf-16" if raw.startswith(UTF_16) else "utf-8-sig")
+
+
+def printable(text: str) -> str:
+    """The text with escapes for what controls a terminal, and for halves of characters; lines stay.
+
+    >>> printable("a" + chr(27) + "[2J.yaml")
+    'a\\\\x1b[2J.yaml'
+    """
+    return "".join(c.encode("unicode_escape").decode() if category(c)[0] == "C" and c != "\n" else c for c in text)
