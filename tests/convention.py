@@ -8,9 +8,10 @@ from functools import partial
 
 import zoexplore
 from zoexplore import questions
-from zoexplore.run.presets import BEFORE as DEMONSTRATION
+from zoexplore.run.presets import DEMONSTRATION as LEARNS
 from zoexplore.run.presets import PAPER_CONVENTION
 
+DEMONSTRATION = LEARNS.replace(sigma=1e-3, lipschitz=None)
 __all__ = ["DEFAULT", "DEMONSTRATION", "Accounting", "Setting", "calibrate", "curve", "epsilon"]
 __all__ += ["guarantee"]
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bounds.strategies import settings_of_runs
+from tests.convention import DEMONSTRATION as BEFORE
 from tests.effort import examples
 from tests.test_project import ROOT
 from zoexplore import BOUNDS, Accounting, epsilon, guarantee
@@ -18,7 +19,7 @@ from zoexplore.__main__ import main
 from zoexplore.compute.computations import guarantees
 from zoexplore.questions.export import to_query, to_yaml
 from zoexplore.run.formatting import format_number, round_up
-from zoexplore.run.presets import BEFORE, PAPER_CONVENTION
+from zoexplore.run.presets import PAPER_CONVENTION
 from zoexplore.run.setting import CLIPPINGS, NEIGHBOURS, SAMPLINGS, supposition
 from zoexplore.views.explorer import Explorer
 from zoexplore.views.panels.readouts import Headline

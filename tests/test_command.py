@@ -1,9 +1,12 @@
 """The command answers as the library does, says what is wrong in a line, and ends with the code that it promises."""
 
+import io
 import json
+import os
 import subprocess
 import sys
 from math import inf
+from time import process_time
 
 import pytest
 
@@ -15,6 +18,7 @@ from zoexplore.questions.export import from_yaml, to_yaml
 from zoexplore.questions.statement import plain, statement
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import SAMPLINGS, Accounting
+from zoexplore.run.text import say
 
 
 @pytest.fixture
@@ -34,16 +38,22 @@ def ask(capsys, *arguments):
 def test_epsilon_is_the_librarys_to_the_last_digit(capsys, file):
     code, answer, complaint = ask(capsys, "epsilon", file)
     assert (code, complaint) == (0, "")
-    lines, supposed = ([line for line in answer.splitlines() if line.startswith("#") == said] for said in (False, True))
+    lines, remarks = ([line for line in answer.splitlines() if line.startswith("#") == said] for said in (False, True))
+    echo, *supposed = remarks
     found = {line.split()[0]: float(line.split()[1]) for line in lines}
     assert found == {bound: epsilon(DEMONSTRATION, bound) for bound in BOUNDS}
     assert next(iter(found)) == "sharp", "the one that applies and gives least comes first"
+    assert echo.startswith("# K = 260, T = 200, n = 20000, d = 520, σ = 5e-5, β = 0.5, δ = 1e-5, noise multiplier ")
     assert supposed.pop(0) == "# all under one supposition: every record's gradient is at most L = 1 long"
     assert supposed.pop(0) == "# the least that applies: sharp"
     assert supposed == [f"# sharp supposes: {words}" for words in guarantee(DEMONSTRATION, "sharp").supposes]
 
 
-UNKNOWN = [x for each in ("M=∞", "m=0", "ridge=0", "regime=non-convex", "lipschitz=∞", "sigma=1e-2") for x in ("--set", each)]
+def sets(*changes):
+    return [part for change in changes for part in ("--set", change)]
+
+
+UNKNOWN = sets("M=∞", "m=0", "ridge=0", "regime=non-convex", "lipschitz=∞", "sigma=1e-2")
 
 
 def test_a_bound_that_does_not_apply_takes_a_line(capsys, file):
@@ -199,8 +209,13 @@ def test_what_json_has_no_number_for_is_text(value, text):
         (None, ["K=0"], "K = 0 is not allowed: give a whole number from 1 to d = 520"),
         (None, ["K"], "--set K: give FIELD=VALUE"),
         (None, ["colour=red"], "'colour' is an unknown setting"),
+        (None, ["steps=3"], "'steps' is an unknown setting: did you mean T?"),
+        (None, ["K=5\nT: 7"], "K = '5\\nT: 7' is not allowed"),
+        (None, ["sigma=1", "noise_multiplier=-2"], "noise_multiplier = -2 is not allowed"),
         ("{", [], "this is not YAML"),
-        ("K: 52", [], "n, d, T, sigma, beta are not given"),
+        ("K: 52", [], "n, d, T, sigma, beta are not given: a run needs n, d, K, T, sigma, beta\n"),
+        ("# K: 52", [], "the text is empty: a run needs n, d, K, T, sigma, beta\n"),
+        ("x" * 50_000, [], "the text is longer than 10000 characters"),
         ("K: \xff", [], "not text in UTF-8"),
     ],
 )
@@ -208,14 +223,114 @@ def test_a_wrong_file_is_reported_in_a_line_and_answered_with_nothing(capsys, fi
     if text is not None:
         file = tmp_path / "wrong.yaml"
         file.write_bytes(text.encode("latin-1"))
-    code, answer, complaint = ask(capsys, "epsilon", str(file), *(part for change in changes for part in ("--set", change)))
+    code, answer, complaint = ask(capsys, "epsilon", str(file), *sets(*changes))
     assert (code, answer) == (2, "") and said in complaint and "Traceback" not in complaint
+
+
+OWN = "{n: 20000, d: 520, K: 016, epochs: 3, sample_rate: 0.01, noise_multiplier: 1.1, beta: 1}"
+
+
+def test_a_run_on_one_line_by_the_fields_own_numbers(capsys, tmp_path):
+    path = tmp_path / "run.yaml"
+    path.write_text(OWN, encoding="utf-8")
+    run = Setting.of(n=20_000, d=520, K=16, epochs=3, sample_rate=0.01, noise_multiplier=1.1, beta=1.0)
+    for changes, same in (([], run), (["T=9", "batch=all"], run.replace(T=9, batch=None, noise_multiplier=1.1))):
+        _, answer, _ = ask(capsys, "epsilon", str(path), "--bound", "composition", *sets(*changes))
+        assert float(answer.split()[1]) == epsilon(same, "composition")
+    _, answer, _ = ask(capsys, "calibrate", str(path), "sigma", "--epsilon", "3")
+    assert guarantee(from_yaml(answer).setting, "best").epsilon <= 3
+    path.write_text("{n: 20000, d: 1e6}", encoding="utf-8")
+    code, answer, _ = ask(capsys, "plan", str(path), "--epsilon", "2")
+    assert code == 0 and from_yaml(answer).problems == () and from_yaml(answer).setting.d == 10**6
+    code, answer, _ = ask(capsys, "calibrate", str(path), "sigma", "--epsilon", "2", *sets("K=1", "T=9", "beta=1"))
+    assert code == 0 and from_yaml(answer).setting.T == 9, "the field that is solved for need not be given"
+
+
+def test_a_file_name_cannot_control_the_terminal(capsys):
+    _, _, complaint = ask(capsys, "epsilon", "\x1b[2J\x07\udcff.yaml")
+    assert complaint.startswith("zoexplore: \\x1b[2J\\x07\\udcff.yaml: ")
+
+
+def test_a_delta_of_one_in_n_is_remarked_on(capsys, file):
+    for delta, remarked in (("1e-4", True), ("1e-5", False)):
+        for command in (["epsilon"], ["calibrate", "sigma", "--epsilon", "1"], ["plan", "--epsilon", "1"], ["statement"]):
+            name, *options = command
+            _, answer, _ = ask(capsys, name, file, *options, "--set", f"delta={delta}")
+            assert ("is at least 1/n: publishing every record with this probability, 2 of" in answer) == remarked
+
+
+def test_calibrate_says_at_once_that_any_noise_does(capsys, file):
+    """Of a delta above the probability that the record is ever drawn nothing is left to hide."""
+    rare = sets("d=1000", "K=1000", "T=7", "beta=0", "delta=0.01", "batch=7", "sampling=poisson", "neighbours=add-remove")
+    started = process_time()
+    code, answer, _ = ask(capsys, "calibrate", file, "sigma", "--epsilon", "1", *UNKNOWN, *rare)
+    assert code == 0 and "# sigma changes nothing here" in answer and "epsilon = 0.0" in answer
+    assert process_time() - started < 1
+
+
+COMMANDS = (
+    ["epsilon"], ["epsilon", "--json"], ["statement"], ["statement", "--json"], ["calibrate", "sigma", "--epsilon", "1"],
+    ["curve", "--values", "1,10"], ["plan", "--epsilon", "1"], ["plan", "--epsilon", "1", "--json"],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "cp932", "ascii", "utf-16"])
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_answers_in_utf8_whatever_the_shell_takes_it_for(monkeypatch, file, command, encoding):
+    name, *options = command
+    arguments = [name, file, *options, "--set", "K=300"] if name == "epsilon" else [name, file, *options]
+
+    def said(encoding, arguments):
+        stream = io.BytesIO()
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(stream, encoding=encoding, write_through=True))
+        return main(arguments), stream.getvalue().decode("utf-8")
+
+    code, answer = said(encoding, arguments)
+    assert (code, answer) == said("utf-8", arguments) and code == 0
+    assert not answer.isascii() or name == "curve"
+
+
+class Terminal(io.TextIOWrapper):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "cp932", "ascii"])
+def test_a_terminal_keeps_its_encoding_and_no_print_fails(monkeypatch, file, encoding):
+    stream = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", Terminal(stream, encoding=encoding, write_through=True))
+    assert main(["statement", file]) == 0
+    assert r"\u03b5" in stream.getvalue().decode(encoding) or encoding == "cp932", "which has Greek letters"
+    say("ε ≤ 1, \udcff")
+
+
+SHELLS = [
+    {"PYTHONIOENCODING": "cp1252"}, {"PYTHONIOENCODING": "cp932"}, {"PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("shell", SHELLS, ids=str)
+def test_what_a_shell_writes_to_a_file_is_read_back(tmp_path, shell):
+    known, plan = tmp_path / "known.yaml", tmp_path / "plan.yaml"
+    known.write_text("n: 20000\nd: 1000000\nbatch: 64\n", encoding="utf-8")
+    command, alike = [sys.executable, "-m", "zoexplore"], {"env": os.environ | shell, "cwd": ROOT, "stderr": subprocess.PIPE}
+    with plan.open("wb") as out:
+        done = subprocess.run([*command, "plan", str(known), "--epsilon", "2"], stdout=out, **alike)
+    assert (done.returncode, done.stderr) == (0, b"") and from_yaml(plan.read_text(encoding="utf-8")).problems == ()
+    for text in (plan.read_text(encoding="utf-8").encode(kind) for kind in ("utf-8", "utf-8-sig", "utf-16")):
+        done = subprocess.run([*command, "epsilon", "-"], input=text, stdout=subprocess.PIPE, **alike)
+        assert done.returncode == 0 and done.stdout.decode("utf-8").startswith("composition          1.99")
 
 
 @pytest.mark.parametrize("values", ["a", "1:2", "0:10:5", "1,,2"])
 def test_wrong_values_are_reported(capsys, file, values):
     code, answer, complaint = ask(capsys, "curve", file, "--values", values)
     assert (code, answer) == (2, "") and "give numbers with commas" in complaint
+
+
+def test_more_values_than_anybody_reads_are_refused(capsys, file):
+    code, answer, complaint = ask(capsys, "curve", file, "--values", "1:10:100000000000")
+    assert (code, answer) == (2, "") and "a COUNT of at most 10000" in complaint
 
 
 def test_a_missing_file_is_reported(capsys):

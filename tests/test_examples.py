@@ -56,7 +56,6 @@ def test_there_is_a_lesson_for_every_concept(concept):
 
 @pytest.mark.parametrize("link", [link for links in LESSONS.values() for link in links])
 def test_a_lesson_means_what_it_names(link):
-    """On the run that the page begins with: a link that changes a field without `sensitivity=` is an older one."""
     lesson, given = Lesson.of(link, VIEWS), dict(parse_qsl(link[1:]))
     assert lesson.show and lesson.problems == ()
     assert given.get("against", "T") in AXES

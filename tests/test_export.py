@@ -4,6 +4,7 @@ import contextlib
 import csv
 import io
 from math import inf
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -12,7 +13,6 @@ from hypothesis import strategies as st
 
 from zoexplore import BOUNDS, Accounting, Setting, curve, epsilon
 from zoexplore.questions.export import (
-    LARGEST_FILE,
     Loaded,
     from_fields,
     from_query,
@@ -23,6 +23,7 @@ from zoexplore.questions.export import (
     to_yaml,
 )
 from zoexplore.run.presets import DEMONSTRATION
+from zoexplore.run.reading import LARGEST_FILE
 
 SETTINGS = [
     DEMONSTRATION,
@@ -30,7 +31,7 @@ SETTINGS = [
     DEMONSTRATION.replace(clip=2.0, clipping="joint", lipschitz=inf),
     DEMONSTRATION.replace(K=7, M=2.0, m=1.5, ridge=0.25, beta=0.123456789012345, delta=3e-9),
 ]
-ACCOUNTINGS = [Accounting(), Accounting("cks", "lipschitz", "optimal", True)]
+ACCOUNTINGS = [Accounting(), Accounting("cks", "clip", "optimal", True)]
 pairs = pytest.mark.parametrize(("setting", "accounting"), [(s, a) for s in SETTINGS for a in ACCOUNTINGS])
 DEFAULT = Loaded(DEMONSTRATION, Accounting())
 
@@ -42,7 +43,7 @@ def test_a_query_and_a_file_are_read_back_the_same(setting, accounting):
     assert from_yaml(to_yaml(setting, accounting)) == Loaded(setting, accounting)
 
 
-def test_what_was_written_before_there_was_a_joint_clip_means_one_on_each_quotient():
+def test_a_clip_is_one_on_each_quotient_unless_it_is_said_to_be_joint():
     assert from_query("K=52&clip=2").setting.clipping == from_yaml("K: 52").setting.clipping == "each"
     assert from_query("clipping=both").problems == ("clipping = 'both' is not allowed: give one of 'each', 'joint'",)
 
@@ -50,7 +51,7 @@ def test_what_was_written_before_there_was_a_joint_clip_means_one_on_each_quotie
 def test_only_what_differs_is_in_the_query():
     assert to_query(DEMONSTRATION, Accounting()) == ""
     answer = to_query(DEMONSTRATION.replace(K=52, sigma=1e-4), Accounting(printed=True))
-    assert answer == "K=52&sigma=0.0001&printed=1&sensitivity=least"
+    assert answer == "K=52&sigma=0.0001&printed=1"
 
 
 @given(st.floats(min_value=1e-300, max_value=1e300), st.integers(1, 2**53), st.floats(0, 1))
@@ -72,14 +73,14 @@ def test_a_file_by_hand():
 @pytest.mark.parametrize("text", ["1", "true", "yes", "True"])
 def test_a_linear_model_is_read_from_a_query_and_a_file(text):
     run = DEMONSTRATION.replace(linear=True)
-    assert from_query(f"linear={text}&sensitivity=least") == from_query(to_query(run, Accounting())) == Loaded(run, Accounting())
+    assert from_query(f"linear={text}") == from_query(to_query(run, Accounting())) == Loaded(run, Accounting())
     assert from_yaml(to_yaml(run, Accounting())).setting == run
     assert "linear=True" in to_python(run, Accounting())
     assert from_query("linear=2").problems == ("linear = '2' is not allowed: give True or False",)
 
 
 def test_bad_values_are_reported_one_by_one_and_the_rest_is_used():
-    loaded = from_query("sensitivity=least&K=0&T=many&sigma=0.01&bogus=3&regime=flat&conversion=cks&printed=perhaps&delta=nan")
+    loaded = from_query("K=0&T=many&sigma=0.01&bogus=3&regime=flat&conversion=cks&printed=perhaps&delta=nan")
     assert loaded.setting == DEMONSTRATION.replace(sigma=0.01)
     assert loaded.accounting == Accounting(conversion="cks")
     answer = " ".join(loaded.problems)
@@ -87,24 +88,74 @@ def test_bad_values_are_reported_one_by_one_and_the_rest_is_used():
     assert len(loaded.problems) == 6
 
 
-def test_addresses_and_files_from_before_are_read_as_what_they_meant():
-    """The clip was supposed idle and counted by, and the demonstration run was louder; files said so, addresses did not."""
-    before = DEMONSTRATION.replace(sigma=1e-3, lipschitz=None)
-    loaded = from_query("K=52&regime=convex")
-    assert (loaded.setting, loaded.accounting) == (before.replace(K=52, regime="convex"), Accounting(sensitivity="clip"))
-    assert epsilon(before, "composition", loaded.accounting) == pytest.approx(7.809, abs=1e-3)
-    steep = from_query("K=52&lipschitz=inf&sensitivity=lipschitz")
-    assert (steep.setting, steep.accounting) == (before.replace(K=52, lipschitz=float("inf")), Accounting())
-    own = "n: 1000\nd: 100\nK: 52\nT: 9\nsigma: 1e-3\nbeta: 0.5\n"
-    assert from_yaml(own + "sensitivity: clip\n").setting.lipschitz is None
-    assert from_yaml(own + "lipschitz: null\nsensitivity: lipschitz\n").accounting == Accounting()
-    assert from_query("").setting == DEMONSTRATION
+SAME = "{n: 1000, d: 100, K: 16, T: 9, sigma: 0.001, beta: 0.5}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "n: 0001000\nd: 100\nK: 016\nT: 09\nsigma: 1e-3\nbeta: .5\n",
+        "setting: {n: 1 000, d: 1e2, K: 16.0, T: +9, sigma: 1E-3, beta: '0.5'}",
+        "n: &n 1000\nd: 100\nK: 16\nT: 9\nsigma: 0.001\nbeta: 0.5\nbatch: None\neta: ~\nR: .inf\nM: ∞\nlinear: off\n",
+        "n: 1_000\nd: 100\nK: 16\nT: 9\nsigma: 1.0e-3\nbeta: 5e-1\nbatch: all\neta: K/M\nm: !!float 0\n",
+    ],
+)  # fmt: skip
+def test_digits_are_decimal_and_nothing_is_what_people_call_it(text):
+    assert from_yaml(text) == from_yaml(SAME) == Loaded(Setting(n=1000, d=100, K=16, T=9, sigma=1e-3, beta=0.5), Accounting())
+
+
+@pytest.mark.parametrize("text", ["3:20", "0x10", "0o20", "0b1", "1__0", "1 2", "1,5", "2001-01-01", "5\nT: 7", "1/2", "!!int"])
+def test_what_yaml_would_turn_into_another_number_is_refused_as_it_was_written(text):
+    (problem,) = from_fields({"T": text}).problems
+    assert problem.startswith(f"T = {text!r} is not allowed")
+    assert from_query(urlencode({"T": text})).problems == (problem,)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("n: 5\nK: 1\nsetting:\n  n: 6\n", "n is given twice, in lines 1 and 4: keep one"),
+        ("K: 1\n\nK: 1\n", "K is given twice, in lines 1 and 3: keep one"),
+        ("n:\t5\n", "this is not YAML, line 1: a tab; YAML wants spaces"),
+        ("base: &base {n: 5}\nrun:\n  <<: *base\n", "line 3: merge keys ('<<') are not read; write the fields themselves"),
+        ("n: 5\n---\nn: 6\n", "this is not YAML, line 2: a second document begins ('---'); keep one"),
+        ("# nothing\n", "the text is empty"),
+        ("setting:\naccounting:\n", "the text has no fields"),
+        ("K: *unknown\n", "this is not YAML, line 1: found undefined alias 'unknown'"),
+    ],
+)
+def test_a_text_that_cannot_be_read_says_why_and_where(text, why):
+    assert from_yaml(text) == Loaded(DEMONSTRATION, Accounting(), (why,), read=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [("k", "K"), ("Sigma", "sigma"), ("σ", "sigma"), ("learning_rate", "eta"), ("steps", "T"), ("batch_size", "batch"),
+     ("noise-multiplier", "noise_multiplier"), ("epoch", "epochs"), ("conversions", "conversion")],
+)  # fmt: skip
+def test_a_name_that_is_nearly_a_field_is_asked_about(name, field):
+    assert from_fields({name: "3"}).problems == (f"{name!r} is an unknown setting: did you mean {field}?",)
+    kind = Accounting() if field == "conversion" else DEMONSTRATION
+    with pytest.raises(ValueError, match=f"did you mean {field}"):
+        kind.replace(**{name: 3})
+
+
+def test_the_fields_other_numbers_are_read_and_refused_with_what_they_stand_for():
+    told = "noise_multiplier=1.1&epochs=3&sample_rate=0.01"
+    assert from_query(told).setting == DEMONSTRATION.replace(noise_multiplier=1.1, epochs=3.0, sample_rate=0.01)
+    own = "n: 20000\nd: 520\nK: 260\nbeta: 0.5\n"
+    by_file = from_yaml(own + told.replace("=", ": ").replace("&", "\n"))
+    given = {"noise_multiplier": 1.1, "epochs": 3, "sample_rate": 0.01}
+    assert by_file == Loaded(Setting.of(n=20_000, d=520, K=260, beta=0.5, **given), Accounting())
+    assert from_query("sigma=1&noise_multiplier=2").problems == ("noise_multiplier and sigma say the same: give one of them",)
+    assert from_query("clip=1e300&noise_multiplier=1e300").problems[0].startswith("sigma = inf is not allowed")
+    assert from_query("epochs=0&sample_rate=2").setting == DEMONSTRATION
 
 
 def test_values_that_contradict_one_another():
-    assert from_query("d=100&K=200&sensitivity=least").setting == DEMONSTRATION.replace(d=100, K=100)
-    assert from_query("M=0.2&sensitivity=least").setting == DEMONSTRATION.replace(M=0.2, m=0.2, ridge=0.2)
-    lowered = from_query("d=100&sensitivity=least")
+    assert from_query("d=100&K=200").setting == DEMONSTRATION.replace(d=100, K=100)
+    assert from_query("M=0.2").setting == DEMONSTRATION.replace(M=0.2, m=0.2, ridge=0.2)
+    lowered = from_query("d=100")
     assert lowered.setting == DEMONSTRATION.replace(d=100, K=100)
     assert lowered.problems == ("K is lowered to d = 100",)
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import zoexplore
 from tests.bounds.strategies import settings_of_runs
 from tests.convention import DEMONSTRATION, Accounting, Setting, curve, epsilon, guarantee
 from zoexplore import BOUNDS
@@ -278,6 +279,48 @@ def test_the_noise_multiplier_is_of_the_steps_own_noise_and_sensitivity(batch):
     assert run.noise_multiplier == pytest.approx(noise / half, rel=1e-12)
     if batch is None:  # composition is T Gaussian steps of replaced records
         assert guarantee(run, "composition").rho == pytest.approx(run.T * (2 / run.noise_multiplier) ** 2 / 2, rel=1e-9)
+
+
+@given(settings_of_runs(), st.floats(1e-6, 1e6))
+def test_a_noise_multiplier_goes_in_as_it_comes_out_and_never_becomes_more(run, z):
+    again = run.replace(noise_multiplier=z)
+    assert again == run.replace(sigma=again.sigma) and z * (1 - 1e-12) <= again.noise_multiplier <= z
+    others = {name: x for name, x in again.as_dict().items() if name != "sigma"}
+    assert zoexplore.Setting.of(**others, noise_multiplier=z) == again
+
+
+RATES, EPOCHS = st.decimals("0.001", 1, places=3), st.decimals("0.1", 100, places=1)
+
+
+@given(st.integers(1, 10**6), RATES, EPOCHS, st.sampled_from(setting.SAMPLINGS))
+def test_epochs_and_a_sample_rate_are_rounded_to_the_costly_side(n, rate, epochs, sampling):
+    own = {"n": n, "d": 9, "K": 1, "beta": 1.0, "sigma": 2.0, "epochs": float(epochs)}
+    run = zoexplore.Setting.of(**own, sample_rate=float(rate), sampling=sampling)
+    drawn = Fraction(rate) * n
+    assert run.batch - 1 < drawn <= run.batch
+    assert run.batch * run.sigma == pytest.approx(2 * float(drawn), rel=1e-12), "the noise on the sum of a batch"
+    epoch = -(-n // drawn) if sampling in ("cyclic", "shuffled") else n / drawn
+    assert run.T - 1 < Fraction(epochs) * epoch <= run.T
+    whole = zoexplore.Setting.of(**own)
+    assert (whole.T, whole.batch, whole.sigma) == (-(-Fraction(epochs) // 1), None, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"noise_multiplier": 0}, "noise_multiplier = 0 is not allowed: give a finite number above 0"),
+        ({"noise_multiplier": "1"}, "noise_multiplier = '1' is not allowed"),
+        ({"sample_rate": 1.1}, "sample_rate = 1.1 is not allowed"), ({"epochs": None}, "epochs = None is not allowed"),
+        ({"epochs": 1, "T": 1}, "epochs and T say the same: give one of them"),
+        ({"sample_rate": 0.1, "batch": None}, "sample_rate and batch say the same"),
+    ],
+)  # fmt: skip
+def test_other_numbers_are_refused_by_their_own_names(told, said):
+    own = {name: value for name, value in OWN.items() if name not in map(setting.IN_PLACE.get, told)}
+    for attempt in (lambda: zoexplore.Setting.of(**own | told), lambda: DEMONSTRATION.replace(**told)):
+        with pytest.raises(Refused, match=re.escape(said)) as error:
+            attempt()
+        assert error.value.field in told
 
 
 def test_every_option_has_a_name():

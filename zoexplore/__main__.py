@@ -12,10 +12,9 @@ import gc
 import json
 import sys
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import inf
-from pathlib import Path
 from typing import Any
 
 import zoexplore
@@ -23,13 +22,17 @@ from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.bounds.guarantee import BEST
 from zoexplore.questions import Unreachable, calibrate, changes_nothing, recommend
 from zoexplore.questions.calibration import SOLVABLE_FIELDS
-from zoexplore.questions.export import LARGEST_FILE, Loaded, from_yaml, to_csv, to_yaml
+from zoexplore.questions.export import UNASSUMING, Loaded, from_fields, not_given, to_csv, to_yaml
 from zoexplore.questions.recommendation import PASSES
-from zoexplore.questions.statement import plain, statement
-from zoexplore.run.setting import SETTING_FIELDS, supposition
+from zoexplore.questions.risk import remark_on_delta
+from zoexplore.questions.statement import in_a_line, plain, statement
+from zoexplore.run.reading import LARGEST_FILE, Empty, Unreadable, fields_of
+from zoexplore.run.setting import IN_PLACE, OWN, SETTING_FIELDS, Setting, supposition
+from zoexplore.run.text import decoded, printable, use_utf8
 
 ANSWER, NONE, WRONG = 0, 1, 2
-UNPLANNED = "K: 1\nT: 1\nsigma: 1\nbeta: 1\nclipping: joint\n"  # fields that a plan chooses, unless the file gives them
+MOST_VALUES = 10_000  # of a curve
+UNPLANNED = {"K": "1", "T": "1", "sigma": "1", "beta": "1", "clipping": "joint"}  # which a plan chooses, unless they are given
 RUN = "a run as YAML, such as the page's Export writes; - reads it from standard input"
 
 
@@ -39,6 +42,7 @@ class Wrong(Exception):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command, and return its exit code."""
+    use_utf8()
     parser = _parser()
     given = parser.parse_args(arguments)
     if given.run is None:
@@ -60,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _complain(words: str, code: int) -> int:
-    print(f"zoexplore: {words}", file=sys.stderr)
+    print(printable(f"zoexplore: {words}"), file=sys.stderr)
     return code
 
 
@@ -140,35 +144,54 @@ def _choose_bound(parser: argparse.ArgumentParser, words: str) -> None:
     parser.add_argument("--bound", default=BEST, choices=[*BOUNDS, BEST], metavar="BOUND", help=least)
 
 
-def _read(given: argparse.Namespace, before: str = "") -> Loaded:
-    """The run, `before` filling gaps. A field that cannot be used is an error: the answer would be about another run."""
+def _read(given: argparse.Namespace, needed: Sequence[str] = OWN, otherwise: Mapping[str, str] | None = None) -> Loaded:
+    """The run, `otherwise` filling gaps. A field that cannot be used is an error: the answer would be about another run."""
+    file, needs = given.file, f": a run needs {', '.join(needed)}"
     try:
-        raw = before + (sys.stdin.read(LARGEST_FILE + 1) if given.file == "-" else _text(Path(given.file)))
+        fields = _with(_fields(file), given.set)
     except OSError as error:
-        raise Wrong(f"{given.file}: {error.strerror}") from None
+        raise Wrong(f"{file}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise Wrong(f"{given.file} is not text in UTF-8") from None
-    loaded = from_yaml(_with(raw, given.set))
+        raise Wrong(f"{file} is not text in UTF-8") from None
+    except Unreadable as error:
+        raise Wrong(f"{file}: {error}{needs if isinstance(error, Empty) else ''}") from None
+    if missing := not_given(fields, needed):
+        raise Wrong(f"{file}: {missing}{needs}")
+    gaps = {name: text for name, text in (otherwise or {}).items() if not_given(fields, [name])}
+    loaded = from_fields(gaps | fields, UNASSUMING)
     if loaded.problems:
-        allowed = [f"the fields are {', '.join(SETTING_FIELDS)}"] if "is an unknown setting" in "".join(loaded.problems) else []
-        raise Wrong("\n".join(f"{given.file}: {problem}" for problem in [*loaded.problems, *allowed]))
+        unknown = [each for each in loaded.problems if each.endswith("is an unknown setting")]  # and no other is meant
+        more = [f"the fields are {', '.join(SETTING_FIELDS)}"] if unknown else []
+        raise Wrong("\n".join(f"{file}: {problem}" for problem in [*loaded.problems, *more]))
     return loaded
 
 
-def _text(path: Path) -> str:
-    with path.open(encoding="utf-8") as file:
-        return file.read(LARGEST_FILE + 1)
+def _fields(file: str) -> dict[str, Any]:
+    """The fields of a file, or of standard input."""
+    longest = 4 * LARGEST_FILE  # bytes
+    if file == "-":
+        raw = sys.stdin.buffer.read(longest + 1)
+    else:
+        with open(file, "rb") as opened:
+            raw = opened.read(longest + 1)
+    if len(raw) > longest:
+        raise Unreadable(f"the text is longer than {LARGEST_FILE} characters")
+    return fields_of(decoded(raw))
 
 
-def _with(text: str, changes: Sequence[str]) -> str:
-    """The file's text with fields appended, which override those under the headings."""
-    lines = [text.rstrip("\n")]
+def _with(fields: dict[str, Any], changes: Sequence[str]) -> dict[str, Any]:
+    """The fields with some in place of those that say the same."""
     for change in changes:
-        name, equals, value = change.partition("=")
-        if not equals or not value:
+        name, _, value = (part.strip() for part in change.partition("="))
+        if not value:
             raise Wrong(f"--set {change}: give FIELD=VALUE, such as --set K=52")
-        lines.append(f"{name}: {value}")
-    return "\n".join(lines) + "\n"
+        fields = {key: text for key, text in fields.items() if IN_PLACE.get(key, key) != IN_PLACE.get(name, name)} | {name: value}
+    return fields
+
+
+def _remark(setting: Setting) -> None:
+    """Print which run the answer is about, and what to know of its delta."""
+    print("\n".join(f"# {words}" for words in (in_a_line(setting), remark_on_delta(setting)) if words))
 
 
 def _serve(given: argparse.Namespace) -> int:
@@ -186,7 +209,7 @@ def _serve(given: argparse.Namespace) -> int:
         server = serve({"app": app}, port, address, given.origin, given.behind_proxy, given.prefix)
     except OSError as error:
         raise Wrong(f"{address}:{port} cannot be listened on: {error.strerror}; give another --port, or 0 for any") from None
-    host = "127.0.0.1" if address == "0.0.0.0" else address
+    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(address, f"[{address}]" if ":" in address else address)
     url = f"http://{host}:{port}{given.prefix and '/' + given.prefix.strip('/')}/app"
     print(f"Serving {url} (Ctrl-C stops it)", flush=True)
     if given.show:
@@ -202,7 +225,10 @@ def _epsilon(given: argparse.Namespace) -> int:
         found = sorted(found, key=lambda g: (BOUNDS[g.bound].comparator, g.epsilon))
     if given.json:
         rows = {
-            g.bound: {"epsilon": g.epsilon, "delta": g.setting.delta, "reason": g.reason, "note": g.note, "supposes": g.supposes}
+            g.bound: {
+                "epsilon": g.epsilon, "delta": g.setting.delta, "reason": g.reason, "note": g.note, "supposes": g.supposes,
+                "run": in_a_line(g.setting),
+            }
             for g in found
         }
         print(json.dumps(plain(rows), ensure_ascii=False, indent=2))
@@ -210,6 +236,7 @@ def _epsilon(given: argparse.Namespace) -> int:
         width = max(len(g.bound) for g in found)
         for g in found:
             print(f"{g.bound:{width}}  {g.epsilon!r:22}  {_in_a_line(g.reason or g.note)}".rstrip())
+        _remark(loaded.setting)
         print(f"# all under one supposition: {supposition(loaded.setting, loaded.accounting)}")
         if found[0].valid:
             print("" if given.bound else f"# the least that applies: {found[0].bound}\n", end="")
@@ -246,13 +273,15 @@ def _values(text: str) -> list[float]:
             raise ValueError
     except ValueError:
         raise Wrong(f"--values {text}: give numbers with commas between them, or FROM:TO:COUNT with both ends above 0") from None
+    if points > MOST_VALUES:
+        raise Wrong(f"--values {text}: give a COUNT of at most {MOST_VALUES}")
     spread = [low * (high / low) ** (i / (points - 1)) for i in range(points)]
     whole = low == int(low) and high == int(high)  # counts such as T and K
     return list(dict.fromkeys(float(round(x)) if whole else x for x in spread))
 
 
 def _calibrate(given: argparse.Namespace) -> int:
-    loaded = _read(given)
+    loaded = _read(given, [name for name in OWN if name != given.field], {given.field: "1"})
     targets = {"epsilon": given.epsilon, "advantage": given.advantage, "tpr": given.tpr}
     solved = calibrate(loaded.setting, given.field, bound=given.bound, accounting=loaded.accounting, **targets)
     g = guarantee(solved, given.bound, loaded.accounting)
@@ -269,12 +298,13 @@ def _calibrate(given: argparse.Namespace) -> int:
         print("\n".join(f"# it supposes: {words}" for words in g.supposes))
         if idle:
             print(f"# {given.field} changes nothing here: epsilon is the same at every {given.field}")
+        _remark(solved)
         print(to_yaml(solved, loaded.accounting), end="")
     return ANSWER
 
 
 def _plan(given: argparse.Namespace) -> int:
-    loaded = _read(given, UNPLANNED)
+    loaded = _read(given, ("n", "d"), UNPLANNED)
     run = loaded.setting
     passes = PASSES if given.passes is None and run.K == run.T == 1 else given.passes  # without K and T there is no budget
     plan = recommend(
@@ -288,6 +318,7 @@ def _plan(given: argparse.Namespace) -> int:
         met = f"epsilon = {plan.epsilon!r} by {plan.bound}"
         print("\n".join(f"# {words}" for words in (heard, met, *more, *plan.warnings)))
         print("\n".join(f"# it supposes: {words}" for words in plan.supposed))
+        _remark(plan.setting)
         print(to_yaml(plan.setting, loaded.accounting), end="")
     return ANSWER
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from zoexplore.questions.export import LARGEST_FILE, from_yaml, to_csv
+from zoexplore.questions.export import from_yaml, to_csv
 from zoexplore.run.presets import DEMONSTRATION
+from zoexplore.run.reading import LARGEST_FILE
 from zoexplore.run.setting import Accounting
 
 

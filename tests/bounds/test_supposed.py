@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bounds.strategies import settings_of_runs
+from tests.convention import DEMONSTRATION as BEFORE
 from tests.effort import examples
 from zoexplore import BOUNDS, Accounting, Setting, curve, epsilon, guarantee
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.run.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION
+from zoexplore.run.presets import DEMONSTRATION, PAPER_CONVENTION
 
 LOUD = BEFORE.replace(lipschitz=1.0)
 NOTHING = LOUD.replace(lipschitz=inf)

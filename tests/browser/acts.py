@@ -86,13 +86,8 @@ def drawn(page):
 
 
 def visit(page, query=""):
-    """Have a page that is loaded show another address, as going back does, and wait until it shows it.
-
-    As the page writes addresses, it says how a record is counted; one that does not is an earlier page's, and read as such.
-    """
+    """Have a page that is loaded show another address, as going back does, and wait until it shows it."""
     loaded = from_fields(dict(parse_qsl(query)))
-    if query and "sensitivity=" not in query:
-        query = f"sensitivity=least&{query}"
     if not any(f"{name}=" in query for name in ("tab", "story", "show")):
         query = f"tab=curves&{query}" if query else "tab=curves"
     page.evaluate(VISIT, f"?{query}" if query else "")

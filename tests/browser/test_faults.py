@@ -96,7 +96,7 @@ def test_what_cannot_be_saved_is_reported_and_the_page_goes_on(explorer):
 
 def test_nothing_in_an_address_is_run_and_it_brings_back_a_page_whose_server_went_away(page, usual, console_errors):
     html = quote(HTML)
-    fields = f"K={html}&n={html}&{html}={html}&regime={html}&conversion={html}&sensitivity=least&T=9"
+    fields = f"K={html}&n={html}&{html}={html}&regime={html}&conversion={html}&T=9"
     others = f"tab={html}&against={html}&compare={html}&show={html}&lock={html}&pin=K:{html}~{html}&pin={html}&pin=K:20~{html}"
     opened(page, f"http://127.0.0.1:{usual.line.port}/app?{fields}&{others}")
     page.locator(".zx-notice").get_by_text("In this link").wait_for()

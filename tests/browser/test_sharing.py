@@ -42,14 +42,14 @@ FIVE_KEYS = """handle => {
 
 
 def query(page):
-    """What the address says beside the view, and how a record is counted."""
+    """What the address says beside the view."""
     parts = page.url.partition("?")[2].split("&")
-    return "&".join(part for part in parts if part and part not in ("tab=curves", "sensitivity=least"))
+    return "&".join(part for part in parts if part and part != "tab=curves")
 
 
 def test_an_address_is_restored_in_the_scheme_that_the_browser_prefers_and_a_lesson_in_the_one_chosen(page, app_url, axe_if_any):
     page.emulate_media(color_scheme="dark")
-    opened(page, f"{app_url}?tab=curves&sensitivity=least&K=52&sigma=0.01&schedule=optimal&against=beta&pin=K:20~few+directions")
+    opened(page, f"{app_url}?tab=curves&K=52&sigma=0.01&schedule=optimal&against=beta&pin=K:20~few+directions")
     setting, accounting = DEMONSTRATION.replace(K=52, sigma=0.01), Accounting(schedule="optimal")
     for bound in ("composition", "sharp"):
         reads(page, guarantee(setting, bound).title, guarantee(setting, bound, accounting).epsilon)
@@ -182,7 +182,7 @@ def test_pin_use_and_unpin_and_a_name_that_is_not_run(explorer):
     explorer.get_by_role("button", name="Pin", exact=True).click()
     use = explorer.get_by_role("button", name="Use K = 52")
     use.wait_for()
-    until(explorer, lambda: "pin=K:52,sensitivity:least~K+" in query(explorer))
+    until(explorer, lambda: "pin=K:52~K+" in query(explorer))
     settled(explorer, lambda: type_in(explorer, "K", "100"), lambda: readouts(explorer))
     settled(explorer, use.click, lambda: readouts(explorer))
     reads(explorer, "Composition", guarantee(DEMONSTRATION.replace(K=52), "composition").epsilon)
@@ -215,7 +215,7 @@ def test_files_are_saved_and_a_setting_is_pasted_back(explorer):
     explorer.get_by_text("M = -1 is not allowed").wait_for()
     until(explorer, lambda: query(explorer).startswith("K=52&T=9&M=inf"))
     open_export(explorer)
-    pasted.fill(f"https://example.org/app?K=20&sensitivity=least&{quote(HTML)}=1")
+    pasted.fill(f"https://example.org/app?K=20&{quote(HTML)}=1")
     settled(explorer, use.click, lambda: readouts(explorer))
     reads(explorer, "Composition", guarantee(DEMONSTRATION.replace(K=20), "composition").epsilon)
     explorer.get_by_text("is an unknown setting").wait_for()

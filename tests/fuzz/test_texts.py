@@ -12,8 +12,9 @@ from tests.effort import examples
 from tests.fuzz.patience import within_a_second
 from tests.fuzz.strings import HOSTILE, damaged, fields_of, good_files, good_queries, objects, pairs, texts
 from zoexplore import Accounting, Setting
-from zoexplore.questions.export import LARGEST_FILE, from_fields, from_query, from_yaml, to_csv, to_python, to_query, to_yaml
+from zoexplore.questions.export import from_fields, from_query, from_yaml, to_csv, to_python, to_query, to_yaml
 from zoexplore.run.presets import DEMONSTRATION
+from zoexplore.run.reading import LARGEST_FILE
 from zoexplore.views.address import LONGEST_QUERY, Address, Bridge, Lesson
 from zoexplore.views.explorer import Explorer
 from zoexplore.views.figures.curves import Curves

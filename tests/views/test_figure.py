@@ -8,12 +8,13 @@ import panel as pn
 import pytest
 from bokeh.core.properties import value
 
+from tests.convention import DEMONSTRATION as BEFORE
 from tests.waiting import until
 from zoexplore import BOUNDS, guarantee
 from zoexplore.columns import placed_apart
 from zoexplore.compute.process import Answer
 from zoexplore.run.formatting import format_number
-from zoexplore.run.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION
+from zoexplore.run.presets import DEMONSTRATION, PAPER_CONVENTION
 from zoexplore.views import Curves, State
 from zoexplore.views.figures.names import fitted
 from zoexplore.views.style import theme

@@ -5,8 +5,9 @@ import asyncio
 import pytest
 
 from zoexplore import Accounting
-from zoexplore.questions.export import LARGEST_FILE, from_yaml, to_csv, to_python, to_yaml
-from zoexplore.run.presets import BEFORE, DEMONSTRATION
+from zoexplore.questions.export import from_yaml, to_csv, to_python, to_yaml
+from zoexplore.run.presets import DEMONSTRATION
+from zoexplore.run.reading import LARGEST_FILE
 from zoexplore.views import Explorer
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.panels.toolbar import Files
@@ -31,7 +32,7 @@ def test_yaml_is_pasted_and_its_errors_are_reported():
     explorer = Explorer(search="")
     state = paste(explorer, to_yaml(DEMONSTRATION.replace(K=9), Accounting(printed=True)))
     assert (state.setting, state.accounting, state.note) == (DEMONSTRATION.replace(K=9), Accounting(printed=True), "Opened.")
-    assert explorer.bridge.search == "?K=9&printed=1&sensitivity=least"
+    assert explorer.bridge.search == "?K=9&printed=1"
     explorer.files.toggle.value = True
     assert paste(explorer, "K: 0\nT: 7\n").setting == from_yaml("T: 7").setting
     assert "K = 0 is not allowed" in state.note and not explorer.files.drawer.visible
@@ -39,7 +40,7 @@ def test_yaml_is_pasted_and_its_errors_are_reported():
 
 @pytest.mark.parametrize("text", ["a: [", "x" * (LARGEST_FILE + 1), "- 1", "", "K: many", "no such field: 3\nT: -1"])
 def test_what_is_no_setting_changes_nothing(text):
-    state = paste(Explorer(search="?T=7&sensitivity=least"), text)
+    state = paste(Explorer(search="?T=7"), text)
     assert state.setting == DEMONSTRATION.replace(T=7)
     assert state.note.startswith("Nothing was changed: ")
 
@@ -47,12 +48,10 @@ def test_what_is_no_setting_changes_nothing(text):
 @pytest.mark.parametrize("start", ["http://127.0.0.1:5006/app", "", "https://example.org/zoexplore/app"])
 def test_a_link_is_pasted(start):
     explorer = Explorer(search="")
-    state = paste(explorer, f" {start}?tab=plan&T=9&K=52&colour=red&sensitivity=least#top\n")
+    state = paste(explorer, f" {start}?tab=plan&T=9&K=52&colour=red#top\n")
     assert (state.setting, explorer.tabs.selected) == (DEMONSTRATION.replace(T=9, K=52), "plan")
     assert state.note == "In this link, 'colour' is an unknown setting."
-    assert explorer.bridge.search == "?tab=plan&K=52&T=9&sensitivity=least"
-    paste(explorer, f"{start}?T=9&K=52")  # an old link, which does not say how a record is counted
-    assert (state.setting, state.accounting.sensitivity) == (BEFORE.replace(T=9, K=52), "clip")
+    assert explorer.bridge.search == "?tab=plan&K=52&T=9"
 
 
 def test_the_code_follows_while_the_drawer_is_open():

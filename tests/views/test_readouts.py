@@ -5,11 +5,12 @@ import re
 
 import pytest
 
+from tests.convention import DEMONSTRATION as BEFORE
 from zoexplore import Accounting, epsilon, guarantee
 from zoexplore.compute.computations import guarantees, smallest
 from zoexplore.questions.statement import statement
 from zoexplore.run.formatting import THIN, format_number, format_percent
-from zoexplore.run.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION
+from zoexplore.run.presets import DEMONSTRATION, PAPER_CONVENTION
 from zoexplore.views import State
 from zoexplore.views.panels.readouts import Headline, More, Odds, measures_of, odds, times
 

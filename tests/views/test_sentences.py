@@ -5,6 +5,7 @@ import re
 import pytest
 import yaml
 
+from tests.convention import DEMONSTRATION as BEFORE
 from tests.effort import usually
 from tests.test_project import ROOT
 from tools.sentences import PARTS, plain, states
@@ -13,7 +14,7 @@ from zoexplore.bounds import BOUNDS
 from zoexplore.questions import Unreachable, calibrate, recommend
 from zoexplore.run import paper
 from zoexplore.run.formatting import THIN, format_short, format_tex
-from zoexplore.run.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION
+from zoexplore.run.presets import DEMONSTRATION, PAPER_CONVENTION
 from zoexplore.run.setting import LARGEST_INTEGER
 from zoexplore.views import State
 from zoexplore.views.explorer import Explorer, colophon

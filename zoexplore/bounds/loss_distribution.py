@@ -71,8 +71,10 @@ class Losses:
             whole = (q >= 1) | (N <= 0) | (mu <= 0)
             gaussian = rho + np.where(N > 0, N * mu**2 / 2, 0.0)  # never less than what is sampled costs
             beyond = ~whole & ((q < LEAST_RATE) | (mu < LEAST_SHIFT) | (mu > MOST_SHIFT))
-            summed = ~whole & ~beyond & np.isfinite(gaussian)
-            by_order = beyond & np.isfinite(gaussian) & (wanted == EPSILON)
+            drawn = np.where(rho == 0, -np.expm1(N * np.log1p(-np.minimum(q, 1.0))) * ROUND_UP, 1.0)  # whether, in any step
+            idle = (drawn <= given) if wanted == EPSILON else drawn < 0
+            summed = ~whole & ~beyond & ~idle & np.isfinite(gaussian)
+            by_order = beyond & ~idle & np.isfinite(gaussian) & (wanted == EPSILON)
             found = epsilon_of(gaussian, given) if wanted == EPSILON else delta_of(gaussian, given)
             found = np.array(found, float)
             one = (N == 1) & (rho == 0)
@@ -80,6 +82,7 @@ class Losses:
             for rows, answer in ((summed & one, of_one), (summed & ~one, of_more), (by_order, _at_one_order)):
                 if rows.any():
                     found[rows] = np.fmin(found[rows], answer(*(x[rows] for x in (N, rho, q, mu, given))))
+            found = np.where(idle, 0.0, found) if wanted == EPSILON else np.fmin(found, drawn)
         return _never_falling(N, (rho, q, mu, given), found).reshape(columns[0].shape)
 
     def _summed(self, wanted: int, N, rho, q, mu, given) -> np.ndarray:

@@ -144,8 +144,12 @@ def changes_nothing(setting: Setting, field: str, bound: str = BEST, accounting:
     >>> changes_nothing(run, "K"), changes_nothing(run.replace(beta=0.5), "K")
     (True, False)
     """
-    found = curve(setting, field, _LADDERS[field](setting), [bound], accounting)[bound]
-    return bool(np.isfinite(found).all() and np.ptp(found) <= 1e-9 * found.max())
+    values = _LADDERS[field](setting)
+    for some in (values[[0, -1]], *([] if field == "sigma" else [values])):  # more noise never costs more
+        found = curve(setting, field, some, [bound], accounting)[bound]
+        if not (np.isfinite(found).all() and np.ptp(found) <= 1e-9 * found.max()):
+            return False
+    return True
 
 
 def _geometric(low: int, high: int) -> np.ndarray:
@@ -222,10 +226,11 @@ class _Search:
         Raises:
             Unreachable: no rung meets the target, nor a value between those next to the smallest epsilon.
         """
+        if self._along(ladder[:1]) <= self.target.epsilon and self.excess(float(ladder[0])) <= 0:
+            return float(ladder[0])  # any value meets the target: the rest, which may take long, need not be computed
         values = ladder
         for _ in range(1 + ZOOMS):
-            at = self.setting if self.target.delta is None else self.setting.replace(delta=self.target.delta)
-            found = curve(at, self.field, values, [self.bound], self.accounting)[self.bound]
+            found = self._along(values)
             least = int(found.argmin())
             # a curve may lie slightly above its points, so its smallest value is always checked
             for i in [*np.flatnonzero(found <= self.target.epsilon), least]:
@@ -237,6 +242,10 @@ class _Search:
                 break
             values = self._between(*around)
         raise self._unreachable(nearest)
+
+    def _along(self, values: np.ndarray) -> np.ndarray:
+        at = self.setting if self.target.delta is None else self.setting.replace(delta=self.target.delta)
+        return curve(at, self.field, values, [self.bound], self.accounting)[self.bound]
 
     def _climb(self, values: np.ndarray, i: int) -> float:
         """From rung i up to the last better one in a row that meets the target, and then on to the edge."""

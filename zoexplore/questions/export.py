@@ -3,7 +3,7 @@
 Input is not trusted. Readers skip a field that is unknown or has a bad value, and `Loaded.problems` says so in words.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from io import StringIO
 from math import inf
@@ -14,28 +14,15 @@ import numpy as np
 import yaml
 
 from zoexplore.bounds import BOUNDS, curve, epsilon
-from zoexplore.run.presets import BEFORE, DEMONSTRATION
-from zoexplore.run.setting import (
-    INTEGER_FIELDS,
-    OWN,
-    SENSITIVITIES,
-    SETTING_FIELDS,
-    Accounting,
-    Refused,
-    Setting,
-    shown,
-    supposition,
-)
+from zoexplore.run.fields import meant
+from zoexplore.run.presets import DEMONSTRATION
+from zoexplore.run.reading import Unreadable, fields_of, value_of
+from zoexplore.run.setting import FIELD_NAMES, IN_PLACE, OWN, Accounting, Refused, Setting, shown, supposition
 
 OPTIONS = tuple(asdict(Accounting()))
-_UNASSUMING = Setting(**{name: getattr(DEMONSTRATION, name) for name in OWN})
-LARGEST_FILE = 10_000  # characters; a setting needs a few hundred
-DEEPEST = 10  # nested lists and mappings; a setting needs two
-_WORDS = ("regime", "clipping", "neighbours", "sampling", "conversion", "sensitivity", "schedule")
-_SWITCHES = ("linear", "printed")
-_TRUTH = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+UNASSUMING = Setting(**{name: getattr(DEMONSTRATION, name) for name in OWN})  # of the loss, which a file by hand may leave out
 _AT_MOST = {"K": "d", "m": "M", "ridge": "m"}  # fields that are lowered if only the other is given
-_FOLLOWS = {"eta": "M"}  # errors blamed on the other field: K/M overflows
+_BLAMED = {"eta": ("M",)} | {field: (rate,) for rate, field in IN_PLACE.items()}  # what a value was computed from
 
 
 @dataclass(frozen=True)
@@ -61,15 +48,6 @@ def to_fields(setting: Setting, accounting: Accounting) -> dict[str, str]:
     return {name: text for name, text in every_field(setting, accounting).items() if text != default[name]}
 
 
-def in_address(setting: Setting, accounting: Accounting) -> dict[str, str]:
-    """`to_fields` with `sensitivity`, which only old addresses lack.
-
-    >>> in_address(DEMONSTRATION.replace(sigma=1e-4), Accounting())
-    {'sigma': '0.0001', 'sensitivity': 'least'}
-    """
-    return to_fields(setting, accounting) | {"sensitivity": accounting.sensitivity}
-
-
 def every_field(setting: Setting, accounting: Accounting) -> dict[str, str]:
     """Every field as text by name.
 
@@ -80,23 +58,21 @@ def every_field(setting: Setting, accounting: Accounting) -> dict[str, str]:
 
 
 def from_fields(given: Mapping[Any, Any], base: Setting = DEMONSTRATION) -> Loaded:
-    """A setting from values or texts by name; fields not given keep the base's values.
+    """A setting from texts by name, `noise_multiplier` and others in place of fields too; those not given are the base's.
 
-    >>> from_fields({"K": 52, "sigma": "1e-2"}).setting.K
+    >>> from_fields({"K": "52", "sigma": "1e-2"}).setting.K
     52
     """
-    values, problems = {}, []
-    for name, raw in given.items():
-        if name not in (*SETTING_FIELDS, *OPTIONS):
-            problems.append(f"{shown(name)} is an unknown setting")
-        elif isinstance(raw, (str, int, float, type(None))):
-            values[name] = _value(name, raw)
+    values, problems, names = {}, [], (*FIELD_NAMES, *OPTIONS)
+    for name, text in given.items():
+        if name not in names:
+            problems.append(f"{shown(name)} is an unknown setting{meant(name, names)}")
+        elif isinstance(text, str):
+            values[name] = value_of(name, text)
         else:
             problems.append(f"{name} is not used: give a single value")
-    if values.get("sensitivity") in ("clip", "lipschitz") and "lipschitz" not in values and base is _UNASSUMING:
-        base = base.replace(lipschitz=None)  # the paper's convention
     accounting, options = _built(Accounting(), {k: v for k, v in values.items() if k in OPTIONS}, problems)
-    setting, fields = _built(base, {k: v for k, v in values.items() if k in SETTING_FIELDS}, problems)
+    setting, fields = _built(base, {k: v for k, v in values.items() if k in FIELD_NAMES}, problems)
     return Loaded(setting, accounting, tuple(problems), read=bool(options or fields) or not given)
 
 
@@ -104,22 +80,9 @@ def to_query(setting: Setting, accounting: Accounting) -> str:
     """The query of a URL, without the question mark; empty for the demonstration run.
 
     >>> to_query(DEMONSTRATION.replace(K=52), Accounting(conversion="cks"))
-    'K=52&conversion=cks&sensitivity=least'
+    'K=52&conversion=cks'
     """
-    return urlencode(in_address(setting, accounting)) if to_fields(setting, accounting) else ""
-
-
-def from_address(given: Mapping[str, str]) -> Loaded:
-    """The setting of an address, or of a pin in one. Without `sensitivity` the address is an old one, which followed the paper's
-    convention and started from another demonstration run.
-
-    >>> from_address({"K": "52", "sensitivity": "least"}).setting.sigma, from_address({"K": "52"}).setting.sigma
-    (5e-05, 0.001)
-    """
-    if given.get("sensitivity") in SENSITIVITIES:
-        return from_fields(given)
-    loaded = from_fields(given, BEFORE)
-    return loaded if "sensitivity" in given else replace(loaded, accounting=loaded.accounting.replace(sensitivity="clip"))
+    return urlencode(to_fields(setting, accounting))
 
 
 def from_query(query: str) -> Loaded:
@@ -128,8 +91,7 @@ def from_query(query: str) -> Loaded:
     >>> from_query("K=52&T=0").problems
     ('T = 0 is not allowed: give a whole number from 1 to 9007199254740992',)
     """
-    given = dict(parse_qsl(query.removeprefix("?"), keep_blank_values=True))
-    return from_address(given) if given else from_fields(given)
+    return from_fields(dict(parse_qsl(query.removeprefix("?"), keep_blank_values=True)))
 
 
 def to_yaml(setting: Setting, accounting: Accounting) -> str:
@@ -151,29 +113,29 @@ def from_yaml(text: str) -> Loaded:
     >>> from_yaml("K: 52").problems
     ('n, d, T, sigma, beta are not given: they are taken from the demonstration run',)
     """
-    if len(text) > LARGEST_FILE:
-        return _nothing(f"the text is longer than {LARGEST_FILE} characters")
     try:
-        parts = yaml.load(text, _Plain)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        where = getattr(error, "problem_mark", None)
-        at = f", line {where.line + 1}" if where else ""
-        return _nothing(f"this is not YAML{at}")
-    if not isinstance(parts, dict):
-        return _nothing("this is no list of fields, such as 'K: 260'")
-    fields: dict[Any, Any] = {}
-    for name, value in parts.items():
-        inner = value if name in ("setting", "accounting") and isinstance(value, dict) else {name: value}
-        fields.update(inner)
-    loaded = from_fields(fields, _UNASSUMING)
+        fields = fields_of(text)
+    except Unreadable as error:
+        return Loaded(DEMONSTRATION, Accounting(), (str(error),), read=False)
+    loaded = from_fields(fields, UNASSUMING)
     if not loaded.read:
-        return Loaded(DEMONSTRATION, Accounting(), loaded.problems or ("the text is empty",), read=False)
-    missing = ", ".join(name for name in OWN if name not in fields)
+        return replace(loaded, setting=DEMONSTRATION)
+    missing = not_given(fields)
     if missing:
-        are, they = ("are", "they are") if ", " in missing else ("is", "it is")
-        said = f"{missing} {are} not given: {they} taken from the demonstration run"
-        return replace(loaded, problems=(*loaded.problems, said))
+        they = "they are" if ", " in missing else "it is"
+        return replace(loaded, problems=(*loaded.problems, f"{missing}: {they} taken from the demonstration run"))
     return loaded
+
+
+def not_given(fields: Collection[str], needed: Iterable[str] = OWN) -> str:
+    """Which of the needed fields are given neither by name nor in their place, as the beginning of a sentence; empty if none.
+
+    >>> not_given(["n", "d", "T", "noise_multiplier"])
+    'K, beta are not given'
+    """
+    given = {IN_PLACE.get(name, name) for name in fields}
+    missing = [name for name in needed if name not in given]
+    return f"{', '.join(missing)} {'are' if len(missing) > 1 else 'is'} not given" if missing else ""
 
 
 def to_python(setting: Setting, accounting: Accounting) -> str:
@@ -215,27 +177,6 @@ def to_csv(
     return out.getvalue()
 
 
-class _Plain(yaml.SafeLoader):
-    """YAML without deep nesting and merge keys, which let a short file take hours to read."""
-
-    depth = 0
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        self.depth += 1
-        if self.depth > DEEPEST:
-            raise yaml.YAMLError("nested too deeply")
-        node = super().compose_node(parent, index)
-        self.depth -= 1
-        return node
-
-    def flatten_mapping(self, node: Any) -> None:
-        """Keep a merge key, which the constructor then refuses."""
-
-
-def _nothing(why: str) -> Loaded:
-    return Loaded(DEMONSTRATION, Accounting(), (why,), read=False)
-
-
 def _text(value: Any) -> str:
     """The shortest text that reads back as exactly this value."""
     if value is None:
@@ -248,25 +189,6 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _value(name: str, raw: Any) -> Any:
-    """The value of a text; the text itself if it has none, which `Setting` then refuses."""
-    if not isinstance(raw, str):
-        return raw
-    text = raw.strip()
-    if name in _WORDS:
-        return text
-    if name in _SWITCHES:
-        return _TRUTH.get(text.lower(), text)
-    if not text and name in ("eta", "batch", "lipschitz"):
-        return None
-    if text == "∞":
-        return inf
-    try:
-        return int(text) if name in INTEGER_FIELDS and text.isdecimal() else float(text)
-    except ValueError:
-        return text
-
-
 def _built(base: Any, values: dict[str, Any], problems: list[str]) -> tuple[Any, set[str]]:
     """The base with every valid change, and their names; each refusal becomes a line in `problems`."""
     values, given = dict(values), set(values)
@@ -274,8 +196,7 @@ def _built(base: Any, values: dict[str, Any], problems: list[str]) -> tuple[Any,
         try:
             return base.replace(**values), given
         except Refused as error:
-            name = error.field
-            name = _FOLLOWS.get(name, name) if name not in given else name
+            name = next((name for name in (error.field, *_BLAMED.get(error.field, ())) if name in given), error.field)
             if name in given:
                 del values[name]
                 given.discard(name)

@@ -17,7 +17,8 @@ from numbers import Real
 import numpy as np
 
 from zoexplore.bounds.tradeoff import TradeOff
-from zoexplore.run.setting import shown
+from zoexplore.run.formatting import format_count, format_short
+from zoexplore.run.setting import Setting, shown
 
 __all__ = ["TradeOff", "of_pair"]
 
@@ -46,6 +47,19 @@ def pair_for_positives(fpr: float, tpr: float) -> tuple[float, float]:
     delta = 0.1 * (tpr - fpr)
     few = log((1 - delta - fpr) / (1 - tpr)) if tpr < 1 else inf
     return max(log((tpr - delta) / fpr) if fpr > 0 else 0.0, few), delta
+
+
+def remark_on_delta(setting: Setting) -> str:
+    """What to say of a delta of at least 1/n; empty below.
+
+    >>> remark_on_delta(Setting(n=200, d=10, K=1, T=1, sigma=1.0, beta=1.0, delta=0.1)).partition(": ")[0]
+    'δ = 0.1 is at least 1/n'
+    """
+    if setting.delta * setting.n < 1:
+        return ""
+    shown_all = f"{format_short(setting.delta * setting.n)} of {format_count(setting.n)}"
+    by_chance = f"publishing every record with this probability, {shown_all}, would be (0, δ)-private"
+    return f"δ = {format_short(setting.delta)} is at least 1/n: {by_chance}; take a far smaller one"
 
 
 def wanted_advantage(value: object) -> float:

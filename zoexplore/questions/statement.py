@@ -11,7 +11,9 @@ from math import inf, isfinite, isnan
 from typing import Any
 
 from zoexplore.bounds import BOUNDS, Guarantee, guarantee
-from zoexplore.run.formatting import format_count, format_delta, format_number, format_sentence, format_short
+from zoexplore.questions.risk import remark_on_delta
+from zoexplore.run.fields import symbol_of
+from zoexplore.run.formatting import format_count, format_delta, format_exact, format_number, format_sentence, format_short
 from zoexplore.run.setting import Accounting, Setting
 
 COMPUTED_WITH = ("zoexplore", "numpy", "scipy", "numba")
@@ -31,6 +33,7 @@ class Statement:
 
     Args:
         guarantee: what is proved, or why nothing is.
+        run: the run's own numbers, in a line.
         unit: the protected unit.
         neighbours: which two data sets are compared.
         sampling: which records a step uses.
@@ -41,6 +44,7 @@ class Statement:
     """
 
     guarantee: Guarantee
+    run: str
     unit: str
     neighbours: str
     sampling: str
@@ -80,8 +84,8 @@ class Statement:
             head = f"The release is (ε, δ) = {pair}-differentially private by {by}."
             head += f"\n{format_sentence(g.reason)}." if g.reason else ""
         facts = {
-            "Unit": self.unit, "Neighbours": self.neighbours, "Sampling": self.sampling, "Clipping": self.clipping,
-            "Released": self.released,
+            "Run": self.run, "Unit": self.unit, "Neighbours": self.neighbours, "Sampling": self.sampling,
+            "Clipping": self.clipping, "Released": self.released,
         }  # fmt: skip
         lists = {
             "Satisfied by the numbers": self._met,
@@ -91,7 +95,8 @@ class Statement:
         }
         parts = [head, "\n".join(f"{name}: {text}." for name, text in facts.items())]
         parts += [f"{name}:\n" + "\n".join(f"- {line}" for line in lines) for name, lines in lists.items() if lines]
-        parts += [f"Note: {format_sentence(g.note)}."] if g.note else []
+        noted = "; ".join(filter(None, (g.note, remark_on_delta(g.setting))))
+        parts += [f"Note: {format_sentence(noted)}."] if noted else []
         made = ", ".join(f"{name} {number}" for name, number in self.versions.items())
         return "\n\n".join([*parts, f"Source: {g.source}\nComputed with {made}."])
 
@@ -115,6 +120,7 @@ def statement(setting: Setting, bound: str = "best", accounting: Accounting = Ac
     hidden = g.bound not in PUBLIC
     return Statement(
         guarantee=g,
+        run=in_a_line(setting),
         unit=_unit(setting),
         neighbours=_neighbours(setting),
         sampling=_sampling(setting),
@@ -123,6 +129,17 @@ def statement(setting: Setting, bound: str = "best", accounting: Accounting = Ac
         not_covered=(HIDDEN, *NOT_COVERED) if hidden else NOT_COVERED,
         versions=versions(),
     )
+
+
+def in_a_line(setting: Setting) -> str:
+    """A run's own numbers, for whoever wants to see that they are those meant.
+
+    >>> in_a_line(Setting(n=1000, d=100, K=1, T=10, sigma=0.01, beta=1.0, batch=64, clip=0.5))
+    'K = 1, T = 10, n = 1000, d = 100, b = 64, σ = 0.01, β = 1, δ = 1e-5, noise multiplier 1.28'
+    """
+    names = ("K", "T", "n", "d", *([] if setting.full_batch else ["batch"]), "sigma", "beta", "delta")
+    own = ", ".join(f"{symbol_of(name)} = {format_exact(getattr(setting, name))}" for name in names)
+    return f"{own}, noise multiplier {format_short(setting.noise_multiplier)}"
 
 
 def plain(value: Any) -> Any:

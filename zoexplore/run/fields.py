@@ -4,7 +4,9 @@
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from zoexplore.run.formatting import THIN
 
@@ -108,6 +110,24 @@ _LONG = re.compile(r"(?<![\w.])\d{4,}(?![\w.])")
 _IN_WORDS = {str(2**53): "2⁵³", "1e-300": "10⁻³⁰⁰", ", or None for all": ", or leave it empty for all"}
 _PLAINER = re.compile("|".join(map(re.escape, _IN_WORDS)))
 _NAMED = re.compile(rf"\b({'|'.join(FIELDS)})\b(?= = )")
+_SYNONYMS = {
+    "learning_rate": "eta", "step_size": "eta", "iterations": "T", "max_steps": "T", "batch_size": "batch", "records": "n",
+    "clip_norm": "clip", "max_grad_norm": "clip", "dimension": "d", "parameters": "d", "directions": "K", "radius": "R",
+    "noise_scale": "sigma", "num_epochs": "epochs", "num_train_epochs": "epochs", "sampling_rate": "sample_rate",
+}  # fmt: skip
+
+
+def meant(unknown: object, names: Iterable[str]) -> str:
+    """A question after the one of these names that an unknown one may stand for; empty if none is near.
+
+    >>> [meant(name, FIELDS) for name in ("k", "σ", "learning_rate", "step", "colour")]
+    [': did you mean K?', ': did you mean sigma?', ': did you mean eta?', ': did you mean T?', '']
+    """
+    of_field = [(word, field.name) for field in FIELDS.values() for word in (field.noun, field.symbol, field.name.lower())]
+    known = dict([*_SYNONYMS.items(), *of_field, *((name, name) for name in names)])
+    near = get_close_matches(str(unknown)[:40].lower(), known, 1, 0.8)
+    found = known.get(str(unknown)) or (known[near[0]] if near else "")
+    return f": did you mean {found}?" if found in names else ""
 
 
 def symbol_of(name: str) -> str:

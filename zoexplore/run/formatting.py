@@ -10,6 +10,8 @@ THIN = "\u202f"  # a narrow no-break space
 LONGEST_TYPED = 12  # characters that fit in an input box
 
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3}){2,}(\.\d*)?|[+-]?[1-9]\d{0,2}(,\d{3})+\.\d*")  # unambiguous groups of three
+_SPACED = re.compile(r"[+-]?\d{1,3}([\s_]\d{3})+(\.\d*)?")
+_INFINITE = re.compile(r"([+-]?)(?:∞|\.?inf(?:inity)?)", re.IGNORECASE)
 
 
 def format_power(exponent: int) -> str:
@@ -127,19 +129,23 @@ def format_typed(x: float | None) -> str:
 
 
 def parse_number(text: str) -> float:
-    """A typed number: 23456, 20 000, 1,000,000, 1e-3, ∞.
+    """A number that somebody typed or wrote in a file: 23456, 016, 20 000, 1,000,000, 1e-3, ∞, .inf. All digits are decimal.
 
     Raises:
         ValueError: the text is no number, or a comma in it is ambiguous, as in 0,001 and 20,000.
     """
-    cleaned = "".join(text.split()).replace(THIN, "").replace("_", "").replace("−", "-")
+    cleaned = text.strip().replace("−", "-")
+    if _SPACED.fullmatch(cleaned):
+        cleaned = re.sub(r"[\s_]", "", cleaned)
     if _GROUPED.fullmatch(cleaned):
         cleaned = cleaned.replace(",", "")
     elif "," in cleaned:
         raise ValueError("give a number with a decimal point and no commas, such as 0.001 or 20000")
-    if cleaned in ("∞", "+∞"):
-        return inf
+    if infinite := _INFINITE.fullmatch(cleaned):
+        return -inf if infinite[1] == "-" else inf
     try:
+        if "_" in cleaned:  # Python takes these anywhere between digits
+            raise ValueError
         return int(cleaned) if cleaned.lstrip("+-").isdigit() else float(cleaned)
     except ValueError:
         raise ValueError("give a number, such as 20, 0.001 or 1e-3") from None

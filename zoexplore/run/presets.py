@@ -21,8 +21,6 @@ DEMONSTRATION = Setting(
     n=20_000, d=520, K=260, T=200, sigma=5e-5, beta=0.5,
     regime="strongly-convex", R=0.31, clip=1.0, lipschitz=1.0, M=0.75, m=0.5, ridge=0.5,
 )  # fmt: skip
-# The demonstration run of old addresses, which do not say how a record is counted.
-BEFORE = DEMONSTRATION.replace(sigma=1e-3, lipschitz=None)
 _PAPER = Setting(
     n=1000, d=10_000, K=1000, T=1000, sigma=0.05, beta=0.5,
     regime="strongly-convex", R=1.0, clip=1.0, lipschitz=None, M=1.0, m=0.9,

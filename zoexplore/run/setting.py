@@ -5,11 +5,12 @@ values, for a slider, a URL or a YAML file to show as it is.
 """
 
 from dataclasses import MISSING, dataclass, field, fields, replace
-from math import inf, isfinite, isnan
+from fractions import Fraction
+from math import ceil, inf, isfinite, isnan, nextafter
 from numbers import Real
 from typing import Any
 
-from zoexplore.run.fields import FIELDS
+from zoexplore.run.fields import FIELDS, meant
 
 REGIMES = ("strongly-convex", "convex", "non-convex")
 CONVERSIONS = ("mironov", "cks", "gaussian")
@@ -22,6 +23,7 @@ SAMPLINGS = ("without-replacement", "poisson", "cyclic", "shuffled")
 LONGEST_SHOWN = 500  # characters of a refused value that a message quotes
 LEAST_DELTA = 1e-300  # parts of a smaller delta would be subnormal doubles, which have fewer digits
 LARGEST_INTEGER = 2**53  # larger whole numbers are not exact as floats
+IN_PLACE = {"noise_multiplier": "sigma", "epochs": "T", "sample_rate": "batch"}  # what may be given, and in place of what
 
 
 class Refused(ValueError):
@@ -132,8 +134,31 @@ class Setting:
         if self.eta is not None or self.M < inf:
             put("eta", _number("eta", self.K / self.M if self.eta is None else self.eta, above=0.0))
 
+    @classmethod
+    def of(cls, **given: Any) -> "Setting":
+        """A run by the field's other numbers. In place of sigma, T and batch it takes
+
+            noise_multiplier: the noise over the most that one record adds, whichever `neighbours` is (`noise_multiplier` below).
+            epochs: passes over the data: epochs n/batch steps; of batches in a fixed or shuffled order, n/batch is rounded up.
+            sample_rate: the part of the records in a batch, in (0, 1].
+
+        They are converted once. T and the batch are rounded up, and sigma down, so that epsilon is never too small: a batch of
+        more than sample_rate n records has the noise on their sum that was asked for.
+
+        Raises:
+            Refused: as the constructor does, or a number is given in both ways.
+
+        >>> Setting.of(n=60_000, d=100, K=1, beta=1.0, noise_multiplier=1.1, epochs=15, sample_rate=0.01).T
+        1500
+        """
+        unset = {"sigma": 1.0, "T": 1}
+        rates = {name: given[name] for name in IN_PLACE if name in given}
+        own = {name: value for name, value in given.items() if name not in rates}
+        run = cls(**{name: unset[name] for rate, name in IN_PLACE.items() if rate in rates and name in unset} | own)
+        return run.replace(**{name: given[name] for name in IN_PLACE.values() if name in own} | rates)
+
     def replace(self, **changes: Any) -> "Setting":
-        """The same run with some fields changed; a step size of K/M follows K and M.
+        """The same run with some fields changed, or those of `of` in their place; a step size of K/M follows K and M.
 
         Raises:
             Refused: a field is unknown, or its value is not allowed.
@@ -142,13 +167,31 @@ class Setting:
         >>> run.eta, run.replace(K=75).eta
         (69.33333333333333, 100.0)
         """
-        return replace(self, **self._given(changes))
+        rates = {name: changes.pop(name) for name in IN_PLACE if name in changes}
+        for name in rates:
+            if IN_PLACE[name] in changes:
+                raise Refused(f"{name} and {IN_PLACE[name]} say the same: give one of them", name)
+        for unknown in sorted(set(changes) - set(SETTING_FIELDS)):
+            allowed = f"; the fields are {', '.join(SETTING_FIELDS)}"
+            raise Refused(f"{unknown} is not a field of Setting{meant(unknown, FIELD_NAMES) or allowed}", unknown)
+        run = replace(self, **{"eta": None, **changes} if self.eta_follows else changes)
+        return run._at(rates) if rates else run
 
-    def _given(self, changes: dict[str, Any]) -> dict[str, Any]:
-        unknown = sorted(set(changes) - set(SETTING_FIELDS))
-        if unknown:
-            raise Refused(f"{unknown[0]} is not a field of Setting; the fields are {', '.join(SETTING_FIELDS)}", unknown[0])
-        return {"eta": None, **changes} if self.eta_follows else changes
+    def _at(self, rates: dict[str, Any]) -> "Setting":
+        """The run with the numbers of `of`."""
+        run, drawn = self, Fraction(self.batch or self.n)  # records a step
+        if "sample_rate" in rates:
+            drawn = _decimal("sample_rate", rates["sample_rate"], most=1.0) * self.n
+            run = run.replace(batch=ceil(drawn), sigma=self.sigma * float(drawn / ceil(drawn)))
+        if "epochs" in rates:
+            epoch = ceil(self.n / drawn) if run.sampling in ("cyclic", "shuffled") else self.n / drawn
+            run = run.replace(T=ceil(_decimal("epochs", rates["epochs"]) * epoch))
+        if "noise_multiplier" in rates:
+            wanted = float(_decimal("noise_multiplier", rates["noise_multiplier"]))
+            run = run.replace(sigma=wanted / run.replace(sigma=1.0).noise_multiplier)
+            while run.noise_multiplier > wanted:
+                run = run.replace(sigma=nextafter(run.sigma, 0.0))
+        return run
 
     def as_dict(self) -> dict[str, Any]:
         """The arguments that make this setting again (eta is None where it follows K/M)."""
@@ -157,8 +200,8 @@ class Setting:
     @property
     def noise_multiplier(self) -> float:
         """z, as in DP-SGD: a step's noise along its directions over the most that one record adds there. It is
-        b sigma sqrt(beta + (1 - beta) K/d)/clip, with b = n for a full batch, and sqrt(K) times that under a joint clip.
-        Replacing a record moves a step twice as far.
+        b sigma sqrt(beta + (1 - beta) K/d)/clip, with b = n for a full batch, and sqrt(K) times that under a joint clip. For
+        neighbours = "add-remove" a record moves a step 1/z of its noise, for "replace-one" 2/z.
 
         >>> Setting(n=1000, d=100, K=1, T=1, sigma=0.01, beta=1.0, batch=64, clip=0.5).noise_multiplier
         1.28
@@ -186,6 +229,7 @@ class VariedSetting(Setting):
 
 
 SETTING_FIELDS = tuple(f.name for f in fields(Setting) if f.init)
+FIELD_NAMES = (*SETTING_FIELDS, *IN_PLACE)
 OWN = tuple(f.name for f in fields(Setting) if f.init and f.default is MISSING)  # the fields without a default
 INTEGER_FIELDS = tuple(name for name in SETTING_FIELDS if name in FIELDS and FIELDS[name].whole)
 NUMERIC_FIELDS = tuple(name for name in SETTING_FIELDS if name in FIELDS)
@@ -214,8 +258,6 @@ class Accounting:
 
     def __post_init__(self) -> None:
         _option("conversion", self.conversion, CONVERSIONS)
-        if self.sensitivity == "lipschitz":  # the former name of "least", in saved settings
-            object.__setattr__(self, "sensitivity", "least")
         _option("sensitivity", self.sensitivity, SENSITIVITIES)
         _option("schedule", self.schedule, SCHEDULES)
         _switch("printed", self.printed)
@@ -225,7 +267,8 @@ class Accounting:
         unknown = sorted(set(changes) - {f.name for f in fields(self)})
         if unknown:
             names = ", ".join(f.name for f in fields(self))
-            raise Refused(f"{unknown[0]} is not an option of Accounting; the options are {names}", unknown[0])
+            allowed = meant(unknown[0], names.split(", ")) or f"; the options are {names}"
+            raise Refused(f"{unknown[0]} is not an option of Accounting{allowed}", unknown[0])
         return replace(self, **changes)
 
 
@@ -316,3 +359,8 @@ def _number(
     if below < inf and not x < below:
         raise _refuse(name, value, allowed)
     return x + 0.0  # not -0.0, whose reciprocal is -inf
+
+
+def _decimal(name: str, value: Any, most: float = inf) -> Fraction:
+    """A number above 0, exactly as its digits say."""
+    return Fraction(repr(_number(name, value, above=0.0, most=most)))

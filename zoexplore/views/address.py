@@ -13,7 +13,7 @@ import panel as pn
 import param
 
 from zoexplore.bounds import BOUNDS
-from zoexplore.questions.export import from_address, from_fields, in_address, to_fields
+from zoexplore.questions.export import from_fields, to_fields
 from zoexplore.run.fields import in_symbols
 from zoexplore.run.formatting import format_exact, format_sentence, parse_number
 from zoexplore.run.setting import SETTING_FIELDS
@@ -42,7 +42,7 @@ class Lesson:
     problems: tuple[str, ...] = ()
     say: tuple[str, ...] = ()
 
-    NAMES = ("show", "lock", "say", "present")  # the last is of earlier links
+    NAMES = ("show", "lock", "say")
 
     @classmethod
     def of(cls, search: str, tabs: Iterable[str] = ("curves",)) -> "Lesson":
@@ -146,8 +146,7 @@ class Address:
 
     def search(self) -> str:
         """The query of the state with its question mark; empty for the default."""
-        run = self.state.setting, self.state.accounting
-        fields = in_address(*run) if to_fields(*run) else {}
+        fields = to_fields(self.state.setting, self.state.accounting)
         kept = {key: (getattr(owner, name), first) for key, (owner, name, first) in self._kept.items()}
         turned = [(key, text_of(value)) for key, (value, first) in kept.items() if value != first]
         pairs = [*self.lesson.fields(), *turned, *fields.items()]
@@ -160,15 +159,13 @@ class Address:
     def read(self, search: str) -> None:
         """Set the state from an address."""
         pairs = parse_qsl(search.removeprefix("?"), keep_blank_values=True)
-        if self.tabs:
-            pairs = _with_view(pairs)
         given = dict(pairs)
         for tab, names in self.tabs.asks().items() if self.tabs else ():
             if self.tabs and any(f"{tab}.{name}" in given for name in names):
                 self.tabs[tab]  # builds the view, and follows its params
         others = (*Lesson.NAMES, *self._kept, "pin", "compare")
         fields = {name: text for name, text in pairs if name not in others}
-        loaded = from_address(fields) if fields else from_fields(fields)
+        loaded = from_fields(fields)
         self._reading = True
         try:
             if "story" in self._kept and "story" not in given:  # its end changes the whole page, so it comes first
@@ -191,17 +188,6 @@ class Address:
         known = not compare or compare in BOUNDS
         problems = self.pins.read([text for name, text in pairs if name == "pin"], compare if known else "")
         return problems + ([] if known else [f"compare = {compare[:40]!r} is not one of {', '.join(BOUNDS)}"])
-
-
-def _with_view(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """An address's pairs; if they name no view but describe the curves, they name that view too.
-
-    Older addresses of δ against ε open the curves along δ.
-    """
-    if ("tab", "profile") in pairs:
-        pairs = [("tab", "curves"), ("against", "delta"), *(pair for pair in pairs if pair[0] not in ("tab", "against"))]
-    names = {name for name, _ in pairs}
-    return pairs if "tab" in names or not names & {"against", "hide", "pin"} else [("tab", "curves"), *pairs]
 
 
 def text_of(value: Any) -> str:

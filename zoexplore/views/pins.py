@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import param
 
-from zoexplore.questions.export import from_address, in_address, to_fields
+from zoexplore.questions.export import from_fields, to_fields
 from zoexplore.run.fields import symbol_of
 from zoexplore.run.formatting import THIN, format_count
 from zoexplore.run.presets import Preset
@@ -27,7 +27,7 @@ class Pin:
 
     def text(self) -> str:
         """The pin in an address: K:52,T:9~name."""
-        fields = in_address(self.setting, self.accounting)
+        fields = to_fields(self.setting, self.accounting)
         return ",".join(f"{key}:{value}" for key, value in fields.items()) + f"~{self.name}"
 
     @classmethod
@@ -35,7 +35,7 @@ class Pin:
         """The pin of a text, and its errors."""
         fields, _, name = text.partition("~")
         pairs = (pair.partition(":") for pair in fields.split(",") if pair)
-        loaded = from_address({key: value for key, _, value in pairs})
+        loaded = from_fields({key: value for key, _, value in pairs})
         return cls(_shortened(name) or "pinned", loaded.setting, loaded.accounting), loaded.problems
 
 

@@ -13,9 +13,10 @@ import panel as pn
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import csv
 from zoexplore.compute.session_task import SessionTask
-from zoexplore.questions.export import LARGEST_FILE, from_yaml, to_python, to_yaml
+from zoexplore.questions.export import from_yaml, to_python, to_yaml
 from zoexplore.run.fields import in_symbols
 from zoexplore.run.presets import PRESETS
+from zoexplore.run.reading import LARGEST_FILE
 from zoexplore.views.address import Bridge
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.pins import Pins

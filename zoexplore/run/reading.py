@@ -1,0 +1,119 @@
+"""What somebody wrote, as fields of a run: YAML as texts by name, and the value of a text. Nothing else parses either."""
+
+from typing import Any
+
+import yaml
+
+from zoexplore.run.fields import FIELDS, OPTIONS
+from zoexplore.run.formatting import parse_number
+
+LARGEST_FILE = 10_000  # characters; a setting needs a few hundred
+DEEPEST = 10  # nested lists and mappings; a setting needs two
+LONGEST_REASON = 200
+HEADINGS = "setting", "accounting"
+_SWITCHES = "linear", "printed"
+_TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+_NOTHING = "", "~", "null", "none"
+_REASONS = {  # what PyYAML says of a text: what is wrong with it
+    "found character '\\t'": "a tab; YAML wants spaces",
+    "another document": "a second document begins ('---'); keep one",
+}
+
+
+class Unreadable(ValueError):
+    """A text that is no list of fields; it says why, and in which line."""
+
+
+class Empty(Unreadable):
+    """A text without any field."""
+
+
+def fields_of(text: str) -> dict[str, Any]:
+    """The fields of a run in YAML, under the two headings or not: texts by name, since YAML itself reads 016 as 14 and 3:20 as
+    200; None for what is no single value.
+
+    Raises:
+        Unreadable: the text is empty, too long, no YAML or no list of fields, has a merge key, or gives a field twice.
+
+    >>> fields_of("{K: 016, setting: {T: 3:20}}")
+    {'K': '016', 'T': '3:20'}
+    """
+    if len(text) > LARGEST_FILE:
+        raise Unreadable(f"the text is longer than {LARGEST_FILE} characters")
+    try:
+        root = yaml.compose(text, _Plain)
+    except yaml.YAMLError as error:
+        raise Unreadable(_why(error)) from None
+    if root is None:
+        raise Empty("the text is empty")
+    if not isinstance(root, yaml.MappingNode):
+        raise Unreadable("this is no list of fields, such as 'K: 260'")
+    found: dict[str, Any] = {}
+    lines: dict[str, int] = {}
+    for key, node in _pairs(root):
+        line = key.start_mark.line + 1
+        if not isinstance(key, yaml.ScalarNode):
+            raise Unreadable(f"line {line}: a name is no list")
+        name = key.value
+        if name in found:
+            raise Unreadable(f"{name[:LONGEST_REASON]} is given twice, in lines {lines[name]} and {line}: keep one")
+        found[name], lines[name] = node.value if isinstance(node, yaml.ScalarNode) else None, line
+    if not found:
+        raise Empty("the text has no fields")
+    return found
+
+
+def value_of(name: str, text: str) -> Any:
+    """The value of a field's text; the text itself if it has none, which `Setting` then refuses.
+
+    >>> value_of("K", "016"), value_of("batch", "all"), value_of("T", "3:20")
+    (16, None, '3:20')
+    """
+    word = text.strip()
+    if name in OPTIONS:
+        return word
+    if name in _SWITCHES:
+        return _TRUTH.get(word.lower(), word)
+    left_out = FIELDS[name].left_out if name in FIELDS else ""
+    if left_out and word.lower() in (*_NOTHING, left_out.lower()):
+        return None
+    try:
+        return parse_number(word)
+    except ValueError:
+        return word
+
+
+class _Plain(yaml.BaseLoader):
+    """YAML whose scalars are texts; it refuses merge keys by name, and deep nesting, which takes long to read."""
+
+    depth = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise Unreadable("this is nested too deeply for a list of fields")
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
+
+    def compose_mapping_node(self, anchor: Any) -> Any:
+        node = super().compose_mapping_node(anchor)
+        for key, _ in node.value:
+            if key.value == "<<":
+                raise Unreadable(f"line {key.start_mark.line + 1}: merge keys ('<<') are not read; write the fields themselves")
+        return node
+
+
+def _pairs(root: Any) -> Any:
+    """Key and value nodes of the fields, those under the headings too."""
+    for key, node in root.value:
+        if key.value not in HEADINGS or (node.value and not isinstance(node, yaml.MappingNode)):
+            yield key, node
+        else:
+            yield from node.value
+
+
+def _why(error: Any) -> str:
+    mark, said = getattr(error, "problem_mark", None), str(getattr(error, "problem", None) or error).partition("\n")[0]
+    known = next((reason for part, reason in _REASONS.items() if part in said), said[:LONGEST_REASON])
+    return f"this is not YAML{f', line {mark.line + 1}' if mark else ''}: {known}"
