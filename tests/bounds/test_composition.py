@@ -46,6 +46,18 @@ def test_with_every_direction_probed_the_share_is_no_matter():
     assert len({round(guarantee(PAPER.replace(K=1000, beta=b), "composition").rho, 12) for b in (0, 0.3, 1)}) == 1
 
 
+def test_two_points_add_nothing_to_what_one_linear_form_gains():
+    """Its quotients are at most L times what each direction sees of the form, so a longer run never costs less either."""
+    run = DEMONSTRATION.replace(n=1000, d=100, K=100, T=20, sigma=0.03, regime="convex", m=0, ridge=0, lipschitz=1.0, linear=True)
+    least = Accounting(sensitivity="least")
+    derivatives, near, wide = (epsilon(run.replace(xi=xi), "composition", least) for xi in (0, 0.01, 0.1))
+    assert derivatives == near == wide < epsilon(run.replace(xi=0.1, linear=False), "composition", least)
+    steps = [epsilon(run.replace(xi=0.1, T=T, releases=10), "sharp", least) for T in (5, 10, 11, 20)]
+    assert steps == sorted(steps)
+    supposed = ["".join(guarantee(run.replace(xi=xi), "composition", least).supposes) for xi in (0.1, 0.0)]
+    assert ["one linear form" in said for said in supposed] == [True, False]
+
+
 def of_known_length(shape, sigma, known, delta):
     """A run whose records' gradients have a length, epsilon of it, and what a step costs of which the span sees all."""
     d, K, T = shape

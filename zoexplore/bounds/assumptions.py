@@ -139,8 +139,9 @@ TWO_POINTS = Assumption(
     "Every record's loss is M-smooth, so that two points say nearly what a derivative does.",
     unless=lambda r: r.slope == np.inf or r.xi == 0,
 )
-
-
+LINEAR = Assumption(
+    "What is clipped of every record's loss is a function of one linear form of the parameters (a generalised linear model)."
+)
 CLIP_IDLE = Assumption(
     "The strong convexity that is inside the clip leaves the clip idle: (m − ridge)(R + ξ) ≤ Δ.",
     lambda r, a: r.consistent | a.printed,

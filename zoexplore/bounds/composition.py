@@ -1,10 +1,11 @@
 """Composition: every iterate is public."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zoexplore.bounds.assumptions import CLIPPED, COMPOSABLE_BATCHES, GRADIENTS, PEOPLE, START, TWO_POINTS, Assumption
+from zoexplore.bounds.assumptions import CLIPPED, COMPOSABLE_BATCHES, GRADIENTS, LINEAR, PEOPLE, START, TWO_POINTS, Assumption
 from zoexplore.bounds.bound import Bound, Solved, Style
 from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.kernels.profiles import convert
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 # Where gradients have a known length, a record's share is that of its gradient on a span that nobody could aim at.
 HIDDEN_DIRECTIONS = Assumption("Nobody who chooses the data knows the directions.", unless=lambda r: r.slope == np.inf)
+CURVED = replace(TWO_POINTS, unless=lambda r: r.linear or r.slope == np.inf or r.xi == 0)
+ONE_FORM = replace(LINEAR, unless=lambda r: not r.linear or r.slope == np.inf or r.xi == 0)
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
@@ -54,7 +57,7 @@ def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
 
 def _of_steps(runs: RunArrays, accounting: Accounting, count, ratio) -> Solved:
     """T steps that a record moves `ratio` times as far as one on all records."""
-    certain = Solved.of(runs, accounting, _budget(runs, count, ratio * runs.B), N=runs.T)
+    certain = Solved.of(runs, accounting, _budget(runs, count, ratio * runs.B_public), N=runs.T)
     return certain.minimum(_random_span(runs, accounting, count, ratio)) if np.isfinite(runs.slope).any() else certain
 
 
@@ -67,7 +70,7 @@ def _random_span(runs: RunArrays, accounting: Accounting, count, ratio) -> Solve
     over the cost of all steps' projections (docs/bounds.md, "Composition").
     """
     S, part = runs.s1 + runs.s2, runs.K / runs.d
-    fixed, added = ratio * runs.B_lipschitz, ratio * runs.quotient_bias_at_zero
+    fixed, added = ratio * runs.B_lipschitz, ratio * runs.own_bias
     random = np.sqrt(part) * fixed  # (x + a)^2 <= (1 + a/r) x^2 + (1 + r/a) a^2, whatever r is
     with np.errstate(all="ignore"):
         unit = fixed * (fixed + added / np.sqrt(part)) / S
@@ -113,7 +116,7 @@ COMPOSITION = Bound(
         Reference("batches", "Batches in epochs"),
         Reference("batches", "Composition on fresh batches"),
     ),
-    assumptions=(START, CLIPPED, GRADIENTS, TWO_POINTS, HIDDEN_DIRECTIONS, COMPOSABLE_BATCHES, PEOPLE),
+    assumptions=(START, CLIPPED, GRADIENTS, CURVED, ONE_FORM, HIDDEN_DIRECTIONS, COMPOSABLE_BATCHES, PEOPLE),
     solve=solve,
     printed="the sensitivity is Δ/n where replacing a record needs 2Δ/n, so ρ is four times too small; for mini-batches it is "
     "the printed theorem with every step counted, whose S_α is the smaller of two divergences",

@@ -10,7 +10,7 @@ from zoexplore.bounds.bound import Solved
 from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.kernels.gaussian import GAUSSIAN
 from zoexplore.bounds.kernels.profiles import LEAST_LEVEL, convert
-from zoexplore.bounds.plans import MEAN, ORDERS, Plans, Tails, exponents, followed, in_norms, nothing_random, plan
+from zoexplore.bounds.plans import MEAN, ORDERS, Plans, Tails, exponents, followed, in_norms, plan
 from zoexplore.bounds.rows import Rows
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import spread
@@ -20,14 +20,16 @@ COUNTED = [(name, float) for name in ("epsilon", "twice_rho", "delta_f", "steps"
 FAR_BEHIND = 2.0  # plans that cost more than this times the least of their order are left out,
 SAME, TIE = 3e-5, 1e-4  # as are those within SAME of another; within TIE a plan from distance 0 is preferred
 LUCK = (0.03, 0.3, 0.6, 1.0)  # powers of delta at which tails are compared, beside the lowest level
-BEHIND, PROMISED = 1.05, (0.3, 0.9)  # likewise beyond this times their run's least, at chances of delta to these powers
+BEHIND, PROMISED = 1.3, (0.3, 0.9)  # likewise beyond this times their run's least, at chances of delta to these powers
 EXPONENTS_FROM = 32  # the least d with exponential moments
 BALLS_UP_TO, BALLS_OF = 100, 30  # the largest d, and K, at which records also count by length
+IN_NORMS = 8.0  # the order of a run's plan that may not take the mean's
 CUBE = 0.8  # what a cube adds to a squared distance, over what a ball adds, in many dimensions
 BETAS = np.array([0.0, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.88, 0.96, 0.99, 1 - 1e-9])  # tried first: both ends may be best
 LARGEST_BETA, HALVINGS = 1 - 1e-9, 3  # below 1, since noise outside the span is needed; rounds of refinement
-MOST_NODES, FARTHEST = 9, 1e150  # runs along a curve that choose plans; the largest useful diameter
-ANCHOR, FEW, FLAT = 16.0, 8, 1e-6  # along T: the base of the nodes; values that all choose; growth taken for none
+MOST_NODES, SPLITS = 9, 2  # runs along a curve that choose plans, and how often nodes that differ get one between them
+FARTHEST = 1e150  # the largest useful diameter
+ANCHOR, FEW, FLAT = 4.0, 8, 1e-6  # along T: the base of the nodes; values that all choose; growth taken for none
 
 
 class Effort(NamedTuple):
@@ -96,15 +98,16 @@ def _promising(kind, cost, width) -> np.ndarray:
     kind, cost = kind[order], cost[order]
     new = np.diff(kind, prepend=-1) > 0
     least = np.repeat(cost[new], np.diff(np.append(np.flatnonzero(new), kind.size)))
-    again = ~new & (cost <= np.append(np.inf, cost[:-1]) * (1 + SAME))
-    return order[(cost <= width * least) & (cost < np.inf) & ~again]
+    with np.errstate(over="ignore"):
+        again = ~new & (cost <= np.append(np.inf, cost[:-1]) * (1 + SAME))
+        return order[(cost <= width * least) & (cost < np.inf) & ~again]
 
 
 def _settle(rows: Rows, run, conversion: int) -> tuple[Rows, np.ndarray]:
     """Every run's row and order with the least epsilon, and its result, shape (runs,). `run`: each row's, shape (rows,)."""
     runs = run.max() + 1
     seen = (rows.cube > 0) | (rows.data >= rows.B)  # exponential moments ignore that a span sees only a part of a record
-    by_mean = np.flatnonzero((rows.d >= EXPONENTS_FROM) & seen & (rows.apart == 0))
+    by_mean = np.flatnonzero((rows.d >= EXPONENTS_FROM) & seen & rows.may_take_moments)
     parts = [(MEAN, by_mean), *((order, np.arange(run.size)) for order in effort(conversion).plans)]
     tried = Rows.stack(*(rows.at(index)._replace(order=np.full(index.size, order)) for order, index in parts))
     run = run[np.concatenate([index for _, index in parts])]
@@ -140,14 +143,24 @@ def _rows(runs: RunArrays, beta, conversion: int) -> tuple[Rows, np.ndarray]:
     """
     rows = Rows.stack(*(_row(runs, beta, conversion, far, high) for far, high in ((False, False), (False, True), (True, False))))
     count = int(np.prod(runs.shape))
-    joint = np.tile(np.broadcast_to(runs.joint, runs.shape).ravel(), 3)
     seen = np.minimum(rows.data * np.sqrt(rows.K / rows.d), rows.B)
-    by_length = joint | nothing_random(rows) | (seen < rows.B) | (rows.d < BALLS_UP_TO) | (rows.K < BALLS_OF)
-    by_entry = ~joint & ~nothing_random(rows) & (seen > CUBE * rows.B)
+    by_length = ~rows.may_count_entries | (seen < rows.B) | (rows.d < BALLS_UP_TO) | (rows.K < BALLS_OF)
+    by_entry = rows.may_count_entries & (seen > CUBE * rows.B)
     usable = ~rows.far | (rows.z0 < FARTHEST)
     length, entry = np.flatnonzero(by_length & usable), np.flatnonzero(by_entry & usable)
     both = Rows.stack(rows.at(length), rows.at(entry)._replace(cube=np.ones(entry.size)))
     return both, np.concatenate([length, entry]) % count
+
+
+def _ways(chosen: Rows) -> np.ndarray:
+    """What is to be chosen of each row's plan, shape (4, rows)."""
+    return np.array([chosen.far, chosen.high, chosen.cube, chosen.order])
+
+
+def _as_allowed(rows: Rows) -> Rows:
+    """The rows with others' preferences, as far as each row's own run may be counted so."""
+    order = np.where((rows.order == MEAN) & ~rows.may_take_moments, IN_NORMS, rows.order)
+    return rows._replace(cube=rows.cube * rows.may_count_entries, order=order)
 
 
 def _between(rows: Rows, run, chosen: Rows, found, before, after, conversion: int) -> tuple[Rows, np.ndarray]:
@@ -158,32 +171,48 @@ def _between(rows: Rows, run, chosen: Rows, found, before, after, conversion: in
     base = rows.at(np.unique(run, return_index=True)[1])._replace(z0=np.zeros(runs))
     lowest = np.fmin(found["lowest"][before], found["lowest"][after])
     near = np.array([lowest, np.fmax(found["highest"][before], found["highest"][after])])
-    ways = np.array([chosen.far, chosen.high, chosen.cube, chosen.order])
+    near[:, ~np.isfinite(near).all(axis=0)] = ORDERS[[0, -1], None]  # both nodes took exponential moments
+    ways = _ways(chosen)
     differ = np.flatnonzero((ways[:, before] != ways[:, after]).any(axis=0))
     of, node = np.concatenate([np.arange(runs), differ]), np.concatenate([after, before[differ]])
     usable = ~chosen.far[node] | (z0[of] < FARTHEST)
     of, choice = of[usable], chosen.at(node[usable])
     start = np.where(choice.far, z0[of], 0.0)
-    tried = base.at(of)._replace(far=choice.far, high=choice.high, cube=choice.cube, order=choice.order, z0=start)
+    tried = _as_allowed(base.at(of)._replace(far=choice.far, high=choice.high, cube=choice.cube, order=choice.order, z0=start))
     counted = _count(tried, plan(tried, effort(conversion).rounds), conversion, run=of, near=near[:, of])
     return _least(base, tried, of, counted)
 
 
 def _solve(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.ndarray]:
-    """Every run's result, shape (runs,). Of many, `MOST_NODES` compare all plans; others take those of the nodes around."""
+    """Every run's result, shape (runs,). Of many, `MOST_NODES` and those between nodes that choose differently compare all plans;
+    others take those of the nodes around.
+    """
     conversion, size = NUMBERS[accounting.conversion], int(np.prod(runs.shape))
     rows, run = _rows(runs, beta, conversion)
-    nodes = spread(size, MOST_NODES)
-    some = np.isin(run, nodes)
-    chosen, found = _settle(rows.at(some), np.searchsorted(nodes, run[some]), conversion)
-    if nodes.size == size:
-        return chosen, found
+    nodes = new = spread(size, MOST_NODES)
+    chosen, found = rows.at(np.zeros(size, int)), np.full(size, np.inf, COUNTED)
+    for _ in range(1 + SPLITS):
+        some = np.isin(run, new)
+        best, found[new] = _settle(rows.at(some), np.searchsorted(new, run[some]), conversion)
+        chosen = chosen.put(new, best)
+        new = _middles(nodes, chosen)
+        if not new.size:
+            break
+        nodes = np.union1d(nodes, new)
     others = np.setdiff1d(np.arange(size), nodes)
-    after, some = np.searchsorted(nodes, others), np.isin(run, others)
-    rows, run = rows.at(some), np.searchsorted(others, run[some])
-    best, least = _between(rows, run, chosen, found, after - 1, after, conversion)
-    order = np.argsort(np.concatenate([nodes, others]))
-    return Rows.stack(chosen, best).at(order), np.concatenate([found, least])[order]
+    if others.size:
+        after, some = np.searchsorted(nodes, others), np.isin(run, others)
+        around = nodes[after - 1], nodes[after]
+        best, found[others] = _between(rows.at(some), np.searchsorted(others, run[some]), chosen, found, *around, conversion)
+        chosen = chosen.put(others, best)
+    return chosen, found
+
+
+def _middles(nodes: np.ndarray, chosen: Rows) -> np.ndarray:
+    """The runs halfway between neighbouring nodes, shape (nodes,), that chose differently."""
+    ways = _ways(chosen.at(nodes))
+    halves = (nodes[1:] + nodes[:-1]) // 2
+    return halves[(ways[:, 1:] != ways[:, :-1]).any(axis=0) & (halves > nodes[:-1])]
 
 
 def _along_T(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.ndarray]:

@@ -30,6 +30,7 @@ def _steps(rows: Rows, orders: np.ndarray, theta=0.0):
         orders: of the norm, shape (rows, count).
         theta: of exponential moments, of that shape; 0 for norms.
     """
+    assert (rows.may_count_entries | (rows.cube == 0)).all() and (rows.may_take_moments | (orders > MEAN).any(axis=1)).all()
     found, which, places = drifts.of(rows, orders)
     place = places.ravel()
     c2, g, ell = np.concatenate([drifts.constants(*asked) for asked in found]).T[:, place]
@@ -43,7 +44,7 @@ def _steps(rows: Rows, orders: np.ndarray, theta=0.0):
     exponent = theta > 0
     shapes = np.array([drifts.shape(drift.K, drift.d) for drift, _ in found]) if exponent.any() else np.zeros((1, 2, PLACES))
     cube = rows.cube > 0
-    tilt = np.where(nothing_random(rows), 1.0, np.where(order > MEAN, rows.share ** (-0.5 / order), TILT))
+    tilt = np.where(rows.nothing_random, 1.0, np.where(order > MEAN, rows.share ** (-0.5 / order), TILT))
     B, e, own, data = rows.B, rows.remainder, rows.remainder_at_zero, np.where(cube, np.inf, rows.data)
     seen = np.where(exponent, 1.0, g)
     lucky, s2 = (tilt * g < 1) & ~exponent, (1 - rows.beta) / rows.d
@@ -105,11 +106,6 @@ class Tails(NamedTuple):
             return np.nan_to_num(found, nan=np.inf)
 
 
-def nothing_random(rows: Rows) -> np.ndarray:
-    """Whether nothing of a run's cost is random, shape (rows,)."""
-    return rows.certain & (rows.K == rows.d)
-
-
 def _parts(rows: Rows) -> int:
     """How many parts a step that uses the record and those before it are cut into."""
     return PARTS if rows.apart.any() else 1
@@ -167,7 +163,7 @@ def exponents(rows: Rows, plans: Plans) -> Tails:
 def in_norms(rows: Rows, plans: Plans, orders: np.ndarray) -> Tails:
     """Norms of the plans' costs, at each of the orders, shape (rows, orders)."""
     X, Y = _tails(rows, plans, orders)
-    sure = nothing_random(rows)[:, None]
+    sure = rows.nothing_random[:, None]
     X, Y = np.where(sure, 0.0, X), np.where(sure, X + Y, Y)
     return Tails(X, Y, orders, orders.shape[1], np.zeros(rows.K.size))
 

@@ -13,7 +13,8 @@ class Rows(NamedTuple):
     `far` rows start from z0 and choose the number of steps, at most `most`; the others count `most` steps from distance 0.
     From 0 the recursion has several fixed points. Some plans hide each step's data at once; others let distance build up
     (`high`) and work it off at the end. Each row looks for one of them. `share` is the chance of more than plans allow for;
-    `cube` is 1 where every entry of the record's part is known, 0 where its length alone is counted.
+    `cube` is 1 where every entry of the record's part is counted, 0 where its length alone is. Where the clip is joint no entry
+    is `known`: which choices a run may be counted by is a property of its own row (`may_count_entries`, `may_take_moments`).
     """
 
     K: np.ndarray
@@ -40,6 +41,7 @@ class Rows(NamedTuple):
     share: np.ndarray
     cube: np.ndarray
     apart: np.ndarray  # steps between two that use the record
+    known: np.ndarray  # 1 where the clip limits every entry of the record's part
 
     @classmethod
     def of(cls, runs: RunArrays, beta, most, far: bool = False, high: bool = False) -> "Rows":
@@ -50,9 +52,24 @@ class Rows(NamedTuple):
             runs.K, runs.d, runs.ridge_factor, runs.low_curvature, runs.top_curvature, runs.slowest, runs.clip_kind,
             runs.linear & runs.by_linear_norm, runs.certain,
             runs.B_clip, runs.B_lipschitz, runs.remainder, runs.remainder_at_zero, runs.delta, runs.releases,
-            most, z0, far, high, beta, 9.0, 1.0, 0.0, 0.0,
+            most, z0, far, high, beta, 9.0, 1.0, 0.0, 0.0, ~runs.joint,
         )  # fmt: skip
         return cls(*(np.full(size, x) for x in columns))
+
+    @property
+    def nothing_random(self) -> np.ndarray:
+        """Whether nothing of a run's cost is random, shape (rows,)."""
+        return self.certain & (self.K == self.d)
+
+    @property
+    def may_count_entries(self) -> np.ndarray:
+        """Whether a run's record may be counted entry by entry, shape (rows,)."""
+        return (self.known > 0) & ~self.nothing_random
+
+    @property
+    def may_take_moments(self) -> np.ndarray:
+        """Whether a run's tails may be exponential moments, shape (rows,): their caps know no steps without the record."""
+        return self.apart == 0
 
     def at(self, index) -> "Rows":
         """Some of the rows, in any order, repeated or not."""

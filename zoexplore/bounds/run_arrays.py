@@ -88,6 +88,10 @@ class RunArrays(Sensitivity):
         """Other runs: these columns, which broadcast with the rest, replace their own."""
         return replace(self, composition_cache={}, **columns)  # type: ignore[arg-type]
 
+    def at(self, index) -> "RunArrays":
+        """Some of the runs along a curve."""
+        return self.changed(**{name: x[index] for name in NUMERIC_FIELDS if np.ndim(x := getattr(self, name))})
+
     @property
     def regime(self) -> str:
         return self.setting.regime
@@ -218,6 +222,18 @@ class RunArrays(Sensitivity):
         length, which no projection exceeds.
         """
         return np.minimum(self.B_clip, self.B_lipschitz + self.quotient_bias_at_zero)
+
+    @cached_property
+    def own_bias(self) -> np.ndarray:
+        """What two points add to the record's own quotients where all iterates are public: `quotient_bias_at_zero`, but nothing
+        for a function of one linear form, whose quotients are at most L times what each direction sees of it.
+        """
+        return np.where(self.linear, 0.0, self.quotient_bias_at_zero)
+
+    @cached_property
+    def B_public(self) -> np.ndarray:
+        """B where all iterates are public."""
+        return np.minimum(self.B_clip, self.B_lipschitz + self.own_bias)
 
     @cached_property
     def record_sensitivity(self) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zoexplore.bounds import composition, full_span, hidden_cost, sharp_batches
-from zoexplore.bounds.assumptions import CLIP_IDLE, EPOCHS, GRADIENTS, LIPSCHITZ, PEOPLE, RELEASED, SMOOTH, START, Assumption
+from zoexplore.bounds.assumptions import CLIP_IDLE, EPOCHS, GRADIENTS, LINEAR, LIPSCHITZ, PEOPLE, RELEASED, SMOOTH, START
 from zoexplore.bounds.bound import Bound, Solved, Style, Trajectory
 from zoexplore.bounds.drifts import Drift, growth_of_squared_distance
 from zoexplore.bounds.kernels import norms as kernels_norms
@@ -170,10 +170,7 @@ IDLE = replace(LIPSCHITZ, holds=None, shortfall=None, vouched=False, unless=lamb
 STEEP = replace(GRADIENTS, unless=lambda r: not r.acting or r.slope == np.inf)
 
 
-LINEAR = Assumption(
-    "What is clipped of every record's loss is a function of one linear form of the parameters (a generalised linear model).",
-    unless=lambda r: not _linear_norm_helps(r),
-)
+ONE_FORM = replace(LINEAR, unless=lambda r: not _linear_norm_helps(r))
 NOT_LINEAR = (
     "the clipped part is declared strongly convex (m exceeds the ridge), which no function of one linear form is: "
     "the bound does not use that it is linear"
@@ -246,7 +243,7 @@ SHARP = Bound(
         Reference("batches", "Released checkpoints"), Reference("batches", "Neighbours"),
         Reference("batches", "The sharper bound on fresh batches"),
     ),
-    assumptions=(START, RELEASED, SMOOTH_DATA, LINEAR, IDLE, STEEP, CLIP_IDLE, EPOCHS, PEOPLE),
+    assumptions=(START, RELEASED, SMOOTH_DATA, ONE_FORM, IDLE, STEEP, CLIP_IDLE, EPOCHS, PEOPLE),
     solve=solve,
     trajectory=trajectory,
     epsilons=epsilons,

@@ -71,12 +71,11 @@ class Sampled:
 def by_batch_kind(of_all, of_batches, runs: RunArrays, accounting: Accounting) -> Solved:
     """`of_all(runs, accounting)` for the runs whose batch is all records, `of_batches(runs, accounting)` for the others."""
     full = runs.batch == runs.n
-    if full.all():
-        return of_all(runs, accounting)
-    found = of_batches(runs, accounting)
-    if not full.any():
-        return found
-    return of_all(runs, accounting).mask(full).minimum(found.mask(~full))
+    if full.all() or not full.any():
+        return (of_all if full.all() else of_batches)(runs, accounting)
+    apart = ((of_all, np.flatnonzero(full)), (of_batches, np.flatnonzero(~full)))
+    found = [of(runs.at(rows), accounting).scatter(rows, runs.shape) for of, rows in apart]
+    return found[0].minimum(found[1])
 
 
 def exact(accounting: Accounting) -> bool:
