@@ -1,4 +1,4 @@
-"""The guide's code runs as it stands: twelve lines from a model to a report, and an adapter."""
+"""The guide's code runs as it stands: twelve lines from a model to a report, a score in place of a loss, and an adapter."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "finetuning.md").read_text()
-TWELVE_LINES, ADAPTER = re.findall(r"```python\n(.*?)```", GUIDE, re.S)
+TWELVE_LINES, SCORE, ADAPTER = re.findall(r"```python\n(.*?)```", GUIDE, re.S)
 
 
 def test_twelve_lines_meet_their_target_and_learn(tmp_path, monkeypatch, capsys):
@@ -20,6 +20,8 @@ def test_twelve_lines_meet_their_target_and_learn(tmp_path, monkeypatch, capsys)
     said = capsys.readouterr().out
     assert "60 of 60 steps, 16 directions of 12386" in said and "ChaCha20" in said
     assert len(re.sub(r"(?m)^(import|from) .*$|\n\n", "", TWELVE_LINES).strip().splitlines()) <= 12
+    exec(SCORE, names)
+    assert (names["scored"](names["tokens"]).logits.argmax(1) == names["labels"]).double().mean() > 0.6
     exec(ADAPTER, names)
     report = names["trainer"].privacy_report()
     assert 2.8 < report.epsilon <= 3.0 and report.record.setting.d == 2 * 2 * 4 * 16

@@ -5,9 +5,9 @@ import json
 import pytest
 import torch
 from datasets import Dataset
-from peft import LoraConfig, get_peft_model
+from peft import LoraConfig, PromptTuningConfig, get_peft_model
 from torch.nn.functional import cross_entropy
-from transformers import Trainer, TrainerCallback, default_data_collator
+from transformers import AutoModelForCausalLM, GPT2Config, Trainer, TrainerCallback, default_data_collator
 
 from tests.effort import proof
 from tests.hf.tiny import N, arguments, llama, mixtral, pad, roberta, texts, trainer, weights
@@ -38,7 +38,17 @@ def test_the_steps_are_those_of_the_mechanism_bit_for_bit(tmp_path):
     assert made.privacy_report().epsilon == by_hand.privacy_report().epsilon
 
 
-@pytest.mark.parametrize("make", [proof(llama), mixtral, lora])
+def gpt2():
+    torch.manual_seed(1)
+    return AutoModelForCausalLM.from_config(GPT2Config(vocab_size=40, n_positions=24, n_embd=16, n_layer=1, n_head=2))
+
+
+def prompts():
+    torch.manual_seed(1)
+    return get_peft_model(llama(), PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=3))
+
+
+@pytest.mark.parametrize("make", [proof(llama), mixtral, lora, gpt2, prompts])
 def test_causal_models_train_towards_their_target(tmp_path, make):
     model = make()
     frozen = {name: p.clone() for name, p in model.named_parameters() if not p.requires_grad}

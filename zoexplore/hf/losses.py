@@ -1,11 +1,16 @@
-"""Losses a record for models of `transformers`, from their logits: the loss that a model returns is a mean over the batch."""
+"""Losses a record for models of `transformers`, from their logits: the loss that a model returns is a mean over the batch.
 
+Each is what transformers computes for that record alone.
+"""
+
+import re
 from collections.abc import Callable, Mapping
 from inspect import signature
 from typing import Any
 
 import torch.nn.functional as F
 from torch import Tensor, nn
+from transformers.models.auto import modeling_auto
 
 IGNORED = -100  # a label that no loss counts, as in transformers
 RecordLoss = Callable[[Any, Mapping[str, Tensor]], Tensor]
@@ -17,51 +22,119 @@ def causal_lm_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
     The attention mask determines positions, and padding predicts nothing, so that a record's loss does not depend on its padding.
 
     Args:
-        model: returns logits of shape (b, s, vocabulary).
+        model: returns logits of shape (b, s, vocabulary), or (b, v + s, vocabulary) after v virtual tokens of PEFT's.
         batch: its inputs, and `labels` of shape (b, s), with -100 at what is not to be predicted.
-
-    Returns:
-        Shape (b,).
-    """
-    inputs = dict(batch)
-    targets, mask = _labels(inputs)[:, 1:], inputs.get("attention_mask")
-    if mask is not None:
-        targets = targets.masked_fill(mask[:, :-1] == 0, IGNORED)
-        if "position_ids" in signature(base_of(model).forward).parameters:
-            inputs.setdefault("position_ids", (mask.long().cumsum(-1) - 1).clamp_(min=0))
-    logits = model(**inputs).logits[:, :-1].float()
-    each = F.cross_entropy(logits.transpose(1, 2), targets, ignore_index=IGNORED, reduction="none")
-    return each.sum(1) / (targets != IGNORED).sum(1).clamp(min=1)
-
-
-def classification_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
-    """Each record's cross-entropy, of a model that gives it one class of several.
-
-    Args:
-        model: returns logits of shape (b, classes).
-        batch: its inputs, and `labels`: classes, shape (b,).
 
     Returns:
         Shape (b,).
 
     Raises:
-        ValueError: the batch has no labels, or not one class of several for each record.
+        ValueError: the batch has no labels, or not one for each token.
+    """
+    inputs = dict(batch)
+    labels, mask = _labels(inputs), inputs.get("attention_mask")
+    if mask is not None and _takes_positions(model):
+        inputs.setdefault("position_ids", (mask.long().cumsum(-1) - 1).clamp_(min=0))
+    logits = model(**inputs).logits
+    labels, virtual = _of_positions(labels, logits)
+    targets = labels[:, 1:]
+    if mask is not None:
+        targets = targets.masked_fill(F.pad(mask, (virtual, 0), value=1)[:, :-1] == 0, IGNORED)
+    return _mean(logits[:, :-1], targets)
+
+
+def token_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
+    """Each record's mean cross-entropy over its own labelled positions; 0 where it has none: for masked language models, token
+    classifiers, and models with a decoder of their own.
+
+    Args:
+        model: returns logits of shape (b, s, classes), or more positions, of which the last s have labels.
+        batch: its inputs, and `labels` of shape (b, s), with -100 at positions that do not count.
+
+    Returns:
+        Shape (b,).
+
+    Raises:
+        ValueError: the batch has no labels, or not one for each position.
     """
     inputs = dict(batch)
     labels = _labels(inputs)
-    logits = model(**inputs).logits
-    if logits.dim() != 2 or labels.shape != logits.shape[:1] or logits.shape[1] == 1:
+    has_decoder = base_of(model).config.is_encoder_decoder  # whose inputs the model makes of the labels
+    logits = model(**(batch if has_decoder else inputs)).logits
+    return _mean(logits, _of_positions(labels, logits)[0])
+
+
+def classification_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
+    """Each record's loss of a classifier of texts, images, sounds or choices, by the config's `problem_type` or, without one, by
+    its labels: cross-entropy of one class of several, the mean cross-entropy of several labels that are 0 or 1, or the mean
+    squared error of a regression.
+
+    Args:
+        model: returns logits of shape (b, classes).
+        batch: its inputs, and `labels`: whole numbers of shape (b,) for one class, real ones of the logits' shape for several
+            labels or a regression, which may also be of shape (b,) for one number.
+
+    Returns:
+        Shape (b,).
+
+    Raises:
+        ValueError: the batch has no labels, or its labels do not suit the model.
+    """
+    inputs = dict(batch)
+    labels = _labels(inputs)
+    logits = model(**inputs).logits.float()
+    kind = getattr(base_of(model).config, "problem_type", None)
+    if kind is None:
+        several = "multi_label_classification" if labels.is_floating_point() else "single_label_classification"
+        kind = "regression" if logits.shape[-1] == 1 else several
+    one = kind == "single_label_classification"
+    shape = logits.shape[:1] if one else logits.shape
+    if logits.dim() != 2 or (labels.shape != shape and (one or labels.numel() != len(logits) or logits.shape[1] > 1)):
         raise ValueError(
             f"labels of shape {tuple(labels.shape)} with logits of shape {tuple(logits.shape)} are not allowed: give each record "
-            "one class of several; or a loss of your own: ZOTrainer(..., loss=)"
+            "one class of several, or a number for each of the model's outputs; or a loss of your own: ZOTrainer(..., loss=)"
         )
-    return F.cross_entropy(logits.float(), labels, reduction="none")
+    if one:
+        return F.cross_entropy(logits, labels, reduction="none")
+    each = F.mse_loss if kind == "regression" else F.binary_cross_entropy_with_logits
+    return each(logits, labels.reshape(logits.shape).float(), reduction="none").mean(1)
 
 
-LOSSES: dict[str, RecordLoss] = {
-    "ForCausalLM": causal_lm_loss,
-    "ForSequenceClassification": classification_loss,
-}
+def span_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
+    """Each record's mean of two cross-entropies: of where its answer starts, and of where it ends. One beyond the text counts 0.
+
+    Args:
+        model: returns `start_logits` and `end_logits` of shape (b, s).
+        batch: its inputs, `start_positions` and `end_positions`, shape (b,).
+
+    Returns:
+        Shape (b,).
+
+    Raises:
+        ValueError: the batch has no such positions.
+    """
+    inputs = dict(batch)
+    targets = [_labels(inputs, name).reshape(-1) for name in ("start_positions", "end_positions")]
+    found = model(**inputs)
+    pairs = zip((found.start_logits, found.end_logits), targets, strict=True)
+    start, end = (
+        F.cross_entropy(logits.float(), at.clamp(0, logits.shape[1]), ignore_index=logits.shape[1], reduction="none")
+        for logits, at in pairs
+    )
+    return (start + end) / 2
+
+
+# by task, as in the names of transformers' tables of classes and in `loss_type`; the first that has a class decides
+TASKS: dict[str, RecordLoss] = dict.fromkeys(["CausalLM", "SeqToSeqCausalLM", "ConditionalGeneration"], causal_lm_loss)
+TASKS |= {f"{kind}Classification": classification_loss for kind in ("Sequence", "Image", "Audio", "Video")}
+TASKS |= {"MultipleChoice": classification_loss, "QuestionAnswering": span_loss}
+TASKS |= dict.fromkeys(["TokenClassification", "MaskedLM"], token_loss)
+# classes in the table of causal models whose labels belong to their own positions, not to the ones before
+NOT_SHIFTED = """
+    BartForCausalLM BigBirdPegasusForCausalLM BlenderbotForCausalLM BlenderbotSmallForCausalLM CpmAntForCausalLM MBartForCausalLM
+    MarianForCausalLM MvpForCausalLM PLBartForCausalLM PegasusForCausalLM TrOCRForCausalLM WhisperForCausalLM XLMWithLMHeadModel
+    XLNetLMHeadModel
+""".split()
 
 
 def loss_for(model: nn.Module) -> RecordLoss:
@@ -70,18 +143,30 @@ def loss_for(model: nn.Module) -> RecordLoss:
     Raises:
         ValueError: none is known for a model of this kind.
     """
-    kind = getattr(base_of(model), "loss_type", None)
-    if kind not in LOSSES:
+    base = base_of(model)
+    names = [kind.__name__ for kind in type(base).__mro__]
+    known = (loss for name in names for task, loss in TASKS.items() if name in classes(task))
+    found = next(known, None) or TASKS.get(str(getattr(base, "loss_type", "")).removeprefix("For"))
+    if found is None:
         raise ValueError(
-            f"the model {type(model).__name__} has no loss here: give ZOTrainer a loss(model, batch) that returns one number a "
-            f"record, shape (b,); known are models of the kinds {', '.join(LOSSES)}"
+            f"the model {names[0]} has no loss here: give ZOTrainer a loss(model, batch) that returns one number a record, shape "
+            f"(b,); known are models for {', '.join(TASKS)}"
         )
-    return LOSSES[kind]
+    has_decoder = getattr(getattr(base, "config", None), "is_encoder_decoder", False)
+    return token_loss if found is causal_lm_loss and (has_decoder or {*NOT_SHIFTED} & {*names}) else found
+
+
+def classes(task: str) -> list[str]:
+    """The names of a task's classes."""
+    table = re.sub("(?<=[a-z])(?=[A-Z])", "_", task).upper()
+    found = getattr(modeling_auto, f"MODEL_FOR_{table}_MAPPING_NAMES", {}).values()
+    return [name for names in found for name in ([names] if isinstance(names, str) else names)]
 
 
 def base_of(model: nn.Module) -> Any:
-    """The `transformers` model inside a PEFT model; other models unchanged."""
-    return model.get_base_model() if hasattr(model, "get_base_model") else model  # type: ignore[operator]
+    """The `transformers` model inside what torch.compile and PEFT wrap it in; other models unchanged."""
+    plain: Any = getattr(model, "_orig_mod", model)
+    return base_of(plain.get_base_model()) if hasattr(plain, "get_base_model") else plain
 
 
 def check_model(model: nn.Module) -> None:
@@ -107,11 +192,37 @@ def check_model(model: nn.Module) -> None:
         )
 
 
-def _labels(inputs: dict[str, Tensor]) -> Tensor:
+def _labels(inputs: dict[str, Tensor], name: str = "labels") -> Tensor:
     """Take the labels out of a batch."""
-    if "labels" not in inputs:
+    if name not in inputs:
         raise ValueError(
-            f"a batch with the entries {', '.join(map(repr, inputs))} is not allowed: name one of them 'labels' "
-            "(DataCollatorForLanguageModeling(tokenizer, mlm=False) does, for a causal model)"
+            f"a batch with the entries {', '.join(map(repr, inputs))} is not allowed: name one of them {name!r} "
+            "(DataCollatorForLanguageModeling(tokenizer, mlm=False) makes labels, for a causal model)"
         )
-    return inputs.pop("labels")
+    return inputs.pop(name)
+
+
+def _of_positions(labels: Tensor, logits: Tensor) -> tuple[Tensor, int]:
+    """Labels of all positions, and at how many first ones there are none: virtual tokens come before a record's own."""
+    if labels.dim() != 2 or logits.dim() != 3 or labels.shape[1] > logits.shape[1]:
+        raise ValueError(
+            f"labels of shape {tuple(labels.shape)} with logits of shape {tuple(logits.shape)} are not allowed: this model takes "
+            "a label for each token; give labels of the inputs' shape, with -100 where a token does not count"
+        )
+    virtual = logits.shape[1] - labels.shape[1]
+    return F.pad(labels, (virtual, 0), value=IGNORED), virtual
+
+
+def _mean(logits: Tensor, targets: Tensor) -> Tensor:
+    """Each record's mean over the targets that count."""
+    each = F.cross_entropy(logits.float().transpose(1, 2), targets, ignore_index=IGNORED, reduction="none")
+    return each.sum(1) / (targets != IGNORED).sum(1).clamp(min=1)
+
+
+def _takes_positions(model: nn.Module) -> bool:
+    """Whether positions may be given: PEFT's prompts have some of their own, and RoBERTa's kin makes them of the tokens."""
+    prompts = getattr(getattr(model, "_orig_mod", model), "active_peft_config", None)
+    base = base_of(model)
+    embeddings = getattr(getattr(base, "base_model", None), "embeddings", None)
+    made = hasattr(embeddings, "create_position_ids_from_input_ids") or getattr(prompts, "is_prompt_learning", False)
+    return not made and "position_ids" in signature(base.forward).parameters

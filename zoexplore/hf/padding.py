@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
-from zoexplore.hf.losses import RecordLoss
+from zoexplore.hf.losses import RecordLoss, base_of
 
 LOOKED_AT = 4  # records, those with the most padding
 
@@ -37,8 +37,9 @@ def check_padding(loss: RecordLoss, model: nn.Module, batch: Any) -> bool:
         return False
     for i in chosen.tolist():
         padded = {name: x[i : i + 1] for name, x in batch.items()}
+        trimmed = padded | _trimmed({name: padded[name] for name in _along_mask(model, padded)}, mask[i].bool())
         with InDouble() as computed:
-            expected, found = (loss(model, dict(record)) for record in (padded, _trimmed(padded, mask[i].bool())))
+            expected, found = (loss(model, dict(record)) for record in (padded, trimmed))
         if expected.shape != (1,):
             return False  # the optimiser refuses it in words
         # half of the digits are safe from rounding, and half precision's unit is far above them
@@ -80,6 +81,12 @@ def _in(kind: torch.dtype, tree: Any) -> Any:
         return kind if isinstance(x, torch.dtype) and x.is_floating_point else x
 
     return tree_map(of, tree)
+
+
+def _along_mask(model: nn.Module, record: Mapping[str, Tensor]) -> list[str]:
+    """The entries that may have the mask's positions: a decoder's are others, even if there are as many."""
+    has_decoder = getattr(getattr(base_of(model), "config", None), "is_encoder_decoder", False)
+    return [name for name in record if not (has_decoder and name.startswith(("labels", "decoder_")))]
 
 
 def _trimmed(record: Mapping[str, Tensor], kept: Tensor) -> dict[str, Tensor]:

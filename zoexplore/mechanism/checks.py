@@ -20,6 +20,7 @@ from zoexplore.mechanism.slopes import made_of, quotient
 ENOUGH = 2  # fewest records in a batch for a check of mixing
 RARER = 4  # factor between the steps of two checks
 MEASURED = 64  # records whose quotients' error is measured
+FAR = 1e-3  # of the largest loss: the least jump of a score
 LOOKED_AT = 16  # compared records, spread over the batch
 OWN = "a loss must depend on its own record alone"
 BY_CHANCE = "and not on chance (dropout: call eval(); sums in no fixed order: torch.use_deterministic_algorithms(True))"
@@ -215,19 +216,32 @@ def quotient_error(losses: Losses, perturbed: Perturbed, batch: Any, xi: float) 
     """The root mean square over records of the difference of quotients over distances 2 xi and 4 xi, relative to the
     latter; inf if those are all 0.
 
-    For a smooth loss they differ by a third derivative times xi^2, and by rounding, which doubles at half the distance.
+    For a smooth loss they differ by a third derivative times xi^2, and by rounding, which doubles at half the distance. A score
+    that jumps, such as an accuracy, has no derivative to compare with, and is not rounded: it is 0 for that.
     """
     some = part(batch, slice(0, min(number_of(batch), MEASURED)))
-    found = []
+    found, values = [], []
     for scale in (xi, 2 * xi):
         perturbed.to(0, scale)
         ahead = losses.here(some)
         perturbed.to(0, -scale)
-        found.append(quotient(ahead, losses.here(some), scale).double())
+        behind = losses.here(some)
+        values += [ahead, behind]
+        found.append(quotient(ahead, behind, scale).double())
     perturbed.back()
+    if _jump(torch.stack(values).double()):
+        return 0.0
     near, far = (x.where(x.isfinite(), 0.0) for x in found)
     signal = float(far.norm())
     return float((near - far).norm()) / signal if signal > 0 else inf
+
+
+def _jump(values: Tensor) -> bool:
+    """Whether losses at some points, shape (points, b), take few values, far apart where they differ, as scores do."""
+    steps = (values[1:] - values[:-1]).abs()
+    steps = steps[steps > 0]
+    few = RARER * len(values[0].unique()) <= values.shape[1]
+    return few and len(steps) > 0 and float(steps.min()) > FAR * float(values.abs().max())
 
 
 def check_error(error: float, xi: float, d: int, kind: torch.dtype) -> None:
