@@ -1,7 +1,6 @@
 """What `panel serve app.py` serves: the explorer, for one's own machine."""
 
-from zoexplore.server.unguarded import warn
-from zoexplore.views import serve
+from zoexplore.views.app import serve, warn_others
 
-warn()
 serve()
+warn_others()

@@ -15,20 +15,15 @@ PATIENCE = 120.0  # seconds until something is given up as lost; others may use 
 LARGEST = 2**28  # bytes of a message
 
 
-def forwarded(address: str) -> dict[str, str]:
-    """The header by which a proxy says whose request it passes on."""
-    return {"X-Forwarded-For": address} if address else {}
-
-
-async def token_of(origin: str, query: str = "", address: str = "") -> str:
+async def token_of(origin: str, query: str = "") -> str:
     """Load the page, and no more of it than the token that its websocket needs."""
-    return (await loaded(origin, query, address))[0]
+    return (await loaded(origin, query))[0]
 
 
-async def loaded(origin: str, query: str = "", address: str = "") -> tuple[str, str]:
+async def loaded(origin: str, query: str = "") -> tuple[str, str]:
     """Load the page: the token that its websocket needs, and the cookie by which a proxy finds its process again."""
     page = await AsyncHTTPClient(max_clients=500).fetch(
-        f"http://{origin}/app{query}", headers=forwarded(address), request_timeout=PATIENCE, connect_timeout=PATIENCE
+        f"http://{origin}/app{query}", request_timeout=PATIENCE, connect_timeout=PATIENCE
     )
     token = re.search(r'"token":\s*"([^"]+)"', page.body.decode())
     if token is None:
@@ -44,24 +39,23 @@ class Reader:
         self.document: dict[str, Any] = {}
 
     @classmethod
-    async def open(cls, origin: str, query: str = "", address: str = "") -> "Reader":
+    async def open(cls, origin: str, query: str = "") -> "Reader":
         """Load the page, as a browser does, up to the moment when it is drawn.
 
         Args:
             origin: of the server, as HOST:PORT.
             query: of the page's address, with its question mark.
-            address: the reader's, as a proxy would report it; none if empty.
         """
-        token, cookie = await loaded(origin, query, address)
-        reader = await cls.connect(origin, token, address, cookie)
+        token, cookie = await loaded(origin, query)
+        reader = await cls.connect(origin, token, cookie)
         await reader.look()
         reader._event("document_ready", [])
         return reader
 
     @classmethod
-    async def connect(cls, origin: str, token: str, address: str = "", cookie: str = "") -> "Reader":
+    async def connect(cls, origin: str, token: str, cookie: str = "") -> "Reader":
         """The websocket of a page that has been loaded."""
-        headers = {"Origin": f"http://{origin}", **forwarded(address)} | ({"Cookie": cookie} if cookie else {})
+        headers = {"Origin": f"http://{origin}"} | ({"Cookie": cookie} if cookie else {})
         request = HTTPRequest(f"ws://{origin}/app/ws", headers=headers, request_timeout=PATIENCE)
         reader = cls(await websocket_connect(request, subprotocols=["bokeh", token], max_message_size=LARGEST))
         await reader._until("ACK")

@@ -24,7 +24,7 @@ FOLD = "More settings"  # where the batch is set
 EVERY = 2.0  # seconds between a reader's moves
 AT_ONCE = 10  # sessions opened side by side when many are opened and closed
 LINGER = 20  # seconds after which the server forgets a session that was left; on a busy machine a client takes some to connect
-ROOM = 1000  # readers, all of one address
+ROOM = 1000  # readers
 SETTLE = LINGER + 10.0  # seconds for that
 OWN = 1000  # records, times the readers: the first of the readers' runs
 AGAIN = 15.0  # seconds after which those who train start once more
@@ -162,7 +162,7 @@ def tell(rows: list[tuple[str, ...]]) -> None:
 
 async def measure(sessions: int, seconds: float, visits: int, sizes: list[int], of_batches: list[int]) -> None:
     """Serve, load, print."""
-    with served(READERS=ROOM, READERS_PER_ADDRESS=ROOM, LINGER_SECONDS=LINGER) as server:
+    with served(READERS=ROOM, LINGER_SECONDS=LINGER) as server:
         process = Process(server.process.pid)
         await come_and_go(server.origin, AT_ONCE)  # what every server loads once
         await asyncio.sleep(SETTLE)

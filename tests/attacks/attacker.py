@@ -4,29 +4,23 @@ import asyncio
 import json
 import statistics
 from contextlib import asynccontextmanager, suppress
-from itertools import count
 from uuid import uuid4
 
 import psutil
 from tornado.httpclient import AsyncHTTPClient
 from tornado.websocket import WebSocketClosedError
 
-from benchmarks.client import PATIENCE, Reader, forwarded
+from benchmarks.client import PATIENCE, Reader
 
 SLIDER = "σ noise scale"
 EVERY = 0.5  # seconds between two moves of the honest reader
 ENOUGH = 12  # moves during an attack, for a 95th percentile
-ADDRESSES = (f"198.18.{i // 256}.{i % 256}" for i in count(1))  # which are nobody's: set aside for measurements
 
 
-async def asked(origin, path="/app", address=None, **options):
-    """The server's answer to a request, whatever its status: from an address that nobody else has, so that it has seats left.
-
-    The empty address is this machine's.
-    """
-    headers = {**forwarded(next(ADDRESSES) if address is None else address), **options.pop("headers", {})}
+async def asked(origin, path="/app", **options):
+    """The server's answer to a request, whatever its status."""
     return await AsyncHTTPClient(max_clients=500).fetch(
-        f"http://{origin}{path}", headers=headers, raise_error=False, follow_redirects=False, request_timeout=PATIENCE,
+        f"http://{origin}{path}", raise_error=False, follow_redirects=False, request_timeout=PATIENCE,
         connect_timeout=PATIENCE, **options,
     )  # fmt: skip
 
@@ -53,12 +47,12 @@ class Attacker(Reader):
                 self.socket.write_message(part, binary=isinstance(part, bytes))
 
     @classmethod
-    async def again(cls, origin, token, address=""):
+    async def again(cls, origin, token):
         """Come back to a session: the server takes a moment to see that somebody has left it."""
         async with asyncio.timeout(PATIENCE):
             while True:
                 try:
-                    return await cls.connect(origin, token, address)
+                    return await cls.connect(origin, token)
                 except ConnectionError:
                     await asyncio.sleep(0.1)
 
@@ -112,8 +106,8 @@ async def waited(server, reader, slider, value):
 
 @asynccontextmanager
 async def watched(server):
-    """An honest reader at an address of their own, who goes on moving a slider within the block."""
-    reader = await Reader.open(server.origin, address=next(ADDRESSES))
+    """An honest reader, who goes on moving a slider within the block."""
+    reader = await Reader.open(server.origin)
     watch = Watch(server, reader)
     await watch._moves(watch.before, lambda: len(watch.before) >= 8)
     ended = asyncio.Event()

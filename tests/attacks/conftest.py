@@ -1,4 +1,4 @@
-"""A guarded server on this machine to attack. It takes us for its proxy, so that attackers can have addresses of their own."""
+"""A guarded server on this machine to attack."""
 
 import os
 import subprocess
@@ -30,11 +30,15 @@ class Server:
 
 
 @contextmanager
-def guarded(folder, options=("--behind-proxy",), **settings):
-    """The explorer as `zoexplore serve` serves it; the settings are environment variables without their prefix."""
+def guarded(folder, options=(), files=None, **settings):
+    """The explorer as `zoexplore serve` serves it, with at most so many open files. The settings are environment variables
+    without their prefix.
+    """
     port = free_port()
     origin, log = f"127.0.0.1:{port}", Path(folder) / "server.log"
     command = [sys.executable, "-m", "zoexplore", "serve", "--port", str(port), "--origin", origin, *options]
+    if files:
+        command = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *command]
     environment = {**os.environ, **{f"ZOEXPLORE_{name}": str(value) for name, value in settings.items()}}
     with running(command, log, cwd=ROOT, env=environment) as process:
         wait_until_served(f"http://{origin}/liveness", process, log)
@@ -43,16 +47,16 @@ def guarded(folder, options=("--behind-proxy",), **settings):
 
 @pytest.fixture(scope="package")
 def server(tmp_path_factory):
-    """One server for all of these, with room for them; one address has few seats."""
-    with guarded(tmp_path_factory.mktemp("server"), READERS=MOST, LINGER_SECONDS=20, READERS_PER_ADDRESS=3) as server:
+    """One server for all of these, with room for them."""
+    with guarded(tmp_path_factory.mktemp("server"), READERS=MOST, LINGER_SECONDS=20) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     """A server that readers reach themselves, with three seats that are soon given up."""
-    few = {"READERS": 3, "IDLE_SECONDS": 1, "LINGER_SECONDS": 20, "CONNECTIONS_PER_ADDRESS": 100}
-    with guarded(tmp_path_factory.mktemp("small"), (), **few) as server:
+    few = {"READERS": 3, "IDLE_SECONDS": 1, "LINGER_SECONDS": 20, "CONNECTIONS": 300}
+    with guarded(tmp_path_factory.mktemp("small"), **few) as server:
         yield server
 
 

@@ -11,9 +11,8 @@ import psutil
 import pytest
 
 from benchmarks.client import PATIENCE, Reader, token_of
-from tests.attacks.attacker import ADDRESSES, SLIDER, Attacker, asked, memory, waited, watched
+from tests.attacks.attacker import SLIDER, Attacker, asked, memory, waited, watched
 from tests.attacks.conftest import guarded
-from zoexplore.compute.limits import READERS_PER_ADDRESS
 from zoexplore.server.websocket import PERIOD
 
 pytestmark = pytest.mark.proof
@@ -25,7 +24,8 @@ SLOW = (
     "?T=100000&delta=1e-300&against=sigma",
 )
 PINS = "&".join(f"pin=T:{10**i},beta:0.{i}~p{i}" for i in range(1, 7))
-DRAG = 8  # seconds that tabs of one address drag their sliders
+TABS = 25  # of others, in each of which a slider is dragged
+DRAG = 8  # seconds that they are
 FEW = 30  # sessions, after which a server holds about what it will
 ROOM = 250  # MB that it may grow by in three times as many: ended ones, of 5 MB each, stay until they are many
 
@@ -38,12 +38,11 @@ def server(tmp_path_factory):
 
 
 def test_sixty_pages_at_once(server):
-    """Of one address. All are answered, most of them with a page, and nobody who is there waits."""
+    """All are answered, most of them with a page, and nobody who is there waits."""
 
     async def run():
         async with watched(server) as watch:
-            address = next(ADDRESSES)
-            answers = await asyncio.gather(*(asked(server.origin, address=address) for _ in range(60)), return_exceptions=True)
+            answers = await asyncio.gather(*(asked(server.origin) for _ in range(60)), return_exceptions=True)
         codes = [getattr(answer, "code", 599) for answer in answers]
         assert set(codes) <= {200, 503, 599}
         return watch
@@ -56,15 +55,13 @@ def test_slow_questions_in_an_address(server, query):
     async def run():
         async with watched(server) as watch:
             while not watch.enough:
-                address = next(ADDRESSES)
-                await asyncio.gather(*(asked(server.origin, f"/app{query}", address=address) for _ in range(3)))
+                    await asyncio.gather(*(asked(server.origin, f"/app{query}") for _ in range(3)))
         return watch
 
     asyncio.run(run()).unharmed()
 
 
-def test_many_tabs_of_one_address_do_not_hold_up_another(server):
-    """As many as an address may have, and a slider dragged in each."""
+def test_many_readers_who_drag_do_not_hold_up_another(server):
 
     async def drag(attacker, watch):
         slider = attacker.find("Slider", SLIDER)
@@ -75,8 +72,7 @@ def test_many_tabs_of_one_address_do_not_hold_up_another(server):
         attacker.close()
 
     async def run():
-        address = next(ADDRESSES)
-        tabs = [await Attacker.open(server.origin, address=address) for _ in range(READERS_PER_ADDRESS.default)]
+        tabs = [await Attacker.open(server.origin) for _ in range(TABS)]
         async with watched(server) as watch:
             await asyncio.gather(*(drag(tab, watch) for tab in tabs))
         return watch
@@ -94,13 +90,12 @@ async def drags(attacker, steps=100):
 
 
 @pytest.mark.parametrize("tabs", [4, 15])
-def test_tabs_of_one_address_with_batches_do_not_hold_up_a_reader_with_batches(server, tabs):
+def test_others_with_batches_do_not_hold_up_a_reader_with_batches(server, tabs):
     """A reader waited 19 s for four of them, and more than a minute for fifteen."""
 
     async def run():
-        address = next(ADDRESSES)
-        greedy = [await Attacker.open(server.origin, f"?batch={100 + i}", address) for i in range(tabs)]
-        reader = await Reader.open(server.origin, f"?batch={50 + tabs}", next(ADDRESSES))
+        greedy = [await Attacker.open(server.origin, f"?batch={100 + i}") for i in range(tabs)]
+        reader = await Reader.open(server.origin, f"?batch={50 + tabs}")
         slider = reader.find("Slider", SLIDER)
         value = slider["attributes"]["value"]
         before = [await waited(server, reader, slider, value + i) for i in (1, 2, 3, 4)]
@@ -127,16 +122,16 @@ async def solve(reader):
     return asyncio.get_running_loop().time() - began
 
 
-async def planner(kind, server, batch, address):
+async def planner(kind, server, batch):
     """A reader at the planner of a run on batches."""
-    reader = await kind.open(server.origin, f"?batch={batch}", address)
+    reader = await kind.open(server.origin, f"?batch={batch}")
     await reader.show("plan")
     while '"Solve"' not in json.dumps(reader.document):
         await reader.look()
     return reader
 
 
-def test_tabs_of_one_address_that_solve_do_not_hold_up_a_reader_who_solves(server):
+def test_others_who_solve_do_not_hold_up_a_reader_who_solves(server):
     """A reader waited 150 s."""
 
     async def go_on(attacker):
@@ -146,9 +141,8 @@ def test_tabs_of_one_address_that_solve_do_not_hold_up_a_reader_who_solves(serve
             await asyncio.sleep(1)
 
     async def run():
-        address = next(ADDRESSES)
-        greedy = [await planner(Attacker, server, 100 + i, address) for i in range(15)]
-        reader = await planner(Reader, server, 50, next(ADDRESSES))
+        greedy = [await planner(Attacker, server, 100 + i) for i in range(15)]
+        reader = await planner(Reader, server, 50)
         before = await solve(reader)
         pressing = [asyncio.create_task(go_on(attacker)) for attacker in greedy]
         await asyncio.sleep(5)
@@ -168,7 +162,7 @@ def test_a_stopped_worker_is_replaced(server):
     """It neither answers nor ends; whoever asks is answered all the same, after the time that one call may take."""
 
     async def run():
-        reader = await Reader.open(server.origin, "?batch=55", next(ADDRESSES))
+        reader = await Reader.open(server.origin, "?batch=55")
         slider = reader.find("Slider", SLIDER)
         value = slider["attributes"]["value"]
         (forks,) = psutil.Process(server.process.pid).children()
@@ -200,7 +194,7 @@ def test_a_figure_whose_workers_are_killed_follows_all_the_same(server):
     """Without another move: the answer that a killed worker owed comes from the next one."""
 
     async def run():
-        reader = await Reader.open(server.origin, "?batch=57", next(ADDRESSES))
+        reader = await Reader.open(server.origin, "?batch=57")
         slider = reader.find("Slider", SLIDER)
         moved = asyncio.create_task(reader.move(slider, slider["attributes"]["value"] + 1))
         busy = []
@@ -223,7 +217,7 @@ def test_hundreds_of_sessions_come_and_go(tmp_path):
     """Without a pause, in which what they leave would be collected anyway."""
 
     async def visit(origin):
-        reader = await Reader.open(origin, address=next(ADDRESSES))
+        reader = await Reader.open(origin)
         slider = reader.find("Slider", SLIDER)
         await reader.move(slider, slider["attributes"]["value"] + 1)
         reader.close()
@@ -247,9 +241,8 @@ def test_hundreds_of_sessions_come_and_go(tmp_path):
 def test_whoever_reloads_again_and_again_gets_no_more_than_a_share(server):
     async def run():
         async with watched(server) as watch:
-            address = next(ADDRESSES)
             while not watch.enough:
-                await asyncio.gather(*(token_of(server.origin, address=address) for _ in range(4)), return_exceptions=True)
+                await asyncio.gather(*(token_of(server.origin) for _ in range(4)), return_exceptions=True)
         return watch
 
     asyncio.run(run()).unharmed()

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from benchmarks.client import PATIENCE, Reader, _models, token_of
-from tests.attacks.attacker import ADDRESSES, SLIDER, Attacker, memory, patch, spent, watched
+from tests.attacks.attacker import SLIDER, Attacker, memory, patch, spent, watched
 from zoexplore.server.websocket import FAILED, MESSAGE, Pending
 
 SCRIPT = "<img src=x onerror=window.hacked=1>"
@@ -45,7 +45,7 @@ NO_CHANGES = [
 
 def test_no_browser_changes_what_no_widget_changes(server):
     async def run():
-        attacker = await Attacker.open(server.origin, address=next(ADDRESSES))
+        attacker = await Attacker.open(server.origin)
         await attacker.look()
         before = len(json.dumps(attacker.document))
         tried = 0
@@ -71,7 +71,7 @@ def test_a_number_that_no_float_holds_is_not_taken_up(server):
     """A page with one could not be sent any more."""
 
     async def run():
-        attacker = await Attacker.open(server.origin, address=next(ADDRESSES))
+        attacker = await Attacker.open(server.origin)
         figure = attacker.find("Range1d", "")
         for number in (10**400, -(10**400), [10**400]):
             attacker.change(figure, "start", number)
@@ -106,7 +106,7 @@ NO_MESSAGES = {
 @pytest.fixture(scope="module")
 def token(server):
     """Of a session to which one comes back as often as its connection is closed."""
-    return asyncio.run(token_of(server.origin, address=next(ADDRESSES)))
+    return asyncio.run(token_of(server.origin))
 
 
 @pytest.mark.usefixtures("unbroken")
@@ -139,7 +139,7 @@ def test_what_is_packed_is_not_unpacked(server):
     """On a slider's value, in a click, and where a model or a name should stand."""
 
     async def run():
-        attacker = await Attacker.open(server.origin, address=next(ADDRESSES))
+        attacker = await Attacker.open(server.origin)
         held, began = memory(server.process), spent(server)
         slider = attacker.find("Slider", SLIDER)
         for bomb in bombs():
@@ -157,7 +157,7 @@ def test_what_is_packed_is_not_unpacked(server):
 
 def test_of_many_moves_the_newest_counts(server):
     async def run():
-        attacker = await Attacker.open(server.origin, address=next(ADDRESSES))
+        attacker = await Attacker.open(server.origin)
         slider, began = attacker.find("Slider", SLIDER), spent(server)
         value = slider["attributes"]["value"]
         for i in range(200):
@@ -202,9 +202,8 @@ async def many_bombs(attacker):
 
 
 async def large_messages(attacker, seconds=15):
-    """Valid, and as long as any may be, by eight connections of one address; nothing of them is taken up."""
-    address = next(ADDRESSES)
-    tabs = [await Attacker.open(attacker.origin, address=address) for _ in range(3)]
+    """Valid, and as long as any may be, by three connections; nothing of them is taken up."""
+    tabs = [await Attacker.open(attacker.origin) for _ in range(3)]
     change = {"kind": "ModelChanged", "model": {"id": "nobody"}, "attr": "value", "new": 1}
     events = [change | {"new": [1] * 120}] * 140
     until = asyncio.get_running_loop().time() + seconds
@@ -225,7 +224,7 @@ async def large_messages(attacker, seconds=15):
 def test_an_honest_reader_does_not_wait_meanwhile(server, attack):
     async def run():
         async with watched(server) as watch:
-            attacker = await Attacker.open(server.origin, address=next(ADDRESSES))
+            attacker = await Attacker.open(server.origin)
             attacker.origin = server.origin
             await attack(attacker)
             attacker.close()
@@ -236,7 +235,7 @@ def test_an_honest_reader_does_not_wait_meanwhile(server, attack):
 
 def test_an_error_is_answered_without_the_servers_own_words(server):
     async def run():
-        attacker = await Attacker.open(server.origin, address=next(ADDRESSES))
+        attacker = await Attacker.open(server.origin)
         attacker.change(attacker.find("Slider", SLIDER), "value", "no number")
         with pytest.raises(RuntimeError) as sent:
             while True:
@@ -251,7 +250,7 @@ def test_an_error_is_answered_without_the_servers_own_words(server):
 @pytest.mark.usefixtures("unbroken")
 def test_the_server_outlives_it_all(server):
     async def run():
-        reader = await Reader.open(server.origin, address=next(ADDRESSES))
+        reader = await Reader.open(server.origin)
         slider = reader.find("Slider", SLIDER)
         await reader.move(slider, slider["attributes"]["value"] + 1)
         reader.close()

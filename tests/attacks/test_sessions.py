@@ -8,8 +8,8 @@ import pytest
 from bokeh.util.token import generate_jwt_token, generate_session_id
 from tornado.httpclient import HTTPClientError
 
-from benchmarks.client import PATIENCE, Reader, token_of
-from tests.attacks.attacker import ADDRESSES, Attacker, asked
+from benchmarks.client import token_of
+from tests.attacks.attacker import Attacker, asked
 from tests.attacks.conftest import MOST
 
 LITTLE = "?show=sigma"  # a page where it does not matter what is on it
@@ -40,7 +40,7 @@ def test_no_header_and_no_form_leads_into_a_session(server):
 
 def test_the_metrics_tell_numbers_and_nobody_s_address(server):
     """They are read by whoever asks a process itself, from beside a container too; nginx answers visitors in their place."""
-    said = asyncio.run(asked(server.origin, "/metrics", address="10.1.2.3"))
+    said = asyncio.run(asked(server.origin, "/metrics"))
     assert said.code == 200 and f"zoexplore_readers_most {MOST}\n".encode() in said.body
     for line in said.body.decode().splitlines():
         assert re.fullmatch(r"# TYPE zoexplore_\w+ (counter|gauge)|zoexplore_\w+ [\d.e+-]+", line), line
@@ -64,7 +64,7 @@ def test_there_is_no_sign_in_to_guess_at_or_to_be_led_away_by(server, path, meth
 
 def test_nobody_connects_to_a_session_that_has_a_reader_until_that_reader_has_gone(server):
     async def connect():
-        token = await token_of(server.origin, LITTLE, address=next(ADDRESSES))
+        token = await token_of(server.origin, LITTLE)
         first = await Attacker.connect(server.origin, token)
         with pytest.raises(ConnectionError, match="in use"):
             await Attacker.connect(server.origin, token)
@@ -82,7 +82,7 @@ def test_who_is_cut_off_in_the_middle_of_a_drag_comes_back_to_it(server):
     """And nothing of what was on its way hurts the session."""
 
     async def run():
-        token = await token_of(server.origin, address=next(ADDRESSES))
+        token = await token_of(server.origin)
         reader = await Attacker.connect(server.origin, token)
         await reader.look()
         reader._event("document_ready", [])
@@ -112,7 +112,7 @@ def test_no_token_begins_a_session(server):
 
 def test_another_origin_does_not_connect(server):
     async def connect():
-        token = await token_of(server.origin, LITTLE, address=next(ADDRESSES))
+        token = await token_of(server.origin, LITTLE)
         with pytest.raises(HTTPClientError, match="403"):
             await Elsewhere.connect(server.origin, token)
 
@@ -123,46 +123,12 @@ class Elsewhere(Attacker):
     """A page of another site, in the reader's browser."""
 
     @classmethod
-    async def connect(cls, origin, token, address=""):
+    async def connect(cls, origin, token):
         from tornado.httpclient import HTTPRequest
         from tornado.websocket import websocket_connect
 
         request = HTTPRequest(f"ws://{origin}/app/ws", headers={"Origin": "http://example.org"})
         return cls(await websocket_connect(request, subprotocols=["bokeh", token]))
-
-
-def test_one_address_takes_neither_all_seats_nor_the_turns_of_others(server):
-    """An attacker who never connects has a few pages loading; one who does has a part of the seats."""
-
-    async def attack():
-        greedy = next(ADDRESSES)
-        tokens = [asyncio.create_task(token_of(server.origin, LITTLE, address=greedy)) for _ in range(25)]
-        reader = await Reader.open(server.origin, LITTLE, address=next(ADDRESSES))
-        await reader.look()
-        got = await asyncio.gather(*tokens, return_exceptions=True)
-        refused = [error for error in got if isinstance(error, HTTPClientError)]
-        assert len(refused) >= 20 and all(error.code == 503 for error in refused)
-        held = [await Reader.open(server.origin, LITTLE, address=next(ADDRESSES)) for _ in range(2)]
-        for one in (reader, *held):
-            one.close()
-
-    asyncio.run(attack())
-
-
-def test_a_full_server_says_so_and_the_page_comes_back_by_itself(server):
-    async def fill():
-        address = next(ADDRESSES)
-        readers = [await Reader.open(server.origin, LITTLE, address=address) for _ in range(2)]
-        await token_of(server.origin, LITTLE, address=address)
-        full = await asked(server.origin, address=address)
-        assert full.code == 503 and b"one address (3) are taken" in full.body and int(full.headers["Retry-After"])
-        async with asyncio.timeout(PATIENCE):  # a page that never connects gives its seat back within seconds
-            while (await asked(server.origin, f"/app{LITTLE}", address=address)).code != 200:
-                await asyncio.sleep(0.2)
-        for reader in readers:
-            reader.close()
-
-    asyncio.run(fill())
 
 
 @pytest.mark.parametrize("path", ["/app", "/liveness", "/static/js/bokeh.min.js", "/nothing"])

@@ -10,7 +10,7 @@ import pytest
 from tornado.httpclient import HTTPClientError
 
 from benchmarks.client import Reader, _models
-from tests.attacks.attacker import ADDRESSES, SLIDER, Attacker, asked, memory, spent, watched
+from tests.attacks.attacker import SLIDER, Attacker, asked, memory, spent, watched
 from tests.effort import proof, usually
 from zoexplore.server.allowed_changes import EVENTS, SETTABLE
 from zoexplore.server.websocket import PERIOD
@@ -60,7 +60,7 @@ def usual(server):
     """The characters of a page of an ordinary address."""
 
     async def length():
-        reader = await Reader.open(server.origin, address=next(ADDRESSES))
+        reader = await Reader.open(server.origin)
         reader.close()
         return len(json.dumps(reader.document))
 
@@ -79,7 +79,7 @@ def test_no_address_does_more_than_fill_a_page(server, usual, trick):
     began = spent(server)
 
     async def run():
-        attacker = await Attacker.open(server.origin, f"?{TRICKS_OF_ADDRESSES[trick]}", next(ADDRESSES))
+        attacker = await Attacker.open(server.origin, f"?{TRICKS_OF_ADDRESSES[trick]}")
         assert_filled(attacker.document, usual)
         attacker.close()
 
@@ -102,7 +102,7 @@ def test_no_address_in_the_history_does_more_than_fill_a_page(server, usual):
     before = server.tracebacks()
 
     async def run():
-        attacker = await Attacker.open(server.origin, address=next(ADDRESSES))
+        attacker = await Attacker.open(server.origin)
         for visit, (trick, address) in enumerate(MORE_TRICKS.items(), 1):
             began = spent(server)
             await go_to(attacker, f"?{address}", visit)
@@ -171,12 +171,12 @@ async def confused(attacker, tab, rounds):
 )  # fmt: skip
 def test_no_widget_is_confused(server, tabs, rounds):
     async def run():
-        attacker = await Patient.open(server.origin, address=next(ADDRESSES))
+        attacker = await Patient.open(server.origin)
         for tab in tabs:
             held, began = memory(server.process), spent(server)
             await confused(attacker, tab, rounds)
             assert memory(server.process) - held < ROOM and spent(server) - began < rounds * WORK / 4
-        honest = await Reader.open(server.origin, address=next(ADDRESSES))
+        honest = await Reader.open(server.origin)
         slider = honest.find("Slider", SLIDER)
         await honest.move(slider, slider["attributes"]["value"] + 1)
         for one in (attacker, honest):
@@ -188,7 +188,7 @@ def test_no_widget_is_confused(server, tabs, rounds):
 
 def test_a_callback_that_fails_again_and_again_is_logged_once(server):
     async def run():
-        attacker = await Patient.open(server.origin, address=next(ADDRESSES))
+        attacker = await Patient.open(server.origin)
         select = attacker.find("CustomSelect", "preset")
         for _ in range(8):
             attacker.set(select, "value", NOT_JSON[0])
@@ -209,7 +209,7 @@ def test_an_address_over_the_websocket_costs_no_more_than_others(server):
     search = f"?{views}&" + "&".join(f"pin=T:{i},sigma:1e-{i}~{'x' * 500}" for i in range(1, 7)) + "&say=" + "x" * 15_000
 
     async def run():
-        attacker = await Patient.open(server.origin, address=next(ADDRESSES))
+        attacker = await Patient.open(server.origin)
         began = spent(server)
         for visit, address in enumerate([search, ""], 1):
             await go_to(attacker, address, visit)
@@ -223,7 +223,7 @@ def test_an_address_over_the_websocket_costs_no_more_than_others(server):
 def test_an_honest_reader_does_not_wait_while_the_story_is_leafed_through(server):
     async def run():
         async with watched(server) as watch:
-            attacker = await Patient.open(server.origin, address=next(ADDRESSES))
+            attacker = await Patient.open(server.origin)
             while not watch.enough:
                 for label in ("Begin", "Next", "Next", "Back", "Skip"):
                     for button in _models(attacker.document):

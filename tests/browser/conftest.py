@@ -103,7 +103,7 @@ def served(log, linger=LINGER):
     origins = [origin, f"127.0.0.1:{line.port}"]
     imports = "from zoexplore.server.serving import run, serve; from zoexplore.views import app; from tests.browser import faulty"
     command = f'{imports}; run(serve({{"app": app, "faulty": faulty}}, {port}, origins={origins}))'
-    room = {"READERS": 1000, "READERS_PER_ADDRESS": 1000, "LINGER_SECONDS": linger}
+    room = {"READERS": 1000, "LINGER_SECONDS": linger}
     environment = {**os.environ, **{f"ZOEXPLORE_{name}": str(limit) for name, limit in room.items()}}
     with running([sys.executable, "-c", command], log, cwd=ROOT, env=environment) as process:
         wait_until_served(f"http://{origin}/liveness", process, log)

@@ -1,17 +1,11 @@
 """Work for the computing processes in the tests; like all of it, without Panel."""
 
-import ctypes
 import os
-import random
 import signal
-import stat
 import sys
 import time
-from contextlib import suppress
 
-import numpy as np
-
-from zoexplore.compute.process import Forked, Process
+from zoexplore.compute.process import Process
 
 
 def modules():
@@ -47,53 +41,16 @@ def tell_file_and_be_busy(path, seconds):
 _workers = []
 
 
-def begun(kinds):
-    """Begin a worker of each kind here; their ids and those of their parents."""
-    _workers.extend(map(Process, kinds))
-    return [worker.submit(call).result() for worker in _workers for call in (os.getpid, os.getppid)]
+def begun():
+    """Begin a worker here; its id and this process's."""
+    _workers.append(Process())
+    return [os.getpid(), _workers[-1].submit(os.getpid).result()]
 
 
-def hold_the_lock(begun, seconds):
-    """Be in compiled code, with the interpreter's lock, once the file is there: no thread of this process goes on meanwhile."""
-    tell_file(begun)
-    ctypes.PyDLL(None).sleep(seconds)
-
-
-def holding_the_lock(begun):
-    """Begin a forked worker that does so."""
-    _workers.append(Process(Forked))
-    _workers[-1].submit(hold_the_lock, (begun, 600))
-    while not os.path.exists(begun):
-        time.sleep(0.01)
-
-
-_put = []
-
-
-def put(number):
-    """Keep a number here, and return the one kept before."""
-    _put.append(number)
-    return _put[-2] if len(_put) > 1 else None
-
-
-def connections():
-    """How many sockets this process has, but for its standard streams."""
-    found = set()
-    for file in range(3, 100):
-        with suppress(OSError):
-            status = os.fstat(file)
-            found |= {status.st_ino} if stat.S_ISSOCK(status.st_mode) else set()
-    return len(found)
-
-
-def drawn():
-    """Of Python's generator, which whatever runs in a process shares."""
-    return random.random()
-
-
-def numpy_drawn():
-    """Of NumPy's."""
-    return np.random.random()  # noqa: NPY002
+def priorities():
+    """Of this process and of one that it begins."""
+    _workers.append(Process())
+    return [os.nice(0), _workers[-1].submit(os.nice, (0,)).result()]
 
 
 def fail(words):

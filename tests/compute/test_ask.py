@@ -11,11 +11,11 @@ from tests.compute import jobs
 from tests.waiting import PATIENCE, gone, soon, until
 from zoexplore import Accounting, curve, guarantee
 from zoexplore.compute import ask as asking
-from zoexplore.compute import pool as pools
 from zoexplore.compute.ask import REDRAW, ask, pool, quick
 from zoexplore.compute.cache import cached, lookup, size, store
 from zoexplore.compute.computations import curve_set, guarantees, public_epsilon
-from zoexplore.compute.pool import MOST_LONG_WORKS, GaveWay, LongWork, Pool
+from zoexplore.compute.limits import TRAININGS
+from zoexplore.compute.pool import LongWork, Pool
 from zoexplore.compute.process import Died
 from zoexplore.compute.session_task import SessionTask
 from zoexplore.run.axes import T_VALUES
@@ -267,46 +267,20 @@ def test_work_that_is_stopped_shows_no_more_and_leaves_no_process():
     assert len(seen) == 1
 
 
-@pytest.fixture
-def addresses(monkeypatch):
-    """Have long works be of the addresses that are named here, one after another."""
-
-    def are(*names):
-        given = iter(names)
-        monkeypatch.setattr(pools, "own_address", lambda: next(given))
-
-    return are
-
-
-def test_there_is_room_for_so_many_and_the_next_begins_when_one_has_ended(addresses):
-    addresses("a", "a", "b")
-    works = [LongWork(jobs.busy, 600) for _ in range(MOST_LONG_WORKS)]
+def test_there_is_room_for_so_many_and_whoever_came_first_is_next():
+    works = [LongWork(jobs.busy, 600) for _ in range(TRAININGS.value)]
     seen = []
 
     async def wait():
-        work = LongWork(jobs.count, 1)
-        task = SessionTask(partial(items, work, seen))
+        first, second = LongWork(jobs.count, 1), LongWork(jobs.count, 1)
+        task = SessionTask(partial(items, first, seen))
         await asyncio.sleep(0.1)
-        assert work.waits and LongWork.counts() == (2, 1) and not seen
+        assert first.waits and second.waits and LongWork.counts() == (2, 2) and not seen
         works[0].__exit__()
+        assert not first.waits and second.waits
+        second.__exit__()
         await until(lambda: not task.waits)
 
     asyncio.run(wait())
     works[1].__exit__()
     assert seen == [0] and LongWork.counts() == (0, 0)
-
-
-def test_who_holds_all_places_gives_one_up_after_a_share_of_time_to_whoever_had_none(addresses, monkeypatch):
-    """Two addresses with two runs each; a third comes last, and is the next."""
-    monkeypatch.setattr(pools, "SHARE", 0.5)
-    addresses("a", "b", "a", "b", "c")
-    held = [LongWork(jobs.busy, 600) for _ in range(4)]
-    assert [work.waits for work in held] == [False, False, True, True]
-    mine, seen = LongWork(jobs.count, 1), []
-    SessionTask(partial(items, mine, seen))  # no event loop here: it runs to its end
-    assert seen == [0]
-    with pytest.raises(GaveWay, match="Others waited"):
-        SessionTask(partial(items, held[0], []))
-    for work in held:
-        work.__exit__()
-    assert LongWork.counts() == (0, 0)

@@ -5,38 +5,33 @@ import signal
 import sys
 import time
 
-import psutil
 import pytest
 
 from tests.compute import jobs
-from tests.effort import proof
 from tests.waiting import PATIENCE, gone, soon
 from zoexplore import Accounting, curve
-from zoexplore.compute import process as processes
 from zoexplore.compute.computations import curve_set
-from zoexplore.compute.fair import Budget
 from zoexplore.compute.limits import WORKER_MEGABYTES
 from zoexplore.compute.pool import Pool, TooLong
-from zoexplore.compute.process import Died, Forked, ForkServer, Process, Spawned
+from zoexplore.compute.process import Died, Process
 from zoexplore.run.presets import DEMONSTRATION
 
-linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is forked, and memory is not bounded")
-KINDS = [Forked, Spawned] if sys.platform == "linux" else [Spawned]
+linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere memory is not bounded")
 
 
-@pytest.fixture(scope="module", params=KINDS)
-def begun(request):
-    """The processes of a kind that were begun, the last of which is for all who leave it as it is."""
-    begun = [Process(request.param)]
+@pytest.fixture(scope="module")
+def begun():
+    """The processes that were begun, the last of which is for all who leave it as it is."""
+    begun = [Process()]
     yield begun
     begun[-1].end()
 
 
 @pytest.fixture
-def process(begun, request):
-    """One of each kind; another where a test has ended it."""
+def process(begun):
+    """One; another where a test has ended it."""
     if not begun[-1].alive:
-        begun.append(Process(request.node.callspec.params["begun"]))
+        begun.append(Process())
     return begun[-1]
 
 
@@ -46,27 +41,12 @@ def fresh():
     made = []
 
     def make(**given):
-        made.append(Pool(**given, accounts=Budget()))
+        made.append(Pool(**given))
         return made[-1]
 
     yield make
     for each in made:
-        while each._queue.take():
-            pass
-        for call in each._running.values():
-            call.waiting = 0  # it is not begun once more
-        for process in [*each._idle, *each._running]:
-            process.end()
-
-
-@pytest.fixture(scope="module")
-def bounded():
-    """A fork server that has only just begun, with less memory than others."""
-    server = ForkServer()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(WORKER_MEGABYTES.variable, "500")
-        server._begin()
-    return server
+        each.end()
 
 
 # A process
@@ -111,61 +91,26 @@ def test_ending_ends_it_whatever_it_does(process):
     assert isinstance(busy.exception(PATIENCE), Died)
 
 
-@pytest.mark.parametrize("kinds", [KINDS[:1], proof(KINDS)], ids=["this machine's", "all"])
-def test_workers_end_with_the_process_that_began_them(kinds):
+def test_workers_end_with_the_process_that_began_them():
     process = Process()
-    pids = set(process.submit(jobs.begun, (kinds,)).result(PATIENCE))
-    assert len(pids) == 2 * len(kinds)  # the one that began them, a fork server, and a worker of each kind
+    pids = process.submit(jobs.begun).result(PATIENCE)
     process.end()
     for pid in pids:
         soon(lambda pid=pid: gone(pid))
 
 
-@linux
-def test_a_worker_that_holds_the_interpreters_lock_ends_with_its_server_all_the_same(tmp_path):
-    server, begun = Process(), tmp_path / "begun"
-    server.submit(jobs.holding_the_lock, (str(begun),)).result(PATIENCE)
-    server.end()
-    soon(lambda: gone(int(begun.read_text())))
-
-
-# The process of which workers are forked
-
-
-@linux
-def test_forked_workers_have_one_parent_and_their_own_memory_files_and_chance():
-    first, second = Process(), Process()
-    parents = {process.submit(os.getppid).result(PATIENCE) for process in (first, second)}
-    assert len(parents) == 1 and os.getpid() not in parents
-    assert first.submit(jobs.put, (1,)).result(PATIENCE) is None
-    assert [process.submit(jobs.put, (2,)).result(PATIENCE) for process in (first, second)] == [1, None]
-    assert first.submit(jobs.connections).result(PATIENCE) == second.submit(jobs.connections).result(PATIENCE) == 1
-    for draw in (jobs.drawn, jobs.numpy_drawn):
-        assert first.submit(draw).result(PATIENCE) != second.submit(draw).result(PATIENCE)
-    for process in (first, second):
-        process.end()
-
-
-@linux
-def test_where_the_fork_server_is_killed_its_workers_end_and_the_next_has_another():
+def test_a_process_stands_back_by_the_same_however_deep_it_was_begun():
+    """The one that serves pages goes first; one whose parent stands back stands back no further."""
     process = Process()
-    pid, forks = (process.submit(call).result(PATIENCE) for call in (os.getpid, os.getppid))
-    busy = process.submit(time.sleep, (600,))
-    os.kill(forks, signal.SIGKILL)
-    assert isinstance(busy.exception(PATIENCE), Died)
-    soon(lambda: gone(pid))
+    assert process.submit(jobs.priorities).result(PATIENCE) == [10, 10]
     process.end()
-    another = Process()
-    assert another.submit(os.getppid).result(PATIENCE) != forks
-    another.end()
 
 
 # The pool
 
 
-def test_calls_dropped_at_any_moment_leave_no_process_that_answers_wrongly(fresh, bounded, monkeypatch):
+def test_calls_dropped_at_any_moment_leave_no_process_that_answers_wrongly(fresh):
     """As where a reader changes an axis of the map twice on a fresh server, while the theorem's kernels load."""
-    monkeypatch.setattr(processes, "fork_server", bounded)
     asked = DEMONSTRATION.replace(T=37), Accounting(), "K"
     waits = fresh(grace=0.0)
     for pause in (0.0, 0.2, 2.0, 0.0, 0.01, 0.02, 0.05, 0.1, 0.2):  # while all load, and then while one does
@@ -182,54 +127,53 @@ def test_calls_dropped_at_any_moment_leave_no_process_that_answers_wrongly(fresh
 
 
 @linux
-def test_a_worker_takes_no_more_memory_than_it_may(fresh, bounded, monkeypatch):
-    monkeypatch.setattr(processes, "fork_server", bounded)
+def test_a_worker_takes_no_more_memory_than_it_may(fresh, monkeypatch):
+    monkeypatch.setenv(WORKER_MEGABYTES.variable, "500")
     waits = fresh()
     with pytest.raises(MemoryError):
         waits.submit(bytearray, (600 * 2**20,)).answer.result(PATIENCE)
     assert waits.submit(abs, (-1,)).answer.result(PATIENCE) == 1
 
 
-def test_addresses_take_turns_however_much_each_asks(fresh, tmp_path):
-    line, go = fresh(), tmp_path / "go"
-    calls = [line.submit(jobs.after_a_while, (str(go), name, 0.3), address=name) for name in "aaaab"]  # a worker starts sooner
+def test_sessions_take_turns_however_much_each_asks(fresh, tmp_path):
+    """A session that comes last is served before the second call of the one that came first, also by a single worker."""
+    line, go = fresh(count=1), tmp_path / "go"
+    calls = [line.submit(jobs.after, (str(go), name), name) for name in "aaaabbc"]
     go.touch()
     for call in calls:
         call.answer.result(PATIENCE)
-    assert (tmp_path / "go-order").read_text().index("b") <= 2
-
-
-def test_addresses_take_turns_by_the_time_that_they_took(fresh, tmp_path):
-    """Ten tabs of one address with long calls, and a reader with many short ones, who is done after a few of those."""
-    line, go = fresh(), tmp_path / "go"
-    calls = [line.submit(jobs.after_a_while, (str(go), "a", 0.2), address="a") for _ in range(10)]
-    calls += [line.submit(jobs.after_a_while, (str(go), "b", 0.0), address="b") for _ in range(10)]
-    go.touch()
-    for call in calls:
-        call.answer.result(PATIENCE)
-    assert (tmp_path / "go-order").read_text().rindex("b") <= 13
+    assert (tmp_path / "go-order").read_text() == "abcabaa"
     assert line.deaths == 0 and line.waited > 0
+
+
+def test_readers_behind_one_address_are_as_many_as_they_are(fresh):
+    """A hall has all workers, a single reader all but one."""
+    for sessions, at_once in (("aaaaaa", 2), ("abcdef", 3)):
+        line = fresh()
+        for session in sessions:
+            line.submit(jobs.busy, (600,), session, urgent=True)
+        assert line.counts() == (at_once, 6 - at_once)
 
 
 def test_what_follows_a_slider_waits_for_nobodys_map(fresh):
     both = fresh()
     for session in range(5):
-        both.submit(jobs.busy, (600,), address=session)
+        both.submit(jobs.busy, (600,), session)
     assert both.submit(abs, (-1,), urgent=True).answer.result(PATIENCE) == 1
-    assert len(both._running) == 2
+    assert both.counts() == (2, 3)
 
 
 @pytest.mark.parametrize("urgent", [True, False])
-def test_a_worker_is_left_to_others_whatever_one_address_wants(fresh, urgent):
+def test_a_worker_is_left_to_others_whatever_one_session_wants(fresh, urgent):
     line = fresh()
     for _ in range(5):
-        line.submit(jobs.busy, (600,), address="greedy", urgent=urgent)
-    assert line.submit(abs, (-1,), address="reader", urgent=urgent).answer.result(PATIENCE) == 1
-    assert len(line._running) == (2 if urgent else 1)
+        line.submit(jobs.busy, (600,), "greedy", urgent=urgent)
+    assert line.submit(abs, (-1,), "reader", urgent=True).answer.result(PATIENCE) == 1
+    assert line.counts() == (2, 3)
 
 
 def test_a_call_in_line_that_is_dropped_never_begins(fresh, tmp_path):
-    line, go = fresh(), tmp_path / "go"
+    line, go = fresh(count=1), tmp_path / "go"
     first = line.submit(jobs.after, (str(go), "1"))
     waiting = line.submit(jobs.after, (str(go), "2"))
     line.drop(waiting)
@@ -269,17 +213,14 @@ def test_a_call_whose_process_is_killed_is_computed_once_more_and_no_more(fresh,
     assert line.submit(abs, (-1,)).answer.result(PATIENCE) == 1
 
 
-@linux
 def test_a_call_is_answered_though_all_processes_are_killed_at_once(fresh):
-    """First the one of which they are forked: the next worker may be of it, and end with it."""
     line = fresh()
     line.begin()
     for _ in range(3):
         line.submit(abs, (-1,)).answer.result(PATIENCE)
         calls = [line.submit(jobs.busy, (0.3,), urgent=True) for _ in range(2)]
-        forks = psutil.Process(processes.fork_server._process.pid)
-        for each in (forks, *forks.children()):
-            each.kill()
+        for each in [*line._idle, *line._running]:
+            os.kill(each.pid, signal.SIGKILL)
         assert [call.answer.result(PATIENCE) for call in calls] == [None, None]
     assert line.deaths >= 3
 
@@ -288,6 +229,6 @@ def test_processes_that_are_killed_while_idle_cost_no_call_anything(fresh):
     line = fresh()
     line.begin()
     for process in line._idle:
-        os.kill(process.submit(os.getpid).result(PATIENCE), signal.SIGKILL)
+        os.kill(process.pid, signal.SIGKILL)
         soon(lambda process=process: not process.alive)
     assert line.submit(abs, (-1,)).answer.result(PATIENCE) == 1

@@ -6,21 +6,24 @@ from pathlib import Path
 import pytest
 import yaml
 
-from zoexplore.compute.limits import WORKER_MEGABYTES
-from zoexplore.compute.pool import COUNT, MOST_LONG_WORKS
+from zoexplore.compute.limits import TRAININGS, WORKER_MEGABYTES, WORKERS
 
 DOCS = Path(__file__).parents[2] / "docs"
 NGINX = (DOCS / "nginx.conf").read_text(encoding="utf-8")
 
 
-def locations():
-    """The pattern and the body of every location that is a regular expression."""
-    return re.findall(r"location ~ (\S+) \{(.*?)\n        \}", NGINX, re.S)
-
-
 @pytest.mark.parametrize("path, limited", [("/app", True), ("/app/", True), ("/app/ws", False), ("/static/app", False)])
 def test_pages_are_limited_by_address_with_a_slash_and_without(path, limited):
-    assert limited == any("limit_req " in body and re.search(pattern, path) for pattern, body in locations())
+    (pattern,) = re.findall(r'map \$uri \$asks_for_a_page \{ default ""; "~(\S+)" \$binary_remote_addr; \}', NGINX)
+    assert "limit_req_zone $asks_for_a_page zone=pages" in NGINX and "limit_req zone=pages" in NGINX
+    assert limited == bool(re.search(pattern, path))
+
+
+def test_a_hall_behind_one_address_is_let_in():
+    """A hundred readers, each with the connections of a browser, who come within a few seconds."""
+    knobs = r"limit_conn visitors (\d+)", r"rate=(\d+)r/s", r"burst=(\d+)"
+    connections, rate, burst = (int(re.findall(knob, NGINX)[0]) for knob in knobs)
+    assert connections >= 100 * 7 and burst >= 100 and rate >= 10
 
 
 def test_visitors_are_not_given_the_metrics():
@@ -41,5 +44,5 @@ def test_a_container_holds_its_workers_at_their_largest():
     services = yaml.safe_load((DOCS / "compose.yml").read_text(encoding="utf-8"))["services"]
     for name, service in services.items():
         if name != "nginx":
-            workers = (COUNT + MOST_LONG_WORKS) * int(service["environment"][WORKER_MEGABYTES.variable])
+            workers = (WORKERS.value + TRAININGS.value) * int(service["environment"][WORKER_MEGABYTES.variable])
             assert int(service["mem_limit"].removesuffix("g")) * 1024 > workers

@@ -16,7 +16,6 @@ from panel.widgets import Widget
 from benchmarks.client import Reader
 from zoexplore.compute import limits
 from zoexplore.server import serving
-from zoexplore.server.gate import gate, page_lock
 from zoexplore.server.seats import seats
 from zoexplore.server.serving import free_port
 from zoexplore.views import Explorer, app
@@ -54,8 +53,7 @@ def served(**options):
         server.io_loop.add_callback(server.stop)
         server.io_loop.add_callback(server.io_loop.stop)
         thread.join(PATIENCE)
-        for each in (gate, page_lock, seats):  # as they are in a new process
-            each.__init__()
+        seats.__init__()  # as they are in a new process
 
 
 async def visit(origin):

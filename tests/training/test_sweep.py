@@ -1,6 +1,8 @@
 """Sweeps: the same numbers wherever and in whatever pieces they are computed; progress, cancelling, lost workers, errors."""
 
+import os
 import random
+import signal
 import threading
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from importlib import import_module
@@ -10,7 +12,7 @@ import pytest
 
 from tests.effort import proof
 from tests.training.small import small_task
-from tests.waiting import soon
+from tests.waiting import gone, soon
 from zoexplore import Accounting
 from zoexplore.bounds import BOUNDS, curve, epsilon
 from zoexplore.training import METHODS, Here, Processes, frontier, plan_sweep, sweep, train
@@ -134,21 +136,21 @@ def processes():
 
 
 class Killing(Executor):
-    """Kills one of its processes as soon as a part is done: all other parts are lost, since the pool is given up."""
+    """Kills its processes as soon as a part is done."""
 
     def __init__(self, processes):
-        self.processes, self.asked, self.killed = processes, 0, None
+        self.processes, self.killed = processes, []
 
     def submit(self, call, /, *args, **options):
-        self.asked += 1
         future = self.processes.submit(call, *args, **options)
         future.add_done_callback(self.kill)
         return future
 
     def kill(self, _):
         if not self.killed:
-            self.killed = next(iter(self.processes._pool._processes.values()))
-            self.killed.kill()
+            self.killed = [*self.processes.pool._idle, *self.processes.pool._running]
+            for each in self.killed:
+                os.kill(each.pid, signal.SIGKILL)
 
 
 def test_the_same_numbers_in_processes_one_of_which_is_killed(expected, processes):
@@ -156,7 +158,7 @@ def test_the_same_numbers_in_processes_one_of_which_is_killed(expected, processe
     executor, asked = Killing(processes), {"task": small_task(), "methods": ENGINE, "seeds": 3}
     found = frontier(**asked, executor=executor)
     assert found.points == tuple(p for p in expected.points if p.method in ENGINE)
-    assert not executor.killed.is_alive() and executor.asked > 1 + len(plan_sweep(**asked).jobs)
+    assert executor.killed and not any(each.alive for each in executor.killed) and processes.pool.deaths
 
 
 def test_progress_is_real_and_ends_with_everything(expected, tiny_parts):
@@ -233,8 +235,8 @@ def test_processes_are_capped():
 def test_processes_end_with_the_last_reference_closed():
     with Processes(1) as executor:
         assert executor.submit(abs, -3).result() == 3
-        worker = next(iter(executor._pool._processes.values()))
-    soon(lambda: not worker.is_alive())
+        pid = executor.submit(os.getpid).result()
+    soon(lambda: gone(pid))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ from tests.views.train_jobs import frontier, point, without_noise
 from tests.waiting import until
 from zoexplore import Accounting, epsilon
 from zoexplore.columns import name_of
-from zoexplore.compute.pool import MOST_LONG_WORKS, LongWork
+from zoexplore.compute.limits import TRAININGS
+from zoexplore.compute.pool import LongWork
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.training import TASKS, Here
 from zoexplore.training.frontier_files import from_json, to_csv
@@ -115,7 +116,7 @@ class TestRunning:
 
     def test_while_others_train_that_is_said_and_it_begins_when_there_is_room(self, monkeypatch):
         monkeypatch.setattr(running, "trained", train_jobs.finished)
-        held = [LongWork(work.busy, 600) for _ in range(MOST_LONG_WORKS)]
+        held = [LongWork(work.busy, 600) for _ in range(TRAININGS.value)]
 
         async def wait():
             tab = Train()

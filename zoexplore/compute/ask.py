@@ -14,9 +14,9 @@ from statistics import median
 from typing import Any
 
 from zoexplore.compute.cache import lookup, store
-from zoexplore.compute.computations import timed
+from zoexplore.compute.computations import load, timed
 from zoexplore.compute.pool import Call, Pool, TooLong
-from zoexplore.compute.session_task import event_loop_is_running, own_address
+from zoexplore.compute.session_task import event_loop_is_running, own_session
 from zoexplore.run.setting import Setting
 
 REDRAW = 0.05  # seconds that a call may take on the event loop
@@ -31,7 +31,7 @@ _lock = threading.RLock()
 @cache
 def pool() -> Pool:
     """The processes of this server."""
-    return Pool()
+    return Pool(first=load)
 
 
 async def ask(function: Callable, *args: Any) -> Any:
@@ -98,7 +98,7 @@ async def _by_the_pool(function: Callable, args: tuple, urgent: bool) -> tuple[A
     with _lock:
         call = _calls.get(key)
         if call is None or call.answer.done():
-            call = _calls[key] = pool().submit(timed, (function, *args), own_address(), urgent)
+            call = _calls[key] = pool().submit(timed, (function, *args), own_session(), urgent)
             call.answer.add_done_callback(partial(_arrived, key, call))
         else:
             call.waiting += 1

@@ -6,6 +6,7 @@ Most are `cached`: pure functions of frozen arguments, whose values are never ch
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil, log10
 from typing import Any
@@ -20,6 +21,7 @@ from zoexplore.questions.export import to_csv
 from zoexplore.questions.hiding import Gain, gain_map
 from zoexplore.questions.statement import statement
 from zoexplore.run.axes import AXES, T_MOST
+from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import LARGEST_INTEGER, Accounting, Setting
 
 REFERENCE = "reference"  # the column of composition at beta = 1
@@ -35,6 +37,13 @@ def timed(function: Callable, *args: Any) -> tuple[Any, float]:
     """
     begun = time.thread_time()
     return function(*args), time.thread_time() - begun
+
+
+def load() -> None:
+    """In a new worker: import what pages need first, and load its compiled loops."""
+    with suppress(Exception):  # whatever is wrong fails in the calls too, which say so
+        guarantees(DEMONSTRATION, Accounting())
+        curve_set(DEMONSTRATION, Accounting(), "T")
 
 
 @dataclass(frozen=True)

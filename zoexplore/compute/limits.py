@@ -40,12 +40,13 @@ class Limit:
 
 
 READERS = Limit("READERS", 35, "readers", "sessions of one process at a time")
-READERS_PER_ADDRESS = Limit("READERS_PER_ADDRESS", 25, "readers", "the same, of one address; an IPv6 /48 network is one address")
 IDLE_SECONDS = Limit("IDLE_SECONDS", 120, "s", "without a move after which a session ends where another waits for its seat")
-CONNECTIONS_PER_ADDRESS = Limit("CONNECTIONS_PER_ADDRESS", 300, "connections", "of one address at a time, without a proxy")
+CONNECTIONS = Limit("CONNECTIONS", 4000, "connections", "at a time, and fewer where the system allows fewer open files")
 LINGER_SECONDS = Limit("LINGER_SECONDS", 60, "s", "that a session outlives its closed page or lost connection")
 RUN_STEPS = Limit("RUN_STEPS", 5_000_000, "steps", "of one training: points times seeds times T")
-RUN_SECONDS = Limit("RUN_SECONDS", 600, "s", "that one training may take")
+RUN_SECONDS = Limit("RUN_SECONDS", 300, "s", "that one training may take")
+TRAININGS = Limit("TRAININGS", 2, "trainings", "at a time, of all readers of a process; others wait in order")
+WORKERS = Limit("WORKERS", 3, "processes", "that compute for all readers of a process")
 WORKER_MEGABYTES = Limit("WORKER_MEGABYTES", 4096, "MB", "of memory that one computing process may take (Linux)")
 
 # read by the test of docs/deploy.md's table

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import wait
 from functools import partial
@@ -11,7 +10,6 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import panel as pn
 
-from zoexplore.compute.fair import budget, counted_address
 from zoexplore.compute.process import driven
 
 _LOG = logging.getLogger("zoexplore")
@@ -24,11 +22,10 @@ def served() -> Any:
     return document if document and document.session_context else None
 
 
-def own_address() -> str | None:
-    """The address of the session in which this is called; None outside a session, and where its host does not tell it."""
+def own_session() -> int | None:
+    """A number of the session in which this is called; None outside a session."""
     document = served()
-    address = getattr(document.session_context.request, "remote_ip", None) if document else None
-    return counted_address(address) if address else None
+    return id(document) if document else None
 
 
 def event_loop_is_running() -> bool:
@@ -56,7 +53,7 @@ class SessionTask:
         self, function: Callable[[], Coroutine] | None = None, failed: Callable[[Exception], None] = lambda _: None
     ) -> None:
         self._failed = failed
-        self._document, self._address = served(), own_address()
+        self._document = served()
         self._coroutine = function() if function else None
         self._steps = False  # runs right now
         self._loop = asyncio.get_running_loop() if event_loop_is_running() else None
@@ -118,12 +115,7 @@ class SessionTask:
         if self._document is None:
             self._step()
         elif self._document.session_context and not self._document.session_context.destroyed:
-            self._document.add_next_tick_callback(self._paid_step)
-
-    def _paid_step(self) -> None:
-        began = time.thread_time()
-        self._step()
-        budget.charge(self._address, time.thread_time() - began)
+            self._document.add_next_tick_callback(self._step)
 
     def _report(self, error: Exception) -> None:
         if pn.config.exception_handler:

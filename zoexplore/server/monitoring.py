@@ -16,8 +16,8 @@ from tornado.websocket import WebSocketClosedError
 from zoexplore.compute.ask import pool
 from zoexplore.compute.limits import READERS
 from zoexplore.compute.pool import LongWork
-from zoexplore.server.gate import gate, page_lock
-from zoexplore.server.seats import CountingServer, seats
+from zoexplore.server.connections import BoundedServer
+from zoexplore.server.seats import seats
 
 AGAIN = 60.0  # seconds until the same is logged again
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -29,11 +29,8 @@ METRICS: dict[str, Callable[[], float]] = {
     "readers": lambda: len(seats.taken),
     "readers_most": lambda: READERS.value,
     "readers_refused_total": lambda: seats.refused,
-    "connections_refused_total": lambda: CountingServer.refused,
-    "pages_waiting": lambda: page_lock.waiting,
-    "pages_waited_seconds_total": lambda: page_lock.waited,
-    "messages_waiting": lambda: gate.waiting,
-    "messages_waited_seconds_total": lambda: gate.waited,
+    "connections_refused_total": lambda: BoundedServer.refused,
+    "pages_waiting": lambda: seats.waiting,
     "calls_running": lambda: pool().counts()[0],
     "calls_waiting": lambda: pool().counts()[1],
     "calls_waited_seconds_total": lambda: pool().waited,

@@ -11,9 +11,7 @@ from panel.io.server import DocHandler
 from tornado.httputil import HTTPHeaders
 from tornado.web import HTTPError, OutputTransform
 
-from zoexplore.compute.fair import counted_address
 from zoexplore.compute.limits import FRAMES
-from zoexplore.server.gate import PAGES, gate, page_lock, paid
 from zoexplore.server.seats import Full, Seat, seats
 
 NOBODY = "'none'"
@@ -69,7 +67,7 @@ class Headers(OutputTransform):
 
 
 class Page(DocHandler):
-    """The page: a session of the reader's own, made when its address is next, and scripts that are marked as the server's."""
+    """The page: a session of the reader's own, made when its turn has come, and scripts that are marked as the server's."""
 
     gone = False
     seat: Seat
@@ -87,21 +85,17 @@ class Page(DocHandler):
 
     async def get(self, *args: Any, **kwargs: Any) -> None:
         """Answer with the page, or with the reason why there is none now."""
-        address = counted_address(self.request.remote_ip)
         try:
-            self.seat = seats.take(address)
+            self.seat = seats.take()
         except Full as why:
             self.set_status(503)
             self.set_header("Retry-After", str(COME_BACK))
             self.set_header("Refresh", str(COME_BACK))
             return self.write(_MESSAGE.format(why=escape(str(why))))
         try:
-            await page_lock.acquire(address)
-            try:
+            async with self.application_context.application.turn:
                 if not self.gone:
-                    await paid(super().get(*args, **kwargs), PAGES, address)
-            finally:
-                page_lock.release()
+                    await super().get(*args, **kwargs)
         finally:
             seats.give_back(self.seat)
 
@@ -133,6 +127,4 @@ class Page(DocHandler):
 
 async def between_stages() -> None:
     """Between two stages of making a page, let messages that have arrived go first."""
-    if len(seats.taken) > 1:
-        await asyncio.sleep(PAUSE)
-    await gate.enter(PAGES)
+    await asyncio.sleep(PAUSE if len(seats.taken) > 1 else 0)

@@ -26,9 +26,9 @@ from tornado.web import ErrorHandler, RedirectHandler, StaticFileHandler
 from zoexplore.compute.ask import pool
 from zoexplore.compute.limits import LINGER_SECONDS
 from zoexplore.server import monitoring
-from zoexplore.server.gate import page_lock
+from zoexplore.server.connections import BoundedServer
 from zoexplore.server.page import Headers, Page, between_stages, framing
-from zoexplore.server.seats import CountingServer, allow_open_files, seats
+from zoexplore.server.seats import seats
 from zoexplore.server.websocket import MESSAGE, Socket
 
 KEY = "BOKEH_SECRET_KEY"
@@ -84,10 +84,9 @@ def serve(
     monitoring.to_standard_error()
     gc.freeze()  # what exists by now is never scanned again, and the rest, which takes some tenths of a second, seldom:
     gc.set_threshold(*gc.get_threshold()[:2], NEVER)  # Panel does so in a lull, and `Staged` where there is none
-    allow_open_files()
     settings.perform_document_validation = False  # searches all models of a new session for our mistakes: tests do that
     settings.perform_error_diagnostics = False  # inspects the signatures of a session's thousand callbacks, for the same reason
-    HTTPServer.configure(CountingServer)
+    HTTPServer.configure(BoundedServer)
     server = get_server(
         {path: _staged(page) for path, page in pages.items()}, port=port, address=address, start=False, show=False, verbose=False,
         websocket_origin=list(origins) or [f"{host}:{port}" for host in ("127.0.0.1", "localhost")],
@@ -133,7 +132,7 @@ async def _end(server: Any) -> None:
     until = loop.time() + (0.0 if seats.closed else DRAIN)
     seats.closed = True
     server.stop(wait=False)
-    while loop.time() < until and (page_lock.held or pool().counts()[0]):
+    while loop.time() < until and (seats.waiting or pool().counts()[0]):
         await asyncio.sleep(0.1)
     server.io_loop.stop()
 
@@ -142,6 +141,7 @@ class Staged(Application):
     """A page that is made in stages: its components, and then the models of one part of it after another."""
 
     page: PageFactory
+    turn: asyncio.Lock  # of the reader whose page is made
     ended = collections = 0  # sessions since the last full collection, and how many of these there were
 
     async def on_session_destroyed(self, session_context: Any) -> None:
@@ -170,7 +170,7 @@ class Staged(Application):
 
 def _staged(page: PageFactory) -> Staged:
     made = Staged(*build_applications({"app": page.serve})["/app"].handlers)
-    made.page = page
+    made.page, made.turn = page, asyncio.Lock()
     return made
 
 

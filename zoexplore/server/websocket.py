@@ -1,4 +1,4 @@
-"""The websocket of a session: a browser's messages wait until its address is next; of fast changes the newest counts."""
+"""The websocket of a session: one connection, one message at a time; of fast changes the newest counts."""
 
 import asyncio
 import logging
@@ -12,9 +12,7 @@ from panel.io.document import dispatch_tornado
 from panel.io.server import WSHandler
 from panel.io.state import set_curdoc
 
-from zoexplore.compute.fair import budget
 from zoexplore.server.allowed_changes import EVENTS, Malformed, Patch, events_of
-from zoexplore.server.gate import BYTE, gate, paid
 from zoexplore.server.seats import Seat, seats
 
 _LOG = logging.getLogger("zoexplore")
@@ -106,11 +104,8 @@ class Socket(WSHandler):
         if self._seat is None or self.receiver is None:
             return self.close(POLICY_VIOLATION, "too early")
         self._parts += 1
-        budget.charge(self._seat.address, len(fragment) * BYTE)
         try:
-            if self._parts == PARTS:
-                await gate.enter(self._seat.address)
-            await paid(self._take(fragment), self._seat.address)
+            await self._take(fragment)
         except Exception as error:  # a message is any text: Bokeh reads it with whatever errors that makes
             _LOG.info("a browser sent what no page of ours sends: %s", repr(error)[:200])
             self.close(POLICY_VIOLATION, "what was sent is no message of this page")
@@ -150,7 +145,7 @@ class Socket(WSHandler):
         await session.with_document_locked(answer)
 
     async def _patch(self, message: Any) -> None:
-        """Queue a patch's changes until the session's address is next."""
+        """Queue a patch's changes, and apply them when it is this session's turn."""
         events = events_of(message.content)
         while len(self._pending) >= EVENTS:
             await asyncio.sleep(PERIOD)
@@ -166,10 +161,8 @@ class Socket(WSHandler):
         """Apply the queued changes. A session gets at most half of the time."""
         try:
             while self._pending and self._seat:
-                seat, seat.moved = self._seat, time.monotonic()
-                await gate.enter(seat.address)
-                began = time.monotonic()
-                await paid(self._apply(Patch(message.header, message.metadata, {"events": self._pending.take()})), seat.address)
+                self._seat.moved = began = time.monotonic()
+                await self._apply(Patch(message.header, message.metadata, {"events": self._pending.take()}))
                 took = time.monotonic() - began
                 await asyncio.sleep(max(PERIOD - took, took))
         finally:

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from html import escape
+from ipaddress import ip_address
 from weakref import WeakKeyDictionary
 
 import panel as pn
@@ -21,6 +22,7 @@ _LOG = logging.getLogger("zoexplore")
 MOST_TOLD, LONGEST_TOLD = 5, 500  # failures that a page keeps; characters of one
 _LOST = """The connection to the server is lost: nothing here follows the controls any more.
 <a href="">Load the page again</a>: its address keeps what is set."""
+UNGUARDED = "panel serve has no guards against others. To serve others: zoexplore serve --address 0.0.0.0 --origin HOST"
 _begun: WeakKeyDictionary[Document, pn.viewable.Viewable] = WeakKeyDictionary()
 _areas: WeakKeyDictionary[Document, NotificationArea] = WeakKeyDictionary()
 _TEMPLATE = parse_template("""{% extends base %}
@@ -101,6 +103,21 @@ def serve() -> None:
     if document is not None:
         area = _areas[document] = NotificationArea(js_events={"connection_lost": {"type": "error", "message": _LOST}})
         area.servable(location=False)
+
+
+def warn_others() -> None:
+    """Tell a reader who comes to `panel serve` from another machine, and once the log, that it has no guards against others."""
+    document = pn.state.curdoc
+    request = document.session_context.request if document and document.session_context else None
+    address = getattr(request, "remote_ip", None)
+    if document and address and not ip_address(address.partition("%")[0]).is_loopback:
+        _areas[document].warning(UNGUARDED, duration=0)
+        _log(UNGUARDED)
+
+
+@cache  # once a process
+def _log(words: str) -> None:
+    _LOG.warning(words)
 
 
 def _extend() -> None:

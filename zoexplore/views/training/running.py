@@ -14,7 +14,7 @@ import panel as pn
 from zoexplore.bounds import BOUNDS
 from zoexplore.columns import name_of, spread
 from zoexplore.compute.limits import RUN_SECONDS, RUN_STEPS
-from zoexplore.compute.pool import GaveWay, LongWork
+from zoexplore.compute.pool import LongWork
 from zoexplore.compute.process import Died
 from zoexplore.compute.session_task import SessionTask, served
 from zoexplore.run.fields import in_symbols
@@ -87,8 +87,6 @@ class Running(pn.viewable.Viewer):
                     self._progress(progress)
         except Died:
             self.refuse(_KILLED)
-        except GaveWay as why:
-            self.refuse(f"{why}. What was done by then is kept.")
         except Exception as error:  # any exception of a run is shown in place of its results
             self.refuse(f"It did not run: {in_symbols(str(error))}")
         else:
