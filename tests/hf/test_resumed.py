@@ -60,7 +60,7 @@ def test_weights_whose_record_was_refused_are_of_an_unknown_run(tmp_path, edit):
     made.save_model(str(tmp_path / "said"))
     assert json.loads((tmp_path / "said" / "model.privacy.json").read_text())["epsilon"] == "inf"
     for again in (made, trainer(tmp_path / "third", model, max_steps=6)):
-        with pytest.raises(RuntimeError, match=r"has moved .*: neither report would count"):
+        with pytest.raises(RuntimeError, match=r"was loaded, and it is not known"):
             again.train()
         assert again.mechanism.steps == 0
     made.train(resume_from_checkpoint=str(folder))

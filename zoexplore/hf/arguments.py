@@ -1,9 +1,12 @@
-"""The arguments that `ZOTrainer` adds to those of a `Trainer`, and those that it refuses."""
+"""The arguments that `ZOTrainer` adds to those of a `Trainer`, and those that it refuses or does without."""
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
 from transformers import TrainingArguments
+
+from zoexplore.run.setting import LARGEST_INTEGER, Setting
 
 
 @dataclass
@@ -12,7 +15,8 @@ class ZOTrainingArguments(TrainingArguments):
 
     `learning_rate` is η/K, `per_device_train_batch_size` the records of a step a process, and `max_steps` (or epochs of n
     records) is T. `weight_decay` is the ridge, added along the directions, outside the clip. The target of `epsilon` and `delta`
-    is met by composition: it holds even if every checkpoint is published. The other fields' help says what they mean.
+    is met by composition: it holds even if every checkpoint is published. The other fields' help says what they mean. Numbers may
+    be text, as YAML reads 1e-5.
 
     Raises:
         ValueError: an argument is not allowed; it says which, and why.
@@ -34,24 +38,56 @@ class ZOTrainingArguments(TrainingArguments):
             value = getattr(self, name, allowed)
             if value and value != allowed:
                 raise ValueError(f"{name} = {value!r} is not allowed: {why}")
+        for why, names in WITHOUT_EFFECT.items():
+            if given := [name for name in names.split() if getattr(self, name) not in (None, _default(name))]:
+                warnings.warn(f"{' and '.join(given)} will have no effect: {why}", stacklevel=3)
+        self.max_grad_norm = 0.0  # spares looking for gradients at every step
+        for name, like in NUMBERS.items():
+            self._check(name, like)
         super().__post_init__()
-        for name, what in REQUIRED.items():
-            if not getattr(self, name):
-                raise ValueError(f"{name} is not set: give {what}")
         if self.n_gpu > 1:
             raise ValueError(f"{self.n_gpu} GPUs in one process are not allowed: start one process for each with torchrun")
 
+    def _check(self, name: str, like: str) -> None:
+        """Make a number of text, and refuse what the setting's field refuses."""
+        value = getattr(self, name)
+        if value in (None, "") or (name in REQUIRED and not value):
+            if name in REQUIRED:
+                raise ValueError(f"{name} is not set: give {REQUIRED[name]}")
+            return
+        try:
+            setattr(self, name, getattr(ANY.replace(**{like: float(value)}), like))
+        except (TypeError, ValueError) as refused:
+            allowed = str(refused).partition(": give ")[2] or "a number"
+            raise ValueError(f"{name} = {value!r} is not allowed: give {allowed}") from None
 
+
+def _default(name: str) -> Any:
+    return TrainingArguments.__dataclass_fields__[name].default
+
+
+ANY = Setting(n=LARGEST_INTEGER, d=LARGEST_INTEGER, K=1, T=1, sigma=1.0, beta=1.0)
+# our numbers, and the setting's fields that allow the same ones
+NUMBERS = {"epsilon": "clip", "learning_rate": "clip", "weight_decay": "xi", "microbatch": "batch"}
+NUMBERS |= {name: name for name in ("delta", "K", "clip", "beta", "xi")}
 REQUIRED = {
     "epsilon": "the ε that the model may cost, 3, say",
     "delta": "δ, well below 1/n for n records",
     "learning_rate": "η/K, the length of a step along unit directions: a rate of MeZO's times the number of parameters",
 }
+WITHOUT_EFFECT = {
+    "Noisy-ZOGD has no moments": "adam_beta1 adam_beta2 adam_epsilon optim_args",
+    "there are no gradients; clip= bounds what a record may do": "max_grad_norm",
+    "there is no backward pass": "activation_checkpointing gradient_checkpointing",
+    "batches and noise are drawn secretly; ZOTrainer(options={'sources': Sources(seed, noise_seed)}) repeats a run, for trials": (
+        "seed data_seed full_determinism"
+    ),
+}
 MIXED = "mixed precision would hide what losses are rounded to; load the model in it: from_pretrained(..., dtype=torch.bfloat16)"
 SHARDED = "sharded parameters would need every direction in the same shards, which is not built; each process holds the model"
 REFUSED: dict[str, tuple[Any, str]] = {
     "gradient_accumulation_steps": (1, "there are no gradients; microbatch= evaluates fewer records at once than a step has"),
-    "optim": (TrainingArguments.__dataclass_fields__["optim"].default, "Noisy-ZOGD trains"),
+    "optim": (_default("optim"), "Noisy-ZOGD trains"),
     "label_smoothing_factor": (0.0, "give a loss with it: ZOTrainer(..., loss=)"),
     "neftune_noise_alpha": (None, "noise in the embeddings would make two points of a pair differ by chance"),
     "bf16": (False, MIXED),
@@ -59,6 +95,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "deepspeed": (None, SHARDED),
     "fsdp": (None, SHARDED),
     "auto_find_batch_size": (False, "the batch is part of what is accounted; microbatch= needs less memory"),
+    "dataloader_drop_last": (False, "every step has a batch of its own size, drawn from all records"),
     "save_only_model": (False, "its steps would be forgotten where a run goes on from the saved weights alone"),
     "ignore_data_skip": (False, "a resumed run goes on with the batches of its own steps"),
     "train_sampling_strategy": ("random", "the optimiser draws the batches, as they are accounted"),

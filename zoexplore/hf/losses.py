@@ -173,6 +173,8 @@ def check_model(model: nn.Module) -> None:
     """Raises ValueError, by the setting's name, where a model's loss or its outputs are of the batch as a whole, or where a
     `device_map` has spread it.
     """
+    if not any(p.requires_grad for p in model.parameters()):
+        raise ValueError("a model without a parameter to train is not allowed: all are frozen; set requires_grad_() on some")
     config: Any = getattr(base_of(model), "config", None)
     if len(places := {str(place) for place in getattr(base_of(model), "hf_device_map", {}).values()}) > 1:
         raise ValueError(

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, distributed, nn
-from torch.utils.data import DataLoader, Sampler
+from torch.utils.data import DataLoader
 from transformers import Trainer
 from transformers.trainer import OPTIMIZER_NAME, SCHEDULER_NAME, TRAINER_STATE_NAME
 from transformers.trainer_utils import RemoveColumnsCollator, get_last_checkpoint
@@ -17,15 +17,20 @@ from transformers.utils import logging
 
 from zoexplore.hf import summary
 from zoexplore.hf.arguments import ZOTrainingArguments
+from zoexplore.hf.data import LABELS, EpochSampler, check_data
 from zoexplore.hf.losses import RecordLoss, base_of, check_model, loss_for
 from zoexplore.hf.padding import check_padding
-from zoexplore.mechanism import Batch, NoisyZOGD, Report
+from zoexplore.mechanism import Batch, NoisyZOGD, Report, mark_moved
 from zoexplore.mechanism.batches import Collate, Numbered
-from zoexplore.mechanism.checksums import claim
 
 logger = logging.get_logger(__name__)
 NOT_TAKEN = ("optimizers", "optimizer_cls_and_kwargs", "compute_loss_func", "model_init")
-LABELS = ("labels", "label", "label_ids")  # what a loss wants, and names that transformers' collators make "labels" of
+HOOKS = {  # of Trainer's that would be used for nothing, or for other batches than are accounted
+    "compute_loss": "give a loss a record: ZOTrainer(..., loss=)",
+    "create_optimizer": "Noisy-ZOGD trains; options= go to it",
+    "get_train_dataloader": "batches are drawn as they are accounted; data_collator= makes them of records",
+    "_get_train_sampler": "batches are drawn as they are accounted",
+}
 
 
 class ZOTrainer(Trainer):
@@ -72,12 +77,15 @@ class ZOTrainer(Trainer):
             if given.get(name) is not None:
                 raise ValueError(f"{name} is not allowed: the optimiser is Noisy-ZOGD's; a loss a record goes into loss=")
         check_model(model)
+        check_hooks(self)
         self.record_loss = loss or loss_for(model)
         self.options = dict(options or {})
         self.mechanism: NoisyZOGD | None = None
         self.optimizer: torch.optim.Optimizer | None = None
         self._padding_is_checked = False
         super().__init__(model=model, args=args, **given)
+        if self.train_dataset is not None:
+            check_data(self.train_dataset, self._taken())
         # every process holds the whole model and sends scalars, so nothing must wrap it for gradients
         self.is_distributed_loading_by_transformers |= args.world_size > 1
 
@@ -88,6 +96,8 @@ class ZOTrainer(Trainer):
             ValueError: the checkpoint is not whole, or of another run.
             RuntimeError: this trainer has already trained its model, so another run's start would depend on the data.
         """
+        check_hooks(self)
+        check_data(self.train_dataset, self._taken())
         if resume_from_checkpoint:
             resume_from_checkpoint = checkpoint(resume_from_checkpoint, self.args.output_dir)
         elif self.mechanism is not None and self.mechanism.steps:
@@ -97,8 +107,8 @@ class ZOTrainer(Trainer):
             )
         self.mechanism = self.optimizer = self.lr_scheduler = None
         self._padding_is_checked = False
-        if resume_from_checkpoint:  # until the run's own state claims what is loaded, nobody knows what moved it
-            claim((p for p in self.model.parameters() if p.requires_grad), object())
+        if resume_from_checkpoint:
+            mark_moved(self.model)  # until its own state is loaded too
         return super().train(resume_from_checkpoint=resume_from_checkpoint, **options)
 
     def privacy_report(self, **options: Any) -> Report:
@@ -167,7 +177,7 @@ class ZOTrainer(Trainer):
     def _made(self) -> NoisyZOGD:
         """The mechanism of this run, made on first use."""
         if self.mechanism is None:
-            args, n = self.args, self._size()
+            args, n = self.args, len(self.train_dataset)
             run = {
                 "n": n,
                 "T": self._steps(),
@@ -183,26 +193,25 @@ class ZOTrainer(Trainer):
             self.mechanism = NoisyZOGD.for_epsilon(self.model, self.record_loss, **run)
         return self.mechanism
 
-    def _size(self) -> int:
-        if self.train_dataset is None or not hasattr(self.train_dataset, "__len__"):
-            raise ValueError("a train_dataset without a length is not allowed: n, its number of records, is part of ε")
-        return len(self.train_dataset)
-
     def _batch(self) -> int:
         return self.args.per_device_train_batch_size * self.args.world_size
 
     def _steps_an_epoch(self) -> int:
-        return ceil(self._size() / self._batch())
+        return ceil(len(self.train_dataset) / self._batch())
 
     def _steps(self) -> int:
         return self.args.max_steps if self.args.max_steps > 0 else ceil(self.args.num_train_epochs * self._steps_an_epoch())
 
     def _collator(self) -> Any:
         """The collator, which gets only the columns that the model takes."""
+        taken = self._taken()
+        return self.data_collator if taken is None else RemoveColumnsCollator(self.data_collator, taken)
+
+    def _taken(self) -> list[str] | None:
+        """The columns that the model and its loss take; None for all of them."""
         if not self.args.remove_unused_columns:
-            return self.data_collator
-        taken = [*signature(base_of(self.model).forward).parameters, *self.label_names, *LABELS]
-        return RemoveColumnsCollator(self.data_collator, taken)
+            return None
+        return [*signature(base_of(self.model).forward).parameters, *self.label_names, *LABELS]
 
 
 WHOLE = (OPTIMIZER_NAME, SCHEDULER_NAME, TRAINER_STATE_NAME)  # files without which Trainer loads weights alone
@@ -226,20 +235,11 @@ def checkpoint(given: str | bool, output: str | None) -> str:
     return str(folder)
 
 
-class EpochSampler(Sampler):
-    """The batches of the epoch that a run is in. Batches of finished steps are empty, because a resumed run skips as many."""
-
-    def __init__(self, mechanism: NoisyZOGD, steps: int) -> None:
-        self.mechanism, self.steps = mechanism, steps
-
-    def __len__(self) -> int:
-        return self.steps
-
-    def __iter__(self) -> Iterator[list[int]]:
-        made, T = self.mechanism.steps, self.mechanism.setting.T
-        first = made // self.steps * self.steps
-        for t in range(first, min(first + self.steps, T)):
-            yield [] if t < made else self.mechanism.drawn(t).tolist()
+def check_hooks(trainer: ZOTrainer) -> None:
+    """Raises ValueError where a subclass, or somebody else, has put something in place of what a step needs, or is never used."""
+    for name, instead in HOOKS.items():
+        if getattr(getattr(trainer, name), "__func__", None) is not getattr(ZOTrainer, name):
+            raise ValueError(f"a {name} of one's own is not allowed: {instead}")
 
 
 class StandIn(torch.optim.Optimizer):

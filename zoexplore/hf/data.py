@@ -1,0 +1,51 @@
+"""The records that a run is on: what is no data set of them is refused by name; and the batches of an epoch."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from torch.utils.data import Sampler
+
+from zoexplore.mechanism import NoisyZOGD
+
+LABELS = ("labels", "label", "label_ids")  # what a loss wants, and names that transformers' collators make "labels" of
+
+
+def check_data(dataset: Any, taken: Sequence[str] | None) -> None:
+    """Raises ValueError, by its cause, for data that no step can be made on.
+
+    Args:
+        dataset: what `Trainer` got.
+        taken: the entries of a record that the model and its loss take; None if they take all.
+    """
+    if isinstance(dataset, Mapping):
+        raise ValueError(f"data of the splits {', '.join(map(repr, dataset))} are not allowed: give one, train_dataset=data[...]")
+    if dataset is None or not hasattr(dataset, "__len__") or not len(dataset):
+        raise ValueError("a train_dataset without a length is not allowed: n, its number of records, is part of ε")
+    record = dataset[0]
+    if not isinstance(record, Mapping):
+        return
+    for name in LABELS:
+        if isinstance(text := record.get(name), str):
+            raise ValueError(f"labels that are text ({text!r}) are not allowed: give numbers, data.class_encode_column({name!r})")
+    if taken is not None and not {*record} & {*taken} - {*LABELS}:
+        raise ValueError(
+            f"records with the entries {', '.join(map(repr, record))} are not allowed: the model takes none of them, but "
+            f"{', '.join(map(repr, taken[:2]))} and so on; tokenise the data first, data.map(lambda r: tokenizer(r['text'])), or "
+            "set remove_unused_columns=False if your loss takes others"
+        )
+
+
+class EpochSampler(Sampler):
+    """The batches of the epoch that a run is in. Batches of finished steps are empty, because a resumed run skips as many."""
+
+    def __init__(self, mechanism: NoisyZOGD, steps: int) -> None:
+        self.mechanism, self.steps = mechanism, steps
+
+    def __len__(self) -> int:
+        return self.steps
+
+    def __iter__(self) -> Iterator[list[int]]:
+        made, T = self.mechanism.steps, self.mechanism.setting.T
+        first = made // self.steps * self.steps
+        for t in range(first, min(first + self.steps, T)):
+            yield [] if t < made else self.mechanism.drawn(t).tolist()
