@@ -167,7 +167,7 @@ def _refusals() -> States:
 
 
 def _training() -> States:
-    """Train's texts before training, and where it is refused or cancelled."""
+    """Train's texts before training, and where a run cannot be trained."""
     explorer = _opened()
     explorer.tabs.selected = "train"
     train = explorer.tabs["train"]
@@ -178,10 +178,7 @@ def _training() -> States:
         explorer.state.ask(**changes)
         yield f"train: {changes}", said(explorer)
     explorer.state.ask(n=10**8)
-    train.running.begin()
     yield "train: too much to draw", said(explorer)
-    train.running.stop("Cancelled. What was done by then is kept.")
-    yield "train: cancelled", said(explorer)
 
 
 def _story() -> States:

@@ -5,34 +5,38 @@ from types import SimpleNamespace
 import panel as pn
 import pytest
 
-from zoexplore import Accounting
+from tests.views.train_jobs import small
 from zoexplore.compute.limits import RUN_SECONDS, RUN_STEPS
 from zoexplore.run.formatting import format_count
-from zoexplore.training import TASKS
-from zoexplore.views.training import running as allowance
-from zoexplore.views.training.jobs import Asked, trained
+from zoexplore.views.training import running
+from zoexplore.views.training.jobs import SCALES, SEEDS, obstacle
 
 
-def asked(**changes):
-    values = {"methods": ("noisy-zogd",), "sigmas": (0.1,), "K": 4, "beta": 0.5, "T": 10, "seeds": 2, "delta": 1e-5}
-    return Asked(task=TASKS["mixture"], accounting=Accounting(), **(values | changes))
+@pytest.fixture
+def session(monkeypatch):
+    """A reader of a served page."""
+    monkeypatch.setattr(type(pn.state), "curdoc", SimpleNamespace(session_context=SimpleNamespace(request=None)))
 
 
-def test_too_many_steps_are_refused(monkeypatch):
-    monkeypatch.setattr(type(pn.state), "curdoc", SimpleNamespace(session_context=object()))
-    with pytest.raises(ValueError, match=f"at most {format_count(RUN_STEPS.value)}"):
-        allowance.granted(asked(T=10**9, seeds=50))
-    assert allowance.granted(asked()).seconds == RUN_SECONDS.value
+def test_too_many_steps_are_refused_on_a_server(session):
+    long = small().setting.replace(T=10**9)
+    found = obstacle(long, running.most_steps())
+    assert found.field == "T" and found.value * len(SCALES) * SEEDS <= RUN_STEPS.value
+    assert f"at most {format_count(found.value)}" in found.why
 
 
-def test_a_notebook_trains_what_it_likes(monkeypatch):
-    monkeypatch.setattr(type(pn.state), "curdoc", None)
-    assert allowance.granted(asked(T=10**9)).T == 10**9
+def test_a_notebook_trains_what_it_likes():
+    assert obstacle(small().setting.replace(T=10**9), running.most_steps()) is None
 
 
-@pytest.mark.proof
-def test_a_run_is_ended_after_its_time():
-    # the first report of a short run may be that it has finished
-    long = asked(T=100_000, seeds=3, seconds=0.001)
-    with pytest.raises(ValueError, match=r"ended after 0.001 s"):
-        list(trained(long))
+def test_a_run_on_a_server_has_a_time_limit(session, monkeypatch):
+    seen = []
+
+    class Work:
+        def __init__(self, job, asked):
+            seen.append(asked.seconds)
+            raise RuntimeError("not now")
+
+    monkeypatch.setattr(running, "LongWork", Work)
+    running.Running(lambda: None).begin(small())
+    assert seen == [RUN_SECONDS.value]

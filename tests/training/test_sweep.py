@@ -1,10 +1,8 @@
-"""Sweeps: the same numbers wherever and in whatever pieces they are computed; progress, cancelling, lost workers, errors."""
+"""Sweeps: the same numbers wherever and in whatever pieces they are computed; progress, cancelling, errors."""
 
-import os
 import random
-import signal
 import threading
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from importlib import import_module
 from math import inf, isnan
 
@@ -12,14 +10,11 @@ import pytest
 
 from tests.effort import proof
 from tests.training.small import small_task
-from tests.waiting import gone, soon
 from zoexplore import Accounting
 from zoexplore.bounds import BOUNDS, curve, epsilon
-from zoexplore.training import METHODS, Here, Processes, frontier, plan_sweep, sweep, train
-from zoexplore.training.methods import OPACUS
+from zoexplore.training import METHODS, Here, frontier, plan_sweep, sweep, train
 
 ALL = list(METHODS)
-ENGINE = [method for method in ALL if method != OPACUS]
 
 
 @pytest.fixture(scope="module")
@@ -45,22 +40,14 @@ class Shuffled(Executor):
         return later
 
 
-class Losing(Executor):
-    """Loses some parts with their worker, before or after computing them."""
+class Counting(Here):
+    """Computes at once, and counts the parts."""
 
-    def __init__(self, share):
-        self.rng, self.share, self.asked, self.lost = random.Random(0), share, 0, 0
+    asked = 0
 
     def submit(self, call, /, *args, **options):
         self.asked += 1
-        if self.rng.random() >= self.share:
-            return Here().submit(call, *args, **options)
-        self.lost += 1
-        if self.lost % 2:
-            Here().submit(call, *args, **options)
-        future = Future()
-        future.set_exception(BrokenExecutor("the worker ended"))
-        return future
+        return super().submit(call, *args, **options)
 
 
 def test_a_point_for_each_method_and_noise_scale(expected):
@@ -115,52 +102,6 @@ def test_the_same_numbers_in_threads(expected, tiny_parts):
         assert frontier(task=small_task(), methods=ALL, seeds=3, executor=executor) == expected
 
 
-def test_a_lost_part_is_asked_for_again_and_counted_once(expected, tiny_parts):
-    executor, done = Losing(0.2), []
-    found = frontier(task=small_task(), methods=ALL, seeds=3, executor=executor, progress=lambda u: done.append(u.done))
-    assert executor.lost > 3
-    assert found == expected
-    assert done == sorted(done)
-
-
-def test_a_part_that_no_worker_survives_is_given_up():
-    with pytest.raises(RuntimeError, match="4 workers ended while they computed the same part"):
-        frontier(task=small_task(), executor=Losing(1))
-
-
-@pytest.fixture(scope="module")
-def processes():
-    """One at a time: parts of several in any order are what threads compute above, and each process loads PyTorch."""
-    with Processes(1) as executor:
-        yield executor
-
-
-class Killing(Executor):
-    """Kills its processes as soon as a part is done."""
-
-    def __init__(self, processes):
-        self.processes, self.killed = processes, []
-
-    def submit(self, call, /, *args, **options):
-        future = self.processes.submit(call, *args, **options)
-        future.add_done_callback(self.kill)
-        return future
-
-    def kill(self, _):
-        if not self.killed:
-            self.killed = [*self.processes.pool._idle, *self.processes.pool._running]
-            for each in self.killed:
-                os.kill(each.pid, signal.SIGKILL)
-
-
-def test_the_same_numbers_in_processes_one_of_which_is_killed(expected, processes):
-    """By the engine: processes that each load Opacus too would find no more."""
-    executor, asked = Killing(processes), {"task": small_task(), "methods": ENGINE, "seeds": 3}
-    found = frontier(**asked, executor=executor)
-    assert found.points == tuple(p for p in expected.points if p.method in ENGINE)
-    assert executor.killed and not any(each.alive for each in executor.killed) and processes.pool.deaths
-
-
 def test_progress_is_real_and_ends_with_everything(expected, tiny_parts):
     updates = list(sweep(task=small_task(), methods=ALL, seeds=3))
     done = [u.done for u in updates]
@@ -180,8 +121,17 @@ def test_before_a_seed_is_done_points_are_the_shorter_runs(tiny_parts):
     assert short.epsilon["composition"] == epsilon(short.setting, "composition") < whole.epsilon["composition"]
 
 
+def test_a_mean_is_over_the_same_seeds_until_the_end(tiny_parts):
+    """A mean over finished seeds alone would jump as the first of them is finished."""
+    updates = list(sweep(task=small_task(), methods=("noisy-zogd",), seeds=3, executor=Shuffled(0)))
+    shown = [u.frontier.points[0] for u in updates if u.frontier.points]
+    assert {p.seeds for p in shown} == {(0, 1, 2)} and len({p.steps[-1] for p in shown}) > 5
+    last = shown[-1].means("accuracy")
+    assert all(p.means("accuracy") == last[: len(p.steps)] for p in shown)
+
+
 def test_cancel_keeps_what_is_done_and_asks_for_no_more(tiny_parts):
-    cancel, executor = threading.Event(), Losing(0)
+    cancel, executor = threading.Event(), Counting()
     found = []
     for update in sweep(task=small_task(), seeds=2, executor=executor, cancel=cancel):
         found.append(update)
@@ -193,26 +143,12 @@ def test_cancel_keeps_what_is_done_and_asks_for_no_more(tiny_parts):
 
 
 def test_closing_the_generator_asks_for_no_more(tiny_parts):
-    executor = Losing(0)
+    executor = Counting()
     running = sweep(task=small_task(), seeds=2, executor=executor)
     next(running)
     asked = executor.asked
     running.close()
     assert executor.asked == asked
-
-
-def test_cancel_in_processes(processes):
-    """A run that would take hours ends, with what it had, and its workers are free."""
-    cancel = threading.Event()
-    running = sweep(task="digits", T=10_000_000, seeds=2, executor=processes, cancel=cancel)
-    for update in running:
-        if update.frontier.points:
-            break
-    threading.Timer(0.2, cancel.set).start()
-    rest = list(running)
-    update = rest[-1] if rest else update
-    assert 0 < update.done < update.total and update.frontier.points
-    assert [f.result() for f in [processes.submit(abs, -1) for _ in range(4)]] == [1] * 4
 
 
 def test_cancelled_before_anything_there_is_no_frontier():
@@ -225,18 +161,6 @@ def test_cancelled_before_anything_there_is_no_frontier():
 def test_an_error_in_a_part_is_the_sweeps():
     with pytest.raises(ValueError, match="give a smaller eta"):
         frontier(task=small_task(R=inf), eta=1e300, methods=("noisy-zogd",))
-
-
-def test_processes_are_capped():
-    assert Processes(10_000).count <= 8
-    assert Processes(1).count == 1
-
-
-def test_processes_end_with_the_last_reference_closed():
-    with Processes(1) as executor:
-        assert executor.submit(abs, -3).result() == 3
-        pid = executor.submit(os.getpid).result()
-    soon(lambda: gone(pid))
 
 
 @pytest.mark.parametrize(
@@ -257,6 +181,8 @@ def test_processes_end_with_the_last_reference_closed():
         ({"T": 0}, "T = 0 is not allowed"),
         ({"accounting": Accounting(schedule="optimal")}, "schedule = 'optimal' is not allowed"),
         ({"n": 5}, "n is not part of a plan"),
+        ({"M": 5.0}, "M is not part of a plan"),
+        ({"batch": 9, "sampling": "cyclic"}, "sampling = 'cyclic' is not allowed: batches are drawn anew"),
         ({"methods": ("dp-sgd",), "batch": 10}, "batch = 10 is not allowed with 'dp-sgd'"),
         ({"sigmas": (0.1,), "epsilons": (1.0,)}, "both sigmas and epsilons were given"),
         ({"epsilons": (-1.0,)}, "epsilon = -1"),

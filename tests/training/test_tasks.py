@@ -1,5 +1,7 @@
 """The tasks: what is assumed of their data holds, and the default sweep tells its story."""
 
+from math import inf
+
 import numpy as np
 import pytest
 
@@ -7,9 +9,10 @@ from tests.training.small import small_task
 from zoexplore import epsilon
 from zoexplore.bounds import BOUNDS
 from zoexplore.run.presets import DEMONSTRATION
-from zoexplore.training import TASKS, frontier, train
+from zoexplore.training import TASKS, frontier, plan_sweep, train
 from zoexplore.training import data as data_sets
 from zoexplore.training.data import Data
+from zoexplore.training.models import MODELS
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -118,3 +121,34 @@ def test_frontier_of_everything_at_once_has_no_nan():
     found = frontier(task=small_task(), seeds=1)
     assert all(np.isfinite(p.mean("accuracy")) and not any(map(np.isnan, p.epsilon.values())) for p in found.points)
     assert len(found.points) == 7
+
+
+def test_every_field_that_the_loss_does_not_set_reaches_the_run():
+    asked = {
+        "eta": 0.5, "delta": 1e-7, "R": 0.7, "clip": 0.4, "ridge": 0.1, "batch": 20, "sampling": "poisson", "clipping": "joint",
+        "neighbours": "add-remove", "releases": 2, "records_per_person": 3,
+    }  # fmt: skip
+    noisy, free = plan_sweep(small_task(), ("noisy-zogd", "non-private"), (0.1,), seeds=1, **asked).configurations
+    assert {name: getattr(noisy.setting, name) for name in asked} == asked
+    assert (free.setting.eta, free.setting.clip, free.setting.R) == (8 / 0.35, 1.0, inf), "without noise nothing needs a bound"
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.1, 0.9])
+def test_the_constants_of_the_loss_follow_the_ridge(ridge):
+    """A run of a small ridge that was counted with the task's own would contract less than its epsilon says."""
+    setting = small_task().setting(0.1, ridge=ridge)
+    known = MODELS["logistic"].constants(ridge)
+    assert (setting.M, setting.m, setting.ridge, setting.regime) == (known.M, known.m, ridge, known.regime)
+
+
+def test_a_clip_above_the_lipschitz_constant_costs_nothing():
+    task = small_task()
+    for bound in ("composition", "sharp"):
+        assert epsilon(task.setting(0.1, clip=5.0), bound) == pytest.approx(epsilon(task.setting(0.1), bound), rel=1e-9)
+
+
+def test_the_price_of_privacy_shows_where_classes_overlap():
+    """The task that the page trains: from 0.92 without noise to little more than guessing."""
+    found = frontier(task="overlap", methods=("noisy-zogd", "non-private"), sigmas=(5e-5, 8e-4), seeds=1, T=30)
+    mine, most, free = (p.mean("accuracy") for p in found.points)
+    assert most < 0.7 < 0.85 < mine < free and 0.9 < free < 0.94

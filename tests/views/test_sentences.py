@@ -25,7 +25,6 @@ from zoexplore.views.panels.planner import Planner, _found, _plan, _solution
 from zoexplore.views.panels.readouts import Headline, More
 from zoexplore.views.panels.theory import Theory, substituted
 from zoexplore.views.style.inputs import refused
-from zoexplore.views.training.tab import Train
 
 
 @pytest.mark.parametrize(
@@ -97,12 +96,6 @@ def test_a_refusal_has_no_number_that_only_a_machine_reads():
 def test_a_refusal_of_what_has_a_label_in_words_reads_as_a_sentence():
     assert refused("advantage, at most", "5", ValueError("give a share")) == "advantage, at most 5 is not allowed: give a share"
     assert refused("target ε", "x", ValueError("give a number")) == "target ε = x is not allowed: give a number"
-
-
-def test_what_train_refuses_is_in_symbols():
-    tab = Train(State(DEMONSTRATION.replace(n=10**8)))
-    tab.running.begin()
-    assert f"n d = 52{THIN}000{THIN}000{THIN}000 is too much to draw" in tab.running.note.object
 
 
 def test_a_plan_writes_large_targets_as_powers():

@@ -5,228 +5,265 @@ import os
 import pickle
 import subprocess
 import sys
-from dataclasses import replace
+from math import inf
 
 import panel as pn
 import pytest
 
 from tests.compute import jobs as work
 from tests.views import train_jobs
-from tests.views.train_jobs import frontier, point, without_noise
+from tests.views.train_jobs import grown, small
 from tests.waiting import until
 from zoexplore import Accounting, epsilon
-from zoexplore.columns import name_of
 from zoexplore.compute.limits import TRAININGS
 from zoexplore.compute.pool import LongWork
+from zoexplore.run.formatting import THIN, format_number
 from zoexplore.run.presets import DEMONSTRATION
-from zoexplore.training import TASKS, Here
-from zoexplore.training.frontier_files import from_json, to_csv
-from zoexplore.views import State, Train
+from zoexplore.training.frontier_files import from_json
+from zoexplore.training.tasks import FACTS
+from zoexplore.views import Controls, State, Train
 from zoexplore.views.style import theme
-from zoexplore.views.training import jobs, running
-from zoexplore.views.training.jobs import Asked
-from zoexplore.views.training.tab import SHOWN, in_advance
-from zoexplore.views.training.words import about, differs, infinite
-
-BOUNDS = ("composition", "theorem", "corollary", "sharp")
-
-
-@pytest.fixture
-def incomparable(monkeypatch):
-    """A tab without the comparison that comes with the package."""
-    monkeypatch.setattr("zoexplore.views.training.compared.finished", lambda: None)
+from zoexplore.views.training import jobs, running, tab
+from zoexplore.views.training.figure import WAYS
+from zoexplore.views.training.jobs import MOST_NUMBERS, SCALES, Asked, obstacle, prices
+from zoexplore.views.training.sentences import difference
+from zoexplore.views.training.tab import in_advance
 
 
-def marks(tab):
-    """Where the marks of its figure are."""
-    return set(zip(tab.trained.marks.data["x"], tab.trained.marks.data["y"], strict=True))
-
-
-class One(Here):
-    """Stands in for processes that train."""
-
-    count = 1
-
-
-def trained(monkeypatch, job):
-    """A tab whose runs are another job."""
+def trained(monkeypatch, job=train_jobs.finished, **changes):
+    """A tab whose runs are another job, after its button was pressed."""
     monkeypatch.setattr(running, "trained", job)
-    tab = Train()
-    tab.running.begin()
-    return tab
+    found = Train(State(small(**changes).setting))
+    found.press()
+    return found
 
 
-class TestWords:
-    def test_what_is_infinite_is_listed_with_its_reason(self):
-        assert infinite(frontier(), BOUNDS) == {("Noisy-ZOGD", "no corollary"): ["Closed form"]}, "nobody asks why without noise"
-
-    def test_another_accounting_than_that_of_the_page_is_said(self):
-        assert "counted at" not in differs(frontier(), 1e-5, Accounting(schedule="optimal"))
-        assert "keep one β" in differs(frontier(), 1e-5, Accounting(schedule="optimal"))
-        assert "δ = 10⁻⁵" in differs(frontier(), 1e-6, Accounting())
-        assert "counted at" in differs(frontier(), 1e-5, Accounting(conversion="cks"))
-
-    def test_as_many_records_are_named_as_were_drawn(self):
-        found = frontier()
-        found = replace(found, points=(replace(found.points[0], run={"n": 500.0}), *found.points[1:]))
-        assert about(found).startswith("Two Gaussian classes, n = 500: ")
+def dots(tab, way, hollow=None):
+    """Where the dots of a way are, from the least noise on: the tab's own, not the earlier ones."""
+    columns = tab.trained.dots.data
+    rows = zip(*(columns[name] for name in ("x", "y", "colour", "size", "inside", "fill")), strict=True)
+    own = [(x, y, fill) for x, y, colour, size, inside, fill in rows if colour == WAYS[way] and size > 4 and inside == 1]
+    if hollow is not None:
+        assert {fill == theme.colour("surface") for *_, fill in own} == {hollow}
+    return [(x, y) for x, y, _ in own]
 
 
-@pytest.mark.usefixtures("incomparable")
 class TestAsked:
-    def test_it_is_the_default_run_at_first(self):
-        asked = Train().asked()
-        assert (asked.task.name, asked.K, asked.beta, asked.T, asked.sigmas) == ("mixture", 260, 0.5, 200, (5e-5,))
-        assert asked.size is None and asked.trained_on is asked.task
+    def test_every_field_of_the_run_reaches_the_models_but_what_the_task_proves(self):
+        run = DEMONSTRATION.replace(
+            K=20, d=50, n=300, T=7, sigma=0.02, beta=0.25, delta=1e-6, R=0.7, clip=0.4, ridge=0.1, eta=3.0, batch=30,
+            clipping="joint", neighbours="add-remove", sampling="poisson", releases=2, records_per_person=3,
+        )  # fmt: skip
+        asked = Asked(run, Accounting())
+        free = {"sigma", *FACTS}
+        for made in asked.runs:
+            own, theirs = made.as_dict(), run.as_dict()
+            assert {name: own[name] for name in own if name not in free} == {n: theirs[n] for n in theirs if n not in free}
+            assert (made.M, made.m, made.linear, made.lipschitz) == (0.35, 0.1, True, 1.0)
+        assert [made.sigma for made in asked.runs] == [0.02 * scale for scale in SCALES]
+        assert pickle.loads(pickle.dumps(asked)) == asked and asked.task.data.X.shape == (300, 50)
 
-    def test_it_is_the_run_of_the_sliders(self):
-        tab = Train(State(DEMONSTRATION.replace(K=20, d=50, n=300, T=7, sigma=0.02, beta=0.25, delta=1e-6)))
-        asked = tab.asked()
-        assert (asked.K, asked.T, asked.beta, asked.delta, asked.size) == (20, 7, 0.25, 1e-6, (300, 50))
-        assert asked.sigmas == (0.02,) and asked.methods == ("noisy-zogd", "non-private")
-        assert pickle.loads(pickle.dumps(asked.trained_on)) == asked.trained_on  # so that workers draw their data once
-        assert asked.trained_on.data.X.shape == (300, 50)
-        tab.state.ask(T=8, sigma=1.0)
-        assert (tab.asked().T, tab.asked().sigmas) == (8, (1.0,))
+    def test_epsilon_is_known_before_and_is_the_page_s(self):
+        (mine,) = (p for p, s in zip(prices(small()), SCALES, strict=True) if s == 1)
+        for bound in ("composition", "sharp"):
+            assert mine.epsilon[bound] == pytest.approx(epsilon(small().setting, bound), rel=1e-9)
 
-    def test_more_data_than_there_is_room_for_are_refused(self):
-        asked = Train(State(DEMONSTRATION.replace(n=10**8))).asked()
-        with pytest.raises(ValueError, match="too much to draw"):
-            _ = asked.trained_on
+    @pytest.mark.parametrize(
+        "changes, field, nearest",
+        [
+            ({"n": 200_000}, "n", 57_692),
+            ({"n": 2, "d": 10**8}, "d", MOST_NUMBERS // 2),
+            ({"n": 20, "d": 10**6, "K": 100}, "K", 30),
+            ({"T": 10**6}, "T", 142_857),
+            ({"batch": 100, "sampling": "cyclic"}, "sampling", "without-replacement"),
+        ],
+    )
+    def test_what_cannot_be_trained_says_so_with_the_nearest_that_can(self, changes, field, nearest):
+        run = DEMONSTRATION.replace(**{"K": 1} | changes)
+        found = obstacle(run, 5_000_000)
+        assert (found.field, found.value) == (field, nearest) and "ε is counted all the same" in found.why
+        assert obstacle(run.replace(**{field: nearest}), 5_000_000) is None, "the offer can be trained"
+        assert "Train with" in found.offer
+
+    def test_a_real_run(self):
+        """In this process, of small data: all scales come at once, and in the end every one is done."""
+        asked = small(n=60, d=20, K=5)
+        updates = list(jobs.trained(asked))
+        last = updates[-1]
+        assert last.finished and last.total == 4 * 5
+        assert [p.sigma for p in last.frontier.points] == [*asked.sigmas, 0.0]
+        for p, price in zip(last.frontier.points, prices(asked), strict=False):
+            assert len(p.seeds) == 5 and p.epsilons == price.curve
+
+    def test_a_run_that_takes_too_long_is_ended(self):
+        with pytest.raises(ValueError, match="ended after 0 s"):
+            list(jobs.trained(Asked(small(n=60, d=20, K=5).setting, Accounting(), seconds=0)))
 
 
-@pytest.mark.usefixtures("incomparable")
-class TestRunning:
-    def test_points_come_and_it_ends(self, monkeypatch):
-        tab = trained(monkeypatch, train_jobs.finished)
-        assert "Done." in tab.running.note.object and not tab.running.cancel.visible
-        assert tab.frontier == frontier() and len(marks(tab)) == 2 * 3
+class TestFigure:
+    def test_before_both_epsilons_are_known_and_accuracy_is_not(self):
+        made = Train(State(small().setting))
+        known = prices(small())
+        assert dots(made, "every", hollow=True) == [(p.epsilon["composition"], 0.5) for p in known]
+        assert [x for x, _ in dots(made, "last")] == pytest.approx([p.epsilon["sharp"] for p in known])
+        assert "How much accuracy" in made.said.object and made.side.object.count("<td>–</td>") == len(SCALES)
+        assert "earlier" in "".join(made.trained.words.data["text"])
+
+    def test_models_grow_and_nothing_rescales(self, monkeypatch):
+        seen = []
+        draw = tab.Trained.draw
+
+        def drawn(self, picture):
+            draw(self, picture)
+            ends = self.figure.x_range.start, self.figure.x_range.end, self.figure.y_range.start, self.figure.y_range.end
+            seen.append((picture.stage, len(picture.models[0].accuracy), ends))
+
+        monkeypatch.setattr(tab.Trained, "draw", drawn)
+        made = trained(monkeypatch)
+        stages = [stage for stage, *_ in seen]
+        assert stages[0] == "before" and "during" in stages and stages[-1] == "done"
+        lengths = [length for stage, length, _ in seen if stage != "before"]
+        assert lengths == sorted(lengths) and len({ends for *_, ends in seen}) == 1
+        whole = grown(made.base, 4)
+        assert dots(made, "every", hollow=False) == [
+            (p.epsilon["composition"], p.mean("accuracy")) for p in whole.points if p.sigma
+        ]
+
+    def test_a_pair_is_one_model_at_one_height_and_hiding_moves_it_left(self, monkeypatch):
+        made = trained(monkeypatch)
+        every, last = dots(made, "every"), dots(made, "last")
+        assert [y for _, y in every] == [y for _, y in last] and all(a > b for (a, _), (b, _) in zip(every, last, strict=True))
+        made.hidden = False
+        assert dots(made, "every") == every and dots(made, "last") == []
+
+    def test_a_moved_noise_rings_a_place_on_the_curve_and_the_sentence_names_the_nearest(self, monkeypatch):
+        made = trained(monkeypatch)
+        drawn = dots(made, "every")
+        made.state.ask(sigma=1.2 * made.state.sigma)
+        assert dots(made, "every") == drawn and "At the nearest trained noise" in made.said.object
+        x, y = made.trained.dots.data["x"][0], made.trained.dots.data["y"][0]
+        (a, high), (b, low) = drawn[2:4]
+        assert b < x < a and low < y < high
+        made.state.ask(sigma=1e3)
+        assert theme.colour("accent") not in made.trained.dots.data["colour"], "no ring beyond what was trained"
+
+    def test_another_field_turns_the_frontier_into_the_earlier_one(self, monkeypatch):
+        made = trained(monkeypatch)
+        done = dots(made, "every")
+        made.state.ask(K=26)
+        assert {y for _, y in dots(made, "every", hollow=True)} == {0.5} and made.frontier is None
+        assert "earlier, K = 260" in made.trained.words.data["text"]
+        pale = list(zip(made.trained.dots.data["x"], made.trained.dots.data["y"], strict=True))
+        assert set(done) < set(pale) and made.button.label == "Train 7 models"
+
+    def test_the_dark_has_the_dark_partners(self):
+        made = Train(State(small().setting))
+        made.paint(True)
+        assert {theme.partner(hue, True) for hue in WAYS.values()} < set(made.trained.dots.data["colour"])
+
+    def test_the_story_shows_what_was_trained_in_advance_and_not_its_answer(self):
+        made = Train(told=True, hidden=False)
+        assert dots(made, "every", hollow=False) == [(p.epsilon["composition"], p.mean("accuracy")) for p in in_advance(260)]
+        assert not made.head.visible and not made.beside.visible and not made.state.by_task
+
+    def test_what_was_trained_in_advance_is_counted_as_the_page_counts(self):
+        for p in (*in_advance(260), *in_advance(other_than=260)):
+            for bound in ("composition", "sharp"):
+                assert p.epsilon[bound] == pytest.approx(epsilon(p.setting, bound), rel=0.02), "run tools.price again"
+
+    def test_an_infinite_epsilon_has_no_place(self):
+        made = Train(State(small(batch=100, sampling="poisson").setting))  # where a record is replaced
+        assert {e for p in prices(made.asked()) for e in p.epsilon.values()} == {inf}
+        assert dots(made, "every") == [] and made.side.object.count("∞") == 2 * len(SCALES)
+
+
+class TestPress:
+    def test_a_press_ends_with_what_it_cost(self, monkeypatch):
+        made = trained(monkeypatch)
+        mine = grown(made.base, 4).points[2]
+        said = made.said.object
+        assert f"right {round(100 * mine.mean('accuracy'))} times in 100" in said and "92" not in said
+        assert format_number(mine.epsilon["composition"]) in said and 'role=\'status\'>Trained.' in said
+        assert made.button.label == "Train again" and made.keep.visible
 
     def test_a_killed_process_leaves_what_was_done_and_a_notice(self, monkeypatch):
-        tab = trained(monkeypatch, train_jobs.killed)
-        assert "ended unexpectedly" in tab.running.note.object and 'role="alert"' in tab.running.note.object
-        assert len(tab.frontier.points) == 1 and len(marks(tab)) == 2
+        made = trained(monkeypatch, train_jobs.killed)
+        assert "ended unexpectedly" in made.said.object and 'role="alert"' in made.said.object
+        assert len(made.frontier.points) == 8 and dots(made, "every", hollow=True)
         monkeypatch.setattr(running, "trained", train_jobs.finished)
-        tab.running.begin()
-        assert "Done." in tab.running.note.object
+        made.press()
+        assert "Trained." in made.said.object and "unexpectedly" not in made.said.object
 
     def test_what_the_trainer_refuses_is_said(self, monkeypatch):
-        tab = trained(monkeypatch, train_jobs.refused)
-        assert "It did not run: K = 9 is not allowed" in tab.running.note.object
+        assert "It did not run: K = 9 is not allowed" in trained(monkeypatch, train_jobs.refused).said.object
 
-    def test_while_others_train_that_is_said_and_it_begins_when_there_is_room(self, monkeypatch):
-        monkeypatch.setattr(running, "trained", train_jobs.finished)
+    def test_while_others_train_that_is_said_and_a_press_gives_it_up(self):
         held = [LongWork(work.busy, 600) for _ in range(TRAININGS.value)]
 
         async def wait():
-            tab = Train()
-            tab.running.begin()
-            assert "Others are training" in tab.running.note.object and tab.frontier is None and tab.running.busy
-            held[0].__exit__()
-            await until(lambda: not tab.running.busy)
-            return tab
+            made = Train(State(small().setting))
+            made.press()
+            await until(lambda: "Others are training: yours is next" in made.said.object)
+            assert made.button.label == "Stop, keep these"
+            made.press()
+            await until(lambda: made.button.label == "Train 7 models")
 
-        assert "Done." in asyncio.run(wait()).running.note.object
-        held[1].__exit__()
+        asyncio.run(wait())
+        for each in held:
+            each.__exit__()
+
+    def test_what_cannot_be_trained_stands_at_its_control_and_the_button_offers_what_can(self, monkeypatch):
+        monkeypatch.setattr(running, "trained", train_jobs.finished)
+        state = State(small(n=10**8).setting)
+        made, controls = Train(state), Controls(state)
+        state.param.trigger("flaws")
+        flaw = controls.dials["n"].flaw
+        assert flaw.visible and "at most 57\u202f692" in flaw.object and "zx-flawed" in controls.dials["n"].text.css_classes
+        assert made.button.label == f"Train with n = 57{THIN}692"
+        made.press()
+        assert state.n == 57_692 and made.frontier and not flaw.visible
+        made.active = False
+        assert not state.by_task and not state.flaws
+
+    def test_the_controls_say_what_the_task_sets(self):
+        state = State(small().setting)
+        controls = Controls(state)
+        made = Train(state)
+        assert "logistic loss, a ridge" in controls.by_task.object and controls.by_task.visible
+        assert controls.fields["M"].text.disabled and not controls.fields["ridge"].text.disabled
+        made.active = False
+        assert not controls.by_task.visible and not controls.fields["M"].text.disabled
 
     def test_without_torch_it_says_what_to_install(self, monkeypatch):
-        monkeypatch.setattr(running, "missing", lambda: ("PyTorch",))
-        tab = Train()
-        assert tab.running.train.disabled and "pip install &#x27;zoexplore[train]&#x27;" in tab.running.note.object
+        monkeypatch.setattr(tab, "missing", lambda: ("PyTorch",))
+        made = Train(State(small().setting))
+        assert made.button.disabled and made.button.label == "Needs PyTorch" and "pip install" in made.said.object
 
-    def test_a_real_run(self, monkeypatch):
-        """In this process: a browser's run has processes that train."""
-        monkeypatch.setattr(jobs, "Processes", One)
-        task, methods = TASKS["digits"], ("noisy-zogd", "non-private")
-        asked = Asked(task, methods, (1e-2,), K=5, beta=0.5, T=4, seeds=1, delta=1e-6, accounting=Accounting())
-        updates = list(jobs.trained(asked))
-        assert updates[0].doing == jobs.START
-        last = updates[-1]
-        assert (last.done, last.total, last.seconds_left) == (4, 4, 0.0)
-        assert [p.method for p in last.frontier.points] == ["noisy-zogd", "non-private"]
-        assert last.frontier.points[0].setting.T == 4 and last.frontier.points[0].setting.delta == last.frontier.delta == 1e-6
+    def test_what_is_saved_is_what_is_shown(self, monkeypatch):
+        made = trained(monkeypatch)
+        json, _ = made.keep.select(pn.widgets.FileDownload)
+        assert from_json(json.callback().getvalue()) == made.frontier
 
 
-@pytest.mark.usefixtures("incomparable")
-class TestResults:
-    def test_what_is_saved_is_what_is_shown(self):
-        tab = Train()
-        tab.frontier = frontier()
-        saved = {kind: download.callback().getvalue() for kind, download in tab.results.downloads.items()}
-        assert from_json(saved["json"]) == frontier() and saved["csv"] == to_csv(frontier())
-
-    def test_downloads_wait_for_something_to_download(self):
-        tab = Train()
-        assert not tab.results.keep.visible
-        tab.frontier = frontier()
-        assert tab.results.keep.visible
+def test_an_earlier_run_is_named_by_at_most_two_fields():
+    run = DEMONSTRATION
+    assert difference(run.replace(K=26), run) == "earlier, K = 26"
+    assert difference(run.replace(K=26, n=500), run) == "earlier, n = 500, K = 26"
+    assert difference(run.replace(K=26, n=500, T=3), run) == "earlier" == difference(run, run)
 
 
-class TestTab:
-    def test_it_opens_with_what_was_trained_in_advance_and_shows_a_run_as_it_comes(self):
-        tab = Train()
-        assert "in advance" in tab.about.object and tab.frontier is None
-        in_all = len(marks(tab))
-        assert in_all == 2 * len(in_advance().points)
-        tab.frontier = frontier()
-        assert "9 steps, 2 seeds" in tab.about.object and len(marks(tab)) == 2 * 3
-
-    def test_names_have_their_curves_colours_in_the_dark_and_in_a_frame_of_any_size(self):
-        tab = Train()
-        tab.paint(True)
-        tab.trained.names._resized("outer_width", 600, 300)
-        names = tab.trained.names.source.data
-        dark = {theme.partner(theme.hue(bound), True) for bound in ("composition", "sharp")}
-        assert {hue for text, hue in zip(names["text"], names["colour"], strict=True) if text} == dark
-
-    def test_hiding_moves_every_mark_to_a_smaller_epsilon_and_none_up_or_down(self):
-        tab = Train(hidden=False)
-        public = marks(tab)
-        tab.hidden = True
-        assert len(marks(tab)) == 2 * len(public) and public < marks(tab)
-        assert all(p.epsilon["sharp"] < p.epsilon["composition"] for p in in_advance().points)
-
-    def test_what_was_trained_in_advance_is_counted_as_the_page_counts(self):
-        for p in in_advance().points:
-            for bound in SHOWN:
-                assert p.epsilon[bound] == pytest.approx(epsilon(p.setting, bound), rel=0.02), "run tools.price again"
-
-    def test_the_line_of_the_run_lies_within_the_frame_unless_far_from_every_mark(self):
-        tab = Train(State(DEMONSTRATION.replace(sigma=2e-6)))
-        span = tab.trained.figure.x_range
-        assert span.start < tab.trained.here.location < span.end and span.end == 100
-        tab.state.ask(sigma=1e-12)
-        assert not tab.trained.here.visible and span.end == 10
-
-    def test_a_single_run_shows_its_course(self):
-        tab = Train(hidden=False)
-        tab.frontier = frontier(point())
-        assert list(tab.trained.lines.data["xs"][0]) == [2.0, 4.0, 8.0]
-        assert list(tab.trained.lines.data["ys"][0]) == pytest.approx([0.425, 0.85, 0.85])
-
-    def test_asleep_it_draws_nothing(self):
-        tab = Train(active=False)
-        assert not marks(tab)
-        tab.active = True
-        assert marks(tab)
-
-    def test_a_slider_draws_nothing_anew(self):
-        tab = Train()
-        tab.frontier = frontier()
-        drawn = tab.trained.marks.data
-        tab.state.ask(delta=1e-6)
-        assert tab.trained.marks.data is drawn and "train again" in tab.results.differs.object
-
-    def test_it_renders_alone(self):
-        assert pn.panel(Train()).get_root() is not None
-
-    def test_the_page_does_not_wait_for_torch(self):
-        code = "import sys; from zoexplore.views import Train; print(Train().asked().task.name, "
-        code += "'torch' in sys.modules)"
-        updates = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ))
-        assert updates.stdout.split() == ["mixture", "False"]
+def test_asleep_it_draws_nothing():
+    made = Train(State(small().setting), active=False)
+    assert not dots(made, "every")
+    made.active = True
+    assert dots(made, "every")
 
 
-def test_names():
-    assert name_of(point(0.00123456)) == "Noisy-ZOGD, σ = 0.00123"
-    assert name_of(without_noise()) == "Not private"
+def test_it_renders_alone():
+    assert pn.panel(Train(State(small().setting))).get_root() is not None
+
+
+def test_the_page_does_not_wait_for_torch():
+    code = "import sys; from zoexplore.views import Train; print(Train().asked().task.name, 'torch' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ))
+    assert found.stdout.split() == ["overlap", "False"]

@@ -7,8 +7,9 @@ from math import inf
 
 from zoexplore import BOUNDS, Accounting
 from zoexplore.run.presets import DEMONSTRATION
-from zoexplore.training import Frontier, Point
-from zoexplore.views.training.jobs import Progress
+from zoexplore.training import Frontier, Point, Update
+from zoexplore.training.configuration import records
+from zoexplore.views.training.jobs import Asked, prices
 
 
 def point(sigma=1e-3, epsilon=1.0, accuracy=(0.8, 0.9), method="noisy-zogd", setting=True, **others):
@@ -38,17 +39,39 @@ def frontier(*points):
     return Frontier("mixture", points or some, Accounting(), 1e-5, 2**32, {"python": "3"})
 
 
+def small(**changes):
+    """A run of few steps at several noise scales."""
+    return Asked(DEMONSTRATION.replace(T=4, **changes), Accounting())
+
+
+def grown(asked, steps):
+    """A frontier of what is asked for after some of its recorded steps; the more noise the less accurate."""
+    at = records(asked.setting.T)[:steps]
+    points = []
+    for i, (run, price) in enumerate(zip(asked.runs, prices(asked), strict=True)):
+        along = tuple(0.9 - 0.05 * i + 0.001 * step for step in at)
+        curve = {bound: values[:steps] for bound, values in price.curve.items()}
+        last = {bound: values[-1] for bound, values in curve.items()}
+        rows = {"steps": at, "accuracy": (along, along), "loss": (along, along), "epsilons": curve, "epsilon": last}
+        points.append(replace(point(run.sigma), setting=run.replace(T=at[-1]), **rows))
+    return frontier(*points, without_noise())
+
+
 def finished(asked):
-    yield Progress(0, 2, inf, replace(frontier(), points=()))
-    yield Progress(1, 2, 3.0, frontier(point()))
-    yield Progress(2, 2, 0.0, frontier())
+    """A run that is shown half done, and done."""
+    whole = len(records(asked.setting.T))
+    yield Update(0, 2, inf, frontier(point()).__class__("overlap", (), Accounting(), 1e-5, 2**32))
+    yield Update(1, 2, 3.0, grown(asked, whole // 2))
+    yield Update(2, 2, 0.0, grown(asked, whole))
 
 
 def killed(asked):
-    yield Progress(1, 2, 3.0, frontier(point()))
+    """A run whose process is killed after its first results."""
+    yield Update(1, 2, 3.0, grown(asked, 2))
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def refused(asked):
+    """A run that the trainer refuses."""
     raise ValueError("K = 9 is not allowed")
     yield

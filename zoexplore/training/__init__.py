@@ -6,17 +6,16 @@ What trains is imported when first used, so that reading results or listing task
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from zoexplore.training.executors import Here, Processes
 from zoexplore.training.frontier_files import load, save
 from zoexplore.training.methods import DEFAULT_METHODS, METHODS, Method
 from zoexplore.training.results import NOT_COVERED, Frontier, Point
 from zoexplore.training.tasks import TASKS, Task
 
 if TYPE_CHECKING:
-    from zoexplore.training.sweeps import SweepPlan, Update, frontier, plan_sweep, sweep, train
+    from zoexplore.training.sweeps import Here, SweepPlan, Update, frontier, plan_sweep, sweep, train
 
 __all__ = [
-    "DEFAULT_METHODS", "METHODS", "NOT_COVERED", "TASKS", "Frontier", "Here", "Method", "Point", "Processes", "SweepPlan", "Task",
+    "DEFAULT_METHODS", "METHODS", "NOT_COVERED", "TASKS", "Frontier", "Here", "Method", "Point", "SweepPlan", "Task",
     "Update", "frontier", "load", "plan_sweep", "save", "sweep", "train",
 ]  # fmt: skip
 

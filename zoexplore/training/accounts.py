@@ -15,7 +15,7 @@ from math import inf
 from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.bound import CLIP_ALONE
 from zoexplore.run.setting import Accounting, Setting
-from zoexplore.training.engine import Configuration
+from zoexplore.training.configuration import Configuration
 from zoexplore.training.methods import METHODS, OPACUS
 from zoexplore.training.tasks import Task
 

@@ -8,7 +8,7 @@ from typing import Any
 from zoexplore.questions.calibration import Unreachable, calibrate
 from zoexplore.run.setting import Accounting
 from zoexplore.training.accounts import accounts
-from zoexplore.training.engine import Configuration
+from zoexplore.training.configuration import Configuration
 from zoexplore.training.methods import METHODS
 from zoexplore.training.tasks import Task
 
@@ -64,11 +64,8 @@ def configuration(task: Task, method: str, choice: Choice, sigma: float, *, hidd
         sigma, choice.K, choice.beta, choice.T, eta=choice.rate * choice.K, clip=choice.clip, neighbours=NEIGHBOURS,
         clipping=choice.clipping, batch=choice.batch, sampling="poisson" if choice.batch else "without-replacement",
         R=inf if not kind.noisy else task.R if choice.R is None else choice.R,
+        ridge=task.ridge if choice.ridge is None else choice.ridge,
     )  # fmt: skip
-    if choice.ridge is not None:
-        moved = choice.ridge - setting.ridge
-        regime = "strongly-convex" if choice.ridge else "convex"
-        setting = setting.replace(ridge=choice.ridge, m=choice.ridge, M=setting.M + moved, regime=regime)
     return Configuration(method, setting, kind.noisy, kind.every_direction, hidden)
 
 

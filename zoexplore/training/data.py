@@ -89,13 +89,27 @@ def cosines(X: np.ndarray, count: int, width: float) -> np.ndarray:
     return np.cos(unit_rows(X) @ frequencies + rng.uniform(0, 2 * np.pi, count))
 
 
-def mixture(n: int = 20_000, held_out: int = 4_000, f: int = 520) -> Data:
-    """Two classes around 0.3 mu and -0.3 mu for a random unit vector mu: rows unit(0.3 y mu + z/sqrt(f)), z standard normal."""
-    rng = np.random.default_rng(0)
-    mu = unit_rows(rng.standard_normal((1, f)))
-    y = rng.integers(0, 2, n + held_out)
-    X = unit_rows(0.3 * (2 * y - 1)[:, None] * mu + rng.standard_normal((n + held_out, f)) / np.sqrt(f))
-    return Data(X[:n], y[:n], X[n:], y[n:], 2)
+@dataclass(frozen=True)
+class Mixture:
+    """Two classes around apart mu and -apart mu, mu a random unit vector: rows unit(apart y mu + z/sqrt(f)), z standard normal.
+
+    Args:
+        n: records to train on, and a fifth as many held out.
+        f: features.
+        apart: the distance of either centre from 0; sqrt(1 + apart^2) is the length of a row before it is made 1.
+    """
+
+    n: int = 20_000
+    f: int = 520
+    apart: float = 0.3
+
+    def __call__(self) -> Data:
+        """Draw the data, always the same for the same numbers."""
+        rng, n, count = np.random.default_rng(0), self.n, self.n + max(self.n // 5, 1)
+        mu = unit_rows(rng.standard_normal((1, self.f)))
+        y = rng.integers(0, 2, count)
+        X = unit_rows(self.apart * (2 * y - 1)[:, None] * mu + rng.standard_normal((count, self.f)) / np.sqrt(self.f))
+        return Data(X[:n], y[:n], X[n:], y[n:], 2)
 
 
 def digits() -> Data:

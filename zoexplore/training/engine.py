@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
-from hashlib import sha256
 from math import sqrt
+from threading import Lock
 from time import perf_counter
 from typing import NamedTuple
 
@@ -22,63 +22,11 @@ from zoexplore.mechanism import Sources, batches, hybrid, project, stiefel
 from zoexplore.mechanism.rng import Generator, normal
 from zoexplore.mechanism.step import combine
 from zoexplore.run.setting import CLIPPINGS, Setting
-from zoexplore.training.methods import OPACUS
+from zoexplore.training.configuration import Configuration, Seed
 from zoexplore.training.problem import Problem
 from zoexplore.training.tasks import Task
 
 LARGE = 500_000  # numbers in a data set from which on losses take single precision
-
-
-@dataclass(frozen=True)
-class Configuration:
-    """One configuration of a sweep.
-
-    Args:
-        method: key of `METHODS`.
-        setting: its run; all configurations of a job share `batch`; derivatives are exact, xi = 0.
-        noisy: whether noise is added.
-        own_basis: whether the parameters' own basis replaces random directions; then K = d.
-        hidden: whether bounds for the last iterate alone may be claimed.
-        target: the epsilon that sigma was solved for; None if sigma was given.
-    """
-
-    method: str
-    setting: Setting
-    noisy: bool = True
-    own_basis: bool = False
-    hidden: bool = True
-    target: float | None = None
-
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        """sigma (0 without noise), beta, eta, clip, ridge and R."""
-        s = self.setting
-        return s.sigma * self.noisy, s.beta, s.eta, s.clip, s.ridge, s.R
-
-    @property
-    def described(self) -> bool:
-        """Whether the setting describes the run completely, so that the sliders can show it."""
-        return self.noisy and self.method != OPACUS
-
-    @property
-    def clips_own_basis(self) -> bool:
-        """Whether a clip of each quotient may act in the parameters' own basis. The sharper bound then does not apply, since it
-        needs random directions. A joint clip over all directions does not depend on the basis.
-        """
-        return self.own_basis and self.setting.clipping == "each" and (self.setting.lipschitz or 0) > self.setting.clip
-
-    def noise_seed(self, seed: "Seed") -> int:
-        """The seed of this configuration's noise, which depends neither on other configurations nor on constants of the loss."""
-        run = {name: value for name, value in self.setting.as_dict().items() if name not in ("linear", "clipping")}
-        said = f"{seed.noise} {self.method} {self.noisy} {self.own_basis} {self.setting.clipping} {run}"
-        return int.from_bytes(sha256(said.encode()).digest()[:16])
-
-
-class Seed(NamedTuple):
-    """The seeds that repeat a run: one for directions, batches and initialisation, one for the noise."""
-
-    number: int
-    noise: int
 
 
 @dataclass(frozen=True)
@@ -249,15 +197,23 @@ class State:
     accuracy: list[list[float]] = field(default_factory=list)
 
 
+_threads: list[int] = []  # torch's number of threads before the first part, once for every part that is computed now
+_counting = Lock()
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Run torch on one thread, since other parts of the sweep use the other cores."""
-    threads = torch.get_num_threads()
+    """Run torch on one thread, since other parts of the sweep use the other cores, and products must round alike in all."""
+    with _counting:
+        _threads.append(_threads[0] if _threads else torch.get_num_threads())
     torch.set_num_threads(1)
     try:
         yield
     finally:
-        torch.set_num_threads(threads)
+        with _counting:
+            usual = _threads.pop()
+            if not _threads:
+                torch.set_num_threads(usual)
 
 
 @lru_cache(maxsize=2)

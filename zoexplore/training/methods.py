@@ -4,6 +4,7 @@ All share data, clip, noise scale and number of steps, and each has its own acco
 """
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from zoexplore.run.setting import Setting
@@ -43,13 +44,17 @@ class Method:
         return self.K == 0
 
     def setting(self, task: Task, sigma: float, K: int | None, beta: float | None, T: int | None, **others: Any) -> Setting:
-        """This method's run from the task's and the given fields.
+        """This method's run from the task's and the given fields. Without noise the step size is the task's own, and there is
+        neither clip nor ball, which no bound needs.
 
         Raises:
             ValueError: a value is not allowed.
         """
         K = task.d if self.K == 0 else K if self.K is None else self.K
-        return task.setting(sigma, K, beta if self.beta is None else self.beta, T, clipping=self.clipping, **others)
+        clipping = others.pop("clipping", self.clipping) if self.clipping == "each" else self.clipping
+        if not self.noisy:
+            others = {name: value for name, value in others.items() if name not in ("eta", "clip")} | {"R": inf}
+        return task.setting(sigma, K, beta if self.beta is None else self.beta, T, clipping=clipping, **others)
 
 
 METHODS = {

@@ -7,28 +7,28 @@ from math import inf
 from typing import NamedTuple
 
 from zoexplore.bounds.guarantee import as_printed
-from zoexplore.training.engine import Configuration, State
+from zoexplore.training.configuration import Configuration, records
+from zoexplore.training.engine import State
 from zoexplore.training.privacy import Privacy
 from zoexplore.training.results import Frontier, Point
-from zoexplore.training.sweep_plans import SweepPlan, records
+from zoexplore.training.sweep_plans import SweepPlan
 
 LIBRARIES = ("zoexplore", "numpy", "scipy", "numba", "torch", "scikit-learn", "opacus")
 
 
 def gathered(plan: SweepPlan, states: list[State | None], privacies: tuple[Privacy, ...] | None) -> Frontier:
-    """The frontier so far, of the finished seeds or, if there are none, of all started ones at the steps that all have made. Such
-    points are complete, as runs of fewer steps.
+    """The frontier so far: every configuration of which all seeds have begun, at the steps that all of them have made. Such
+    points are complete, as runs of fewer steps, and their means are of the same seeds until the end.
     """
     points = []
     for configuration, known in zip(plan.configurations, privacies, strict=True) if privacies else ():
-        begun = [
+        used = [
             _Run(seed.number, state, i * len(job.configurations) + job.configurations.index(configuration))
             for job, state in zip(plan.jobs, states, strict=True)
             if configuration in job.configurations and state is not None and state.loss
             for i, seed in enumerate(job.seeds)
         ]
-        used = [run for run in begun if run.state.t == configuration.setting.T] or begun
-        if used:
+        if len(used) == len(plan.seeds):
             points.append(_point(plan, configuration, used, known))
     start = plan.configurations[0].setting
     return Frontier(plan.task.name, tuple(points), plan.accounting, start.delta, plan.noise_seed, versions())

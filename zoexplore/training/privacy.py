@@ -6,7 +6,7 @@ from math import inf
 from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.run.setting import Accounting
 from zoexplore.training.accounts import accounts
-from zoexplore.training.engine import Configuration
+from zoexplore.training.configuration import Configuration
 from zoexplore.training.methods import METHODS, OPACUS
 from zoexplore.training.tasks import Task
 

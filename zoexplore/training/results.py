@@ -20,8 +20,8 @@ class Point:
         method: key of `METHODS`.
         sigma: noise scale; 0 without noise.
         setting: the run, for the sliders; None if Noisy-ZOGD's parameters do not describe it.
-        seeds: the finished seeds, in order.
-        steps: recorded numbers of steps, ascending up to T.
+        seeds: in order.
+        steps: recorded numbers of steps, ascending up to T, or while it is trained up to the last that all seeds have made.
         accuracy, loss: held-out values, shape (seeds, steps).
         epsilon: by bound, at T; inf where it does not apply.
         reason: by bound, why it does not apply, or how its printed constants err; else empty.

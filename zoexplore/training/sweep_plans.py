@@ -8,16 +8,16 @@ from typing import Any
 
 from zoexplore.run.setting import Accounting, Setting
 from zoexplore.training.aims import Choice, Choices, aimed
+from zoexplore.training.configuration import Configuration, Seed, records
 from zoexplore.training.dpsgd import SgdJob
-from zoexplore.training.engine import Configuration, Job, Seed
+from zoexplore.training.engine import Job
 from zoexplore.training.methods import DEFAULT_METHODS, METHODS, OPACUS
-from zoexplore.training.tasks import TASKS, Task
+from zoexplore.training.tasks import DRAWN, OTHERS, TASKS, Task
 
-RECORDS = 30  # recorded steps of a run, at most
 MOST_RUNS = 2000
 COLUMNS = 32  # runs side by side; more would gain little and leave fewer parts for other workers
 LEAST_PARTS = 2  # parts of a sweep, the fewest that make use of a second core
-OTHERS = ("batch", "eta", "delta", "R", "clip", "ridge")  # fields of `Setting` that a plan may set
+AIMED = ("batch", "eta", "delta", "R", "clip", "ridge")  # those of `OTHERS` that a plan may set beside targets
 LARGEST_SEED = 2**31
 NOISE_SEED = 2**32  # above every allowed seed of directions
 
@@ -63,11 +63,6 @@ class SweepPlan:
         return [tuple(seeds[i : i + at_once]) for i in range(0, len(seeds), at_once)]
 
 
-def records(T: int) -> tuple[int, ...]:
-    """The steps at which progress is recorded: all at first, then ever fewer, and T."""
-    return tuple(sorted({round(T ** (i / (RECORDS - 1))) for i in range(RECORDS)} | {T}))
-
-
 def plan_sweep(
     task: str | Task = "mixture",
     methods: Sequence[str] = DEFAULT_METHODS,
@@ -95,7 +90,7 @@ def plan_sweep(
         seeds: how many (0, 1, ...), or which.
         noise_seed: of the noise; each of the seeds is added to it.
         accounting: how privacy is counted.
-        others: batch, eta, delta, R or clip, as in `Setting`.
+        others: further fields of `Setting`, but for those that the task's loss sets (`FACTS`).
 
     Raises:
         ValueError: a value is not allowed, or the task's data are missing.
@@ -105,7 +100,7 @@ def plan_sweep(
         raise ValueError("both sigmas and epsilons were given: give one of them")
     accounting = _checked(accounting or Accounting())
     seeds = _seeds(seeds, noise_seed)
-    _check_names(others)
+    _check(others, OTHERS if epsilons is None else AIMED)
     if epsilons is None:
         scales = _distinct("sigmas", tuple(task.sigmas if sigmas is None else sigmas))
         found = _at_scales(task, names, scales, task.setting(scales[0], K, beta, T, **others), others)
@@ -135,10 +130,14 @@ def _checked(accounting: Accounting) -> Accounting:
     return accounting
 
 
-def _check_names(others: dict[str, Any]) -> None:
-    unknown = sorted(set(others) - set(OTHERS))
+def _check(others: dict[str, Any], allowed: tuple[str, ...]) -> None:
+    unknown = sorted(set(others) - set(allowed))
     if unknown:
-        raise ValueError(f"{unknown[0]} is not part of a plan; besides the named ones it takes {', '.join(OTHERS)}")
+        raise ValueError(f"{unknown[0]} is not part of a plan; besides the named ones it takes {', '.join(allowed)}")
+    sampling = others.get("sampling", DRAWN[0])
+    if others.get("batch") is not None and sampling not in DRAWN:
+        known = ", ".join(map(repr, DRAWN))
+        raise ValueError(f"sampling = {sampling!r} is not allowed: batches are drawn anew; give one of {known}")
 
 
 def _aiming(task: Task, others: dict[str, Any]) -> Task:

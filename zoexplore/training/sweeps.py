@@ -1,29 +1,41 @@
 """Runs a plan's jobs in small parts on any executor, and reports progress after each.
 
-Each part starts from the state in which the previous one ended. So only a part lost with its worker is repeated, a sweep is
-cancelled by submitting no more parts, and its numbers do not depend on the executor.
+Each part starts from the state in which the previous one ended. So a sweep is cancelled by submitting no more parts, and its
+numbers do not depend on the executor.
 """
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 from math import inf
 from time import monotonic
 from typing import Any, Protocol
 
+from zoexplore.training.configuration import records
 from zoexplore.training.engine import Job, State, one_thread
-from zoexplore.training.executors import Here
 from zoexplore.training.points import gathered
 from zoexplore.training.privacy import Privacy, privacy
 from zoexplore.training.results import Frontier, Point
-from zoexplore.training.sweep_plans import SweepPlan, plan_sweep, records, task_of
+from zoexplore.training.sweep_plans import SweepPlan, plan_sweep, task_of
 from zoexplore.training.tasks import Task
 
 PART = 0.25  # seconds of work in one part
 LOOK = 0.1  # seconds between checks of `cancel`
-TRIES = 4  # lost workers per part, at most
 ACCOUNTING = -1  # in place of the number of a job: the part that computes epsilon
+
+
+class Here(Executor):
+    """Computes at once, in the calling thread."""
+
+    def submit(self, call: Callable, /, *args: Any, **options: Any) -> Future:
+        future: Future = Future()
+        future.set_running_or_notify_cancel()
+        try:
+            future.set_result(call(*args, **options))
+        except Exception as error:  # raised by `result()`
+            future.set_exception(error)
+        return future
 
 
 class Flag(Protocol):
@@ -56,13 +68,14 @@ def sweep(*, executor: Executor | None = None, cancel: Flag | None = None, **ask
     """Run a sweep, and yield its progress after every part. It ends early if `cancel` is set or the generator closed.
 
     Args:
-        executor: where to compute, such as `Processes()` or a cluster's own; the calling thread if None.
+        executor: where to compute, such as a `ThreadPoolExecutor` or a cluster's own; the calling thread if None. Parts spend
+            their time in torch, so that threads share a machine's cores as well as processes would, and load the data once.
         cancel: checked ten times a second; in the calling thread after every part, of a quarter of a second or one step.
         asked: the arguments of `plan_sweep`, or `plan=` a `SweepPlan`.
 
     Raises:
         ValueError: the plan is not allowed, data cannot be had, or a loss is not finite.
-        RuntimeError: one part was lost with its worker several times.
+        Exception: what the executor raises, as for a worker that ended.
     """
     planned = asked["plan"] if set(asked) == {"plan"} else plan_sweep(**asked)
     yield from _Sweep(planned, executor or Here()).run(cancel)
@@ -80,7 +93,7 @@ def frontier(
         asked: the arguments of `plan_sweep` (task, methods, sigmas, K, beta, T, seeds, accounting, ...).
 
     Raises:
-        ValueError, RuntimeError: as `sweep`; ValueError also if cancelled before the first results.
+        Exception: as `sweep`; ValueError also if cancelled before the first results.
     """
     update = None
     for update in sweep(executor=executor, cancel=cancel, **asked):
@@ -120,7 +133,6 @@ class _Sweep:
         self.waiting = deque([ACCOUNTING, *range(len(self.jobs))])
         self.at_once = 1 if isinstance(executor, Here) else len(self.waiting)
         self.pending: dict[Future, int] = {}
-        self.losses: Counter[int] = Counter()
         self.privacies: tuple[Privacy, ...] | None = None
         self.first: tuple[float, int] | None = None  # when the first steps were done, and how many
 
@@ -131,7 +143,7 @@ class _Sweep:
                     self._ask(self.waiting.popleft())
                 finished, _ = wait(self.pending, timeout=LOOK, return_when=FIRST_COMPLETED)
                 for future in finished:
-                    self._take(self.pending.pop(future), future)
+                    self._take(self.pending.pop(future), future.result())
                 if finished:
                     yield self._update()
         finally:
@@ -146,19 +158,8 @@ class _Sweep:
             future = self.executor.submit(_advance, self.jobs[i], self.states[i])
         self.pending[future] = i
 
-    def _take(self, i: int, future: Future) -> None:
-        """Record a part's result and queue the next part, or the same one if its worker was lost."""
-        try:
-            result = future.result()
-        except Exception as error:  # a cluster's own exception is known by its name only
-            if not _lost(error):
-                raise
-            self.losses[i] += 1
-            if self.losses[i] >= TRIES:
-                raise RuntimeError(f"{TRIES} workers ended while they computed the same part: {error}") from error
-            self.waiting.append(i)
-            return
-        self.losses[i] = 0
+    def _take(self, i: int, result: Any) -> None:
+        """Record a part's result and queue the next part."""
         if i == ACCOUNTING:
             self.privacies = result
             return
@@ -180,11 +181,6 @@ class _Sweep:
             return 0.0 if done == total else inf
         begun, before = self.first
         return (now - begun) * (total - done) / (done - before)
-
-
-def _lost(error: Exception) -> bool:
-    """Whether the worker died, rather than the work failed."""
-    return isinstance(error, BrokenExecutor | CancelledError) or type(error).__name__ == "KilledWorker"
 
 
 def _advance(job: Job, state: State | None) -> State:

@@ -3,13 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from zoexplore.run.setting import Setting
-from zoexplore.training.data import Data, digit_cosines, digits, mixture, mnist
+from zoexplore.run.setting import OWN, SETTING_FIELDS, Setting
+from zoexplore.training.constants import LOSSES, Constants
+from zoexplore.training.data import Data, Mixture, digit_cosines, digits, mnist
 
-if TYPE_CHECKING:
-    from zoexplore.training.models import Constants
+# Fields of a run that the task sets: what is proved of its loss, and that its derivatives are exact.
+FACTS = ("regime", "M", "m", "lipschitz", "linear", "xi")
+OTHERS = tuple(name for name in SETTING_FIELDS if name not in (*OWN, *FACTS))  # further fields that a run here may set
+DRAWN = ("without-replacement", "poisson")  # batches that are drawn anew at each step
 
 
 @dataclass(frozen=True)
@@ -56,36 +59,41 @@ class Task:
         return _loaded(self.source)
 
     @property
-    def constants(self) -> "Constants":
+    def constants(self) -> Constants:
         """Proved constants of the loss."""
-        from zoexplore.training.models import MODELS  # imported here, so that tasks can be listed without torch
+        return LOSSES[self.model].constants(self.ridge)
 
-        return MODELS[self.model].constants(self.ridge)
+    @property
+    def size(self) -> tuple[int, int]:
+        """n and d: records to train on, and trainable parameters. Drawn data are not drawn for it."""
+        if isinstance(self.source, Mixture):
+            return self.source.n, self.source.f
+        n, f = self.data.X.shape
+        return n, f * LOSSES[self.model].scores(self.data.classes)
 
     @property
     def d(self) -> int:
         """The number of trainable parameters."""
-        from zoexplore.training.models import MODELS
-
-        return self.data.X.shape[1] * MODELS[self.model].scores(self.data.classes)
+        return self.size[1]
 
     def setting(
         self, sigma: float, K: int | None = None, beta: float | None = None, T: int | None = None, **others: Any
     ) -> Setting:
-        """A run on this task, with the task's own values by default.
+        """A run on this task, with the task's own values by default. M, m and the regime follow the ridge.
 
         Raises:
             ValueError: a value is not allowed.
         """
-        known = self.constants
+        known = LOSSES[self.model].constants(others.get("ridge", self.ridge))
+        n, d = self.size
         values: dict[str, Any] = {
-            "n": len(self.data.X), "d": self.d, "K": self.K if K is None else K, "T": self.T if T is None else T,
+            "n": n, "d": d, "K": self.K if K is None else K, "T": self.T if T is None else T,
             "sigma": sigma, "beta": self.beta if beta is None else beta, "regime": known.regime, "R": self.R,
             "clip": known.lipschitz if self.clip is None else self.clip, "M": known.M, "m": known.m,
-            "ridge": self.ridge if known.m else 0.0, "delta": self.delta, "linear": known.linear,
+            "ridge": known.m, "delta": self.delta, "linear": known.linear,
         }  # fmt: skip
         values |= others
-        values.setdefault("lipschitz", known.lipschitz if values["clip"] < known.lipschitz else None)
+        values.setdefault("lipschitz", known.lipschitz if values["clip"] != known.lipschitz else None)
         return Setting(**values)
 
     def __getstate__(self) -> dict:
@@ -103,7 +111,12 @@ TASKS = {
         Task(
             "mixture", "Two Gaussian classes, n = 20 000",
             "Drawn once, at random: unit rows around two opposite centres. Logistic loss with a ridge of 0.5.",
-            mixture, "logistic", ridge=0.5, R=0.31, K=260, T=200, sigmas=(2e-5, 5e-5, 2e-4, 1e-3),
+            Mixture(apart=0.3), "logistic", ridge=0.5, R=0.31, K=260, T=200, sigmas=(2e-5, 5e-5, 2e-4, 1e-3),
+        ),
+        Task(
+            "overlap", "Two classes that overlap, n = 20 000",
+            "The same with centres five times as close, so that accuracy has a price: 0.92 without noise.",
+            Mixture(apart=0.06), "logistic", ridge=0.5, R=0.31, K=260, T=200, sigmas=(1.25e-5, 5e-5, 2e-4, 8e-4),
         ),
         Task(
             "digits", "Handwritten digits, n = 1 438",

@@ -84,6 +84,8 @@ class State(param.Parameterized):
     refusal = param.String("", doc="why the last change was refused; empty once one is accepted")
     note = param.String("", doc="fields that had to follow the last change")
     moving = param.Boolean(False, doc="whether a slider is held, so that more changes are about to come")
+    by_task = param.Dict({}, doc="fields that the shown view sets, and not the reader: field -> by what, in words")
+    flaws = param.Dict({}, doc="fields whose value the shown view cannot take: field -> why, in words")
     replaced = param.Integer(0, doc="how often a whole run took the place of another, as of a preset or an address")
 
     def __init__(self, setting: Setting | None = None, accounting: Accounting | None = None, **params: Any) -> None:

@@ -26,7 +26,7 @@ TABS: dict[str, dict[str, tuple[str, type[View]]]] = {
     "What ε means": {"game": ("A game", Game), "attack": ("Trade-off", Attack)},
     "When it helps": {"helps": ("What hiding gains", Helps)},
     "Plan": {"plan": ("Plan", Planner)},
-    "Train": {"results": ("Methods compared", Compared), "train": ("Train this run", Train)},
+    "Train": {"train": ("Your run", Train), "results": ("Methods compared", Compared)},
     "Theory": {"theory": ("Formulas", Theory), "inside": ("Inside the bound", Inside), "errata": ("Misprints", Errata)},
 }
 VIEWS = {name: view for views in TABS.values() for name, view in views.items()}

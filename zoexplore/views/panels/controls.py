@@ -63,6 +63,16 @@ class Field(Typed):
         self.state, self.field = state, field
         sheets = ["number", *(["symbol"] if len(FIELDS[field].symbol) == 1 else [])]  # no word
         super().__init__(state, field, FIELDS[field].caption, *sheets, read=self.parsed, **params)
+        self.flaw = widgets.html("", "flaw", visible=False)
+        state.param.watch(self._mark, "flaws")
+
+    def _mark(self, *_: Any) -> None:
+        """Say at the control why the shown view cannot take its value."""
+        why = self.state.flaws.get(self.field, "")
+        if why or self.flaw.visible:
+            self.flaw.param.update(object=f'<p role="alert">▲ {escape(why)}</p>' if why else "", visible=bool(why))
+            kinds = [name for name in self.text.css_classes if name != "zx-flawed"]
+            self.text.css_classes = [*kinds, *(["zx-flawed"] if why else [])]
 
     def shown(self) -> str:
         return super().shown() if getattr(self.state, self.field) is not None else FIELDS[self.field].left_out
@@ -144,7 +154,7 @@ class Dial(Field):
         return CustomJSTickFormatter(args={"texts": texts}, code="return texts[Math.round(tick)] ?? ''")
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return widgets.component("dial", self.text, self.slider, sheet="")
+        return widgets.component("dial", self.text, self.slider, self.flaw, sheet="")
 
 
 def follow(widget: Any, state: State, field: str) -> Any:
@@ -174,14 +184,19 @@ class Controls(pn.viewable.Viewer):
         self.top: list[pn.viewable.Viewable] = []  # above the dials: presets and reset
         self.notice = widgets.Text("", visible=False, **widgets.look("notice", margin=0))
         self.state.param.watch(self._write_notice, ["refusal", "note"])
+        self.by_task = widgets.html("", "by_task", visible=False)  # in place of what the reader does not set
+        self.state.param.watch(self._lock, "by_task")
         self._lock()
 
-    def _lock(self) -> None:
-        """Disable the fields that a lesson locks."""
+    def _lock(self, *_: Any) -> None:
+        """Disable the fields that a lesson locks, or that the shown view sets."""
+        given = self.state.by_task
         inputs = [(control.field, control.text) for control in (*self.dials.values(), *self.fields.values())]
         inputs += [(field, dial.slider) for field, dial in self.dials.items()]
         for field, widget in (*inputs, *self.options.items(), ("lipschitz", self.known)):
-            widget.disabled = field in self.lesson.lock
+            widget.disabled = field in self.lesson.lock or field in given
+        words = escape("; ".join(dict.fromkeys(given.values())))
+        self.by_task.param.update(object=f"<p>{words}</p>" if words else "", visible=bool(words))
 
     def _choice(self, widget: Callable, field: str, label: str) -> Any:
         """A menu of a field's options."""
@@ -233,13 +248,16 @@ class Controls(pn.viewable.Viewer):
         parts = {field: dial.__panel__() for field, dial in self.dials.items() if self.lesson.shows(field)}
         parts |= {"regime": regime} if self.lesson.shows("regime") else {}
         parts |= {"lipschitz": self.known} if self.lesson.shows("lipschitz") else {}
+        parts |= {"by_task": self.by_task} if self.lesson.shows("regime") else {}
         fold, parts_above = self._fold(), widgets.row("top", *self.top)
 
         def narrow(*_: Any) -> None:
+            given = self.state.by_task
             for field, part in {**parts, "fold": fold, "top": parts_above}.items():
-                part.visible = self.sole in ("", field)
+                part.visible = self.sole in ("", field) and field not in given and (field != "by_task" or bool(given))
 
         self.param.watch(narrow, "sole")
+        self.state.param.watch(narrow, "by_task")
         narrow()
         return widgets.component(
             "controls",

@@ -223,9 +223,8 @@ class Story(pn.viewable.Viewer):
             self._show()
 
     def _trains(self, shown: bool) -> None:
-        """Show or hide what trains a run of the reader's own."""
-        for part in self.tabs["train"].own:
-            part.visible = shown
+        """Show what trains a run of the reader's own, or what was trained in advance."""
+        self.tabs["train"].told = not shown
 
     def _show(self) -> None:
         step = STEPS.get(self.step)

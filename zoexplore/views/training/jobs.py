@@ -1,88 +1,147 @@
-"""Jobs of the computing processes for the Train tab. Free of Panel, and of torch until it is needed."""
+"""What the Train tab trains, and its work for other processes. Free of Panel, and of torch until it trains."""
 
 import os
-from collections.abc import Collection, Iterator
-from concurrent.futures import Future, wait
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from math import inf
 from time import monotonic
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from zoexplore.compute.cache import cached
+from zoexplore.run.fields import FIELDS
 from zoexplore.run.formatting import format_count
-from zoexplore.run.setting import Accounting
-from zoexplore.training import Frontier, Processes, Task
+from zoexplore.run.setting import Accounting, Setting
+from zoexplore.training import METHODS, TASKS, Task
 from zoexplore.training.comparison import Finished, load
-from zoexplore.training.data import Data, mixture
+from zoexplore.training.configuration import Configuration, records
+from zoexplore.training.data import Mixture
+from zoexplore.training.privacy import Privacy, privacy
+from zoexplore.training.tasks import DRAWN, OTHERS
 
-START = "The workers start and load the data"
-PAUSE = 0.3  # seconds between progress reports
-LARGEST_DRAWN = 30_000_000  # numbers in a generated data set, at most
+if TYPE_CHECKING:
+    from zoexplore.training import Update
+
+TASK = TASKS["overlap"]
+APART = 0.06 * 520**0.5  # times 1/sqrt(d) from 0 to either centre: so far that classes overlap as much in every dimension
+METHOD, SEEDS = "noisy-zogd", 5
+SCALES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # of the reader's noise
+PAUSE = 0.25  # seconds between progress reports
+MOST_NUMBERS = 30_000_000  # in the data, and in the directions of a step
 INSTALL = "pip install 'zoexplore[train]'"
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A requested sweep.
+    """A run to train at several noise scales around its own.
 
     Args:
-        task: what to train on.
-        methods, sigmas, K, beta, T, seeds, delta, accounting: as `zoexplore.training.plan_sweep` takes them.
-        size: (n, d) of generated data; the task's if None.
+        setting: the page's run; what is known of the loss is replaced by what is proved of the task's.
+        accounting: how epsilon is counted, with one share of the noise throughout.
         seconds: its time limit.
     """
 
-    task: Task
-    methods: tuple[str, ...]
-    sigmas: tuple[float, ...]
-    K: int
-    beta: float
-    T: int
-    seeds: int
-    delta: float
+    setting: Setting
     accounting: Accounting
-    size: tuple[int, int] | None = None
     seconds: float = inf
 
     @property
-    def trained_on(self) -> Task:
-        """The task, with the requested size if its data are generated.
+    def task(self) -> Task:
+        """The task, drawn in the run's size."""
+        return replace(TASK, source=Mixture(self.setting.n, self.setting.d, APART / self.setting.d**0.5))
+
+    @property
+    def sigmas(self) -> tuple[float, ...]:
+        """The noise scales, ascending."""
+        return tuple(self.setting.sigma * scale for scale in SCALES)
+
+    @property
+    def others(self) -> dict[str, Any]:
+        """The fields of the run that the task does not set, but for sigma."""
+        own = self.setting.as_dict()
+        return {name: own[name] for name in ("K", "beta", "T", *OTHERS)}
+
+    @property
+    def fields(self) -> tuple:
+        """All that makes one run's models unlike another's, but for the noise scale."""
+        return self.setting.n, self.setting.d, *self.others.values(), self.accounting
+
+    @property
+    def runs(self) -> tuple[Setting, ...]:
+        """The trained runs, one for each noise scale.
 
         Raises:
-            ValueError: the data would be too large.
+            ValueError: the task does not allow one of the values.
         """
-        if self.size is None or self.task.name != "mixture":
-            return self.task
-        n, d = self.size
-        if n * d > LARGEST_DRAWN:
-            most = format_count(LARGEST_DRAWN)
-            raise ValueError(f"n d = {format_count(n * d)} is too much to draw: set n and d so that it is at most {most}")
-        return replace(self.task, source=Drawn(n, d))
+        return tuple(METHODS[METHOD].setting(self.task, sigma, **self.others) for sigma in self.sigmas)
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """The two Gaussian classes in another size; equal sizes are the same data, which a worker caches."""
+class Cannot:
+    """Why a run cannot be trained: the field that is in the way, the nearest value that can be trained, and the reason."""
 
-    n: int
-    d: int
+    field: str
+    value: Any
+    why: str
 
-    def __call__(self) -> Data:
-        """The data: n records to train on, a fifth as many held out, d features."""
-        return mixture(self.n, max(self.n // 5, 1), self.d)
+    @property
+    def offer(self) -> str:
+        """The nearest run that can be trained, in words."""
+        said = format_count(self.value) if isinstance(self.value, int) else "fresh batches"
+        return f"Train with {FIELDS[self.field].symbol} = {said}" if self.field in FIELDS else f"Train with {said}"
 
 
-class Progress(NamedTuple):
-    """A sweep's progress: steps done and in all, an estimate of the seconds left (inf at first), and the results so far.
+def obstacle(setting: Setting, most_steps: float = inf) -> Cannot | None:
+    """What is in the way of training a run; None if it can be trained.
 
-    Before the first step `doing` names the preparation, and the numbers count it; a total of 0 is unknown.
+    Args:
+        setting: the run.
+        most_steps: steps that a sweep may take, of all models together.
     """
+    n, d, K, T = setting.n, setting.d, setting.K, setting.T
+    longest = int(min(most_steps, 2**53) // (len(SCALES) * SEEDS))
+    here, counted = f"train here: with d = {format_count(d)} at most", "ε is counted all the same."
+    if n * d > MOST_NUMBERS and d <= MOST_NUMBERS // 2:
+        return Cannot("n", MOST_NUMBERS // d, f"Too many to {here} {format_count(MOST_NUMBERS // d)}. {counted}")
+    if n * d > MOST_NUMBERS:
+        most = max(MOST_NUMBERS // n, 1)
+        return Cannot("d", most, f"Too many to train here: with n = {format_count(n)} at most {format_count(most)}. {counted}")
+    if d * K > MOST_NUMBERS:
+        return Cannot("K", MOST_NUMBERS // d, f"Too many to {here} {format_count(MOST_NUMBERS // d)}. {counted}")
+    if longest < T:
+        return Cannot("T", longest, f"Too many to train here: at most {format_count(longest)}. {counted}")
+    if not setting.full_batch and setting.sampling not in DRAWN:
+        return Cannot("sampling", DRAWN[0], f"Here every step draws its batch anew. {counted}")
+    return None
 
-    done: int
-    total: int
-    seconds_left: float
-    frontier: Frontier | None
-    doing: str = ""
+
+@cached()
+def prices(asked: Asked) -> tuple[Privacy, ...]:
+    """Every bound's epsilon of the trained runs, along their steps: known before any of them is trained."""
+    at = records(asked.setting.T)
+    return tuple(privacy(asked.task, Configuration(METHOD, run), at, asked.accounting) for run in asked.runs)
+
+
+_pace = [3e-11]  # seconds for an operation, as the last run took
+
+
+def _operations(asked: Asked) -> float:
+    """Operations of a sweep, about: scores and gradients, the directions, and quotients where a clip may act."""
+    s, columns = asked.setting, len(SCALES) + 1
+    clipped = s.clip < TASK.constants.lipschitz
+    of_data = 4.0 * (s.batch or s.n) * (s.d * columns + clipped * s.K * (s.d / 2 + columns))
+    return SEEDS * s.T * (of_data + 4.0 * s.d * s.K * (s.K + columns))
+
+
+def expected_seconds(asked: Asked) -> float:
+    """How long a sweep will take, at the pace of the last one of this process."""
+    return _pace[0] * _operations(asked)
+
+
+def took(asked: Asked, seconds: float) -> None:
+    """Learn the pace of this machine."""
+    _pace[0] = seconds / _operations(asked)
 
 
 def missing() -> tuple[str, ...]:
@@ -90,51 +149,26 @@ def missing() -> tuple[str, ...]:
     return tuple(name for name, module in (("PyTorch", "torch"), ("scikit-learn", "sklearn")) if find_spec(module) is None)
 
 
-def trained(asked: Asked) -> Iterator[Progress]:
-    """Run a sweep in processes of this machine, and yield its progress now and then and at the end.
+def trained(asked: Asked) -> Iterator["Update"]:
+    """Train, and yield the progress now and then and at the end. It is computed in threads of the calling process, which spend
+    their time in torch; processes of their own would each load torch and the data.
 
     Raises:
-        ValueError, RuntimeError: as `zoexplore.training.sweep`; ValueError also if a library is missing.
+        ValueError: as `zoexplore.training.sweep`, or a library is missing, or the time is over.
     """
-    os.environ["PYTHONWARNINGS"] = "ignore:resource_tracker"  # which complains where a run is cancelled, and tidies up then
-    until = monotonic() + asked.seconds
-    executor = Processes()
+    until, reported = monotonic() + asked.seconds, 0.0
     try:
-        yield Progress(0, 0, inf, None, START)
-        ready = [executor.submit(_prepared, asked) for _ in range(executor.count)]
-        from zoexplore.training import plan_sweep, sweep  # takes seconds, as do the workers
-
-        for done in _waited(ready, until, asked):
-            yield Progress(done, len(ready), inf, None, START)
-        planned = plan_sweep(
-            asked.trained_on, asked.methods, K=asked.K, beta=asked.beta, T=asked.T, seeds=asked.seeds, delta=asked.delta,
-            accounting=asked.accounting, sigmas=asked.sigmas,
-        )  # fmt: skip
-        reported = monotonic()
-        for update in sweep(plan=planned, executor=executor):
-            if update.finished or monotonic() - reported > PAUSE:
-                reported = monotonic()
-                yield Progress(update.done, update.total, update.seconds_left, update.frontier)
-            if not update.finished:
-                _check(until, asked)
+        from zoexplore.training import sweep  # takes a second
     except ImportError as error:
         raise ValueError(f"{error.name} is not installed, and this needs it: {INSTALL}") from error
-    finally:
-        executor.shutdown(cancel_futures=True)
-
-
-def _check(until: float, asked: Asked) -> None:
-    if monotonic() > until:
-        raise ValueError(f"it was ended after {asked.seconds:g} s, as long as a run may take here; what was done is kept")
-
-
-def _waited(futures: list[Future], until: float, asked: Asked) -> Iterator[int]:
-    """Yield the number of finished futures now and then, until all are."""
-    done: Collection[Future] = ()
-    while len(done) < len(futures):
-        done, _ = wait(futures, timeout=PAUSE)
-        yield len(done)
-        _check(until, asked)
+    known: dict[str, Any] = {"task": asked.task, "methods": (METHOD, "non-private"), "sigmas": asked.sigmas, "seeds": SEEDS}
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, SEEDS)) as executor:
+        for update in sweep(executor=executor, accounting=asked.accounting, **known | asked.others):
+            if update.finished or monotonic() - reported > PAUSE:
+                reported = monotonic()
+                yield update
+            if monotonic() > until and not update.finished:
+                raise ValueError(f"it was ended after {asked.seconds:g} s, as long as a run may take here; what was done is kept")
 
 
 def finished() -> dict[str, Finished]:
@@ -143,10 +177,3 @@ def finished() -> dict[str, Finished]:
         return load()
     except (OSError, ValueError):
         return {}
-
-
-def _prepared(asked: Asked) -> None:
-    """In a worker: load torch and the data early; errors surface when they are used."""
-    from zoexplore.training.engine import problem_of
-
-    problem_of(asked.trained_on)

@@ -1,12 +1,9 @@
-"""Texts on trained runs: on tuned methods, on runs without a finite epsilon, and on how a figure was made."""
-
-from math import inf
+"""Texts on tuned methods: the sentence and the table of the comparison."""
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.columns import lines, rivals, short_of, spread, title_of
-from zoexplore.run.formatting import format_count, format_delta, format_exact, format_number, format_short
-from zoexplore.run.setting import Accounting
-from zoexplore.training import METHODS, TASKS, Frontier
+from zoexplore.run.formatting import format_count, format_exact, format_number, format_short
+from zoexplore.training import Frontier
 from zoexplore.training.costs import kept, passes
 from zoexplore.views.style import widgets
 
@@ -38,36 +35,3 @@ def table(frontier: Frontier) -> str:
         )  # fmt: skip
         rows.append([title_of(p.method), *cells])
     return widgets.table(titles, rows, "the comparison in numbers")
-
-
-def infinite(frontier: Frontier, bounds: tuple[str, ...]) -> dict[tuple[str, str], list[str]]:
-    """Infinite epsilons: (method, reason) -> titles of the bounds, in order."""
-    found: dict[tuple[str, str], list[str]] = {}
-    noisy = [p for p in frontier.points if p.method not in METHODS or METHODS[p.method].noisy]  # of others nobody asks why
-    for point in noisy:
-        for bound in bounds:
-            if point.epsilon[bound] == inf:
-                titles = found.setdefault((title_of(point.method), point.reason[bound]), [])
-                titles += [BOUNDS[bound].title] if BOUNDS[bound].title not in titles else []
-    return found
-
-
-def about(frontier: Frontier) -> str:
-    """What a figure shows: data, steps and seeds."""
-    steps, seeds = max(p.steps[-1] for p in frontier.points), max(len(p.seeds) for p in frontier.points)
-    drawn = f"{format_count(steps)} steps, {seeds} seed{'s' if seeds > 1 else ''}"
-    task = TASKS[frontier.task].title.partition(", n =")[0] if frontier.task in TASKS else frontier.task
-    if n := frontier.points[0].run.get("n"):  # of generated data, as many as were asked for
-        task += f", n = {format_count(int(n))}"
-    return f"{task}: {drawn}, bars of one standard error"
-
-
-def differs(frontier: Frontier, delta: float, accounting: Accounting) -> str:
-    """How the epsilons of trained runs differ from those of the page."""
-    said = ["As printed: no guarantee."] if frontier.accounting.printed else []
-    if accounting.schedule != "constant":
-        said.append("These runs keep one β throughout; the page is set to the best β at every step.")
-    if frontier.delta != delta or frontier.accounting != accounting.replace(schedule="constant"):
-        at = f"δ = {format_delta(frontier.delta)}"
-        said.append(f"ε is counted at {at}, as the page was set at the time; train again to use the present settings.")
-    return " ".join(said)
