@@ -48,7 +48,7 @@ STATES: dict[str, tuple[Setting, Accounting]] = {
     "as printed": (RUN, Accounting(printed=True)),
     "as printed, and smallest": (RUN.replace(R=1e-3, beta=0.0), Accounting(printed=True)),
     "free share": (RUN, Accounting(schedule="optimal")),
-    "Lipschitz loss": (RUN, Accounting(sensitivity="lipschitz")),
+    "Lipschitz loss": (RUN, Accounting(sensitivity="least")),
     "one record": (RUN.replace(n=1), Accounting()),
 }
 TARGETS = {"sigma": 1.0, "T": 1.0, "n": 1e-9, "K": 0.1, "beta": 0.5, "clip": 1e-9, "R": 1e-9}
