@@ -19,7 +19,7 @@ def serve():
         return app.serve()
     brought, named, kept = Column(name="brought"), Column(name="named"), Slider(start=0, end=9, value=0, name="kept")
     lost = Column(Slider(start=0, end=9, value=0, name="lost"), Button(label="lost"))
-    bring, lose = Button(label="bring"), Button(label="lose")
+    bring, lose, fail = Button(label="bring"), Button(label="lose"), Button(label="fail")
 
     def do_bring():
         new = Div(text="new")
@@ -31,5 +31,9 @@ def serve():
         lost.children = []
 
     bring.on_click(do_bring)
+    def do_fail():
+        open("/no/such/secret")
+
     lose.on_click(do_lose)
-    pn.state.curdoc.add_root(Column(brought, named, kept, lost, bring, lose))
+    fail.on_click(do_fail)
+    pn.state.curdoc.add_root(Column(brought, named, kept, lost, bring, lose, fail))

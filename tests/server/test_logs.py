@@ -2,24 +2,33 @@
 
 import io
 import logging
+from types import SimpleNamespace
 
 import pytest
+from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
+from tornado.web import HTTPError, RequestHandler
 from tornado.websocket import WebSocketClosedError
 
 from zoexplore.server import monitoring
 
+ASKED = RequestStartLine("GET", "/app?secret=1", "HTTP/1.1")
+NOBODY = SimpleNamespace(context=SimpleNamespace(remote_ip="198.51.100.7", protocol="http"), set_close_callback=lambda _: None)
+
 
 @pytest.fixture
 def log():
-    """A logger, and what it has written."""
+    """A logger, and what it has written; what Tornado logs is there, too."""
     written, logger = io.StringIO(), logging.getLogger("tests.logs")
     handler = logging.StreamHandler(written)
     handler.setFormatter(monitoring.Harmless(monitoring.FORMAT))
-    handler.addFilter(monitoring.Sparing())
+    for sieve in (monitoring.Discreet(), monitoring.Sparing()):
+        handler.addFilter(sieve)
     logger.addHandler(handler)
     logger.propagate = False
+    logging.getLogger("tornado").addHandler(handler)
     yield logger, written.getvalue
     logger.removeHandler(handler)
+    logging.getLogger("tornado").removeHandler(handler)
 
 
 def fail(kind, said):
@@ -70,3 +79,14 @@ def test_that_a_reader_leaves_while_something_is_on_its_way_is_not_logged(log):
     logger, written = log
     failed(logger, WebSocketClosedError)
     assert not written()
+
+
+@pytest.mark.parametrize("error", [ValueError("too small"), HTTPError(400, "too %s", "small")])
+def test_no_request_is_logged(log, error):
+    """Neither whose it was nor what it asked for."""
+    headers = HTTPHeaders({"Host": "zo.example.org"})
+    handler = SimpleNamespace(request=HTTPServerRequest(headers=headers, connection=NOBODY, start_line=ASKED))
+    handler._request_summary = lambda: f"GET {handler.request.uri} ({handler.request.remote_ip})"
+    RequestHandler.log_exception(handler, type(error), error, error.__traceback__)
+    written = log[1]()
+    assert written.startswith("20") and "secret" not in written and "198.51" not in written

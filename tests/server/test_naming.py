@@ -16,6 +16,7 @@ from tests.running import running, wait_until_served
 from tests.waiting import PATIENCE
 from zoexplore.server.allowed_changes import Patch
 from zoexplore.server.serving import free_port
+from zoexplore.server.websocket import FAILED
 from zoexplore.views.tabs import VIEWS
 
 ROOT = Path(__file__).parents[2]
@@ -141,6 +142,19 @@ def test_no_patch_names_a_model_before_it_is_sent(served, query, act):
     reader = asyncio.run(run())
     assert len(reader.sent) > len({model["id"] for model in models(reader.document)}) and not reader.unknown
     assert "Traceback" not in log.read_text()
+
+
+def test_an_error_is_answered_without_the_servers_own_words(served):
+    async def run():
+        reader = await Reader.open(served[0])
+        reader.press(reader.find("Button", "fail"))
+        with pytest.raises(RuntimeError) as sent:
+            while True:
+                await reader._until("no such message")
+        reader.close()
+        return str(sent.value)
+
+    assert asyncio.run(run()) == FAILED
 
 
 def change(model, value):

@@ -54,6 +54,21 @@ def test_one_reader_too_many_is_refused_and_a_seat_is_given_back(origin, monkeyp
     asyncio.run(readers())
 
 
+def test_a_connection_that_a_ping_finds_closed_is_closed_without_an_error(origin, caplog):
+    """Bokeh has taken the session from it by then."""
+
+    async def visit():
+        reader = await Reader.open(origin, LITTLE)
+        (seat,) = seats.taken
+        seat.socket.application.client_lost(seat.socket.connection)
+        reader.close()
+        while seat.socket:
+            await asyncio.sleep(0.05)
+
+    asyncio.run(asyncio.wait_for(visit(), PATIENCE))
+    assert not [record for record in caplog.records if record.exc_info]
+
+
 def test_no_part_of_a_message_waits_until_the_browser_has_confirmed_the_one_before(origin):
     async def visit():
         reader = await Reader.open(origin, LITTLE)

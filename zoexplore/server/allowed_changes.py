@@ -8,6 +8,7 @@ import logging
 import sys
 from typing import Any
 
+from bokeh.core.serialization import DeserializationError, Deserializer
 from bokeh.document import Document
 from bokeh.model import DataModel, Model
 from bokeh.protocol.messages.patch_doc import patch_doc
@@ -75,12 +76,14 @@ def allowed(event: dict[str, Any], document: Document) -> dict[str, Any] | None:
     match event:
         case {"kind": "ModelChanged", "model": reference, "attr": str(attribute), "new": new}:
             model = _model(reference, document)
-            if model and attribute in properties(model) and plain(new, TEXT):
+            if model and attribute in properties(model) and plain(new, TEXT) and fits(model, attribute, new):
                 return {"kind": "ModelChanged", "model": {"id": model.id}, "attr": attribute, "new": new}
         case {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": {"name": str(name), "values": values}}:
             entries = [_entry(entry, document) for entry in _entries(values)]
             if name in EVENTS_OF_PAGES and None not in entries:
                 data = {"type": "event", "name": name, "values": {"type": "map", "entries": [each for each in entries if each]}}
+                if not is_event(data, document):
+                    return None
                 return {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": data}
     return None
 
@@ -106,6 +109,20 @@ def plain(value: Any, longest: int = 1000, depth: int = DEPTH) -> bool:
         case {"type": "number", "value": "nan" | "+inf" | "-inf"}:  # which JSON does not have
             return len(value) == 2
     return False
+
+
+def fits(model: Model, attribute: str, new: Any) -> bool:
+    """Whether a plain value is of the property's type."""
+    return model.lookup(attribute).property.is_valid(Deserializer().decode(new))
+
+
+def is_event(data: dict[str, Any], document: Document) -> bool:
+    """Whether an event has the values that its kind takes."""
+    try:
+        Deserializer(list(document.models)).decode(data)
+    except (DeserializationError, TypeError, ValueError):  # each kind's own constructor, called with whatever was sent
+        return False
+    return True
 
 
 def _model(reference: Any, document: Document) -> Model | None:

@@ -79,7 +79,8 @@ def to_standard_error() -> None:
     """Log to standard error; access logs are left to a proxy."""
     handler = logging.StreamHandler()
     handler.setFormatter(Harmless(FORMAT))
-    handler.addFilter(Sparing())
+    for sieve in (Discreet(), Sparing()):
+        handler.addFilter(sieve)
     logging.getLogger().addHandler(handler)
     for name in ELSEWHERE:
         logger = logging.getLogger(name)
@@ -96,6 +97,15 @@ class Harmless(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         return CONTROL.sub(lambda found: repr(found[0])[1:-1], super().format(record)).replace("\n", "\n    ")
+
+
+class Discreet(logging.Filter):
+    """Logs no request: of what Tornado says of one only the error, where it was raised, and words that are always the same."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.name.startswith("tornado") and record.args:
+            record.msg, record.args = re.sub(r"\s*%\S+\s*", " ", record.msg).strip(" :") or "a request failed", ()
+        return True
 
 
 class Sparing(logging.Filter):

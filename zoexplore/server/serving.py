@@ -86,10 +86,11 @@ def serve(
     gc.set_threshold(*gc.get_threshold()[:2], NEVER)  # Panel does so in a lull, and `Staged` where there is none
     settings.perform_document_validation = False  # searches all models of a new session for our mistakes: tests do that
     settings.perform_error_diagnostics = False  # inspects the signatures of a session's thousand callbacks, for the same reason
+    names = list(origins) or [f"{host}:{port}" for host in dict.fromkeys(("127.0.0.1", "localhost", bracketed(address)))]
     HTTPServer.configure(BoundedServer)
     server = get_server(
         {path: _staged(page) for path, page in pages.items()}, port=port, address=address, start=False, show=False, verbose=False,
-        websocket_origin=list(origins) or [f"{host}:{port}" for host in ("127.0.0.1", "localhost")],
+        websocket_origin=[name for name in names if "[" not in name],
         extra_patterns=[*monitoring.PATHS, ICON],
         secret_key=os.environ.get(KEY, secrets.token_urlsafe(32)).encode(), sign_sessions=True, generate_session_ids=True,
         transforms=[Headers], websocket_max_message_size=MESSAGE, use_xheaders=behind_proxy, prefix=prefix,
@@ -100,15 +101,21 @@ def serve(
         },
     )  # fmt: skip
     HTTPServer.configure(None)
+    server._tornado.websocket_origins.update(name for name in names if "[" in name)  # which Bokeh takes for a port too many
     _guard(server._tornado)
     return server
+
+
+def bracketed(address: str) -> str:
+    """An address as a URL has it: one of IPv6 stands in brackets."""
+    return f"[{address}]" if ":" in address else address
 
 
 def free_port(address: str = "127.0.0.1") -> int:
     """A free port, below those that systems hand out, so that nobody gets it by chance before it is listened on."""
     while True:
         try:
-            with socket.socket() as tried:
+            with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as tried:
                 tried.bind((address, random.randrange(20_000, 32_000)))
                 return tried.getsockname()[1]
         except OSError as error:
@@ -185,4 +192,5 @@ def _guard(application: Any) -> None:
         given = {"application_context": context, "bokeh_websocket_path": f"{base}/ws"}
         patterns += [(f"{base}/ws", Socket, given), (base, Page, given), (f"{base}/", RedirectHandler, {"url": base})]
         patterns += [(f"{base}/(?:metadata|autoload.js)", ErrorHandler, nothing)]
-    application.add_handlers(".*", patterns)
+    root = {"url": f"{prefix}{next(iter(application.applications), '/')}", "permanent": False}
+    application.add_handlers(".*", [*patterns, (f"{prefix}/?", RedirectHandler, root)])

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable
+from contextlib import suppress
 from typing import Any
 
 from bokeh.events import DocumentReady
@@ -89,7 +90,8 @@ class Socket(WSHandler):
         if self._seat:
             self._seat.socket = None
         self._seat = None
-        super().on_close()
+        with suppress(AssertionError, AttributeError):  # Bokeh's, where a ping found it closed and took its session from it
+            super().on_close()
 
     def send_message(self, message: Any) -> Awaitable[Any]:
         """Send a whole message at once; the returned awaitable completes when it is written.
