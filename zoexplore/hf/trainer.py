@@ -1,6 +1,7 @@
 """`ZOTrainer`: transformers' `Trainer` with Noisy-ZOGD as its optimiser."""
 
 import json
+import warnings
 from collections.abc import Iterator, Mapping
 from inspect import signature
 from math import ceil
@@ -20,8 +21,10 @@ from zoexplore.hf.arguments import ZOTrainingArguments
 from zoexplore.hf.data import LABELS, EpochSampler, check_data
 from zoexplore.hf.losses import RecordLoss, base_of, check_model, loss_for
 from zoexplore.hf.padding import check_padding
+from zoexplore.hf.watch import Watch
 from zoexplore.mechanism import Batch, NoisyZOGD, Report, mark_moved
 from zoexplore.mechanism.batches import Collate, Numbered
+from zoexplore.questions import signal_to_noise
 
 logger = logging.get_logger(__name__)
 NOT_TAKEN = ("optimizers", "optimizer_cls_and_kwargs", "compute_loss_func", "model_init")
@@ -84,6 +87,8 @@ class ZOTrainer(Trainer):
         self.optimizer: torch.optim.Optimizer | None = None
         self._padding_is_checked = False
         super().__init__(model=model, args=args, **given)
+        self.watch = Watch(self)
+        self.add_callback(self.watch)
         if self.train_dataset is not None:
             check_data(self.train_dataset, self._taken())
         # every process holds the whole model and sends scalars, so nothing must wrap it for gradients
@@ -109,7 +114,8 @@ class ZOTrainer(Trainer):
         self._padding_is_checked = False
         if resume_from_checkpoint:
             mark_moved(self.model)  # until its own state is loaded too
-        return super().train(resume_from_checkpoint=resume_from_checkpoint, **options)
+        found = super().train(resume_from_checkpoint=resume_from_checkpoint, **options)
+        return found._replace(training_loss=found.metrics["train_loss"])
 
     def privacy_report(self, **options: Any) -> Report:
         """Report what the steps so far cost; options as in `zoexplore.mechanism.privacy_report`.
@@ -150,7 +156,10 @@ class ZOTrainer(Trainer):
         self.model.eval()
         if len(inputs.records) and not self._padding_is_checked:
             self._padding_is_checked = check_padding(self.record_loss, self.model, inputs.data)
-        return torch.tensor(mechanism.step(inputs), device=self.args.device)
+        before = mechanism.counts
+        loss = mechanism.step(inputs)
+        self.watch.note(loss, before)
+        return torch.tensor(loss, device=self.args.device).nan_to_num(0.0, 0.0)  # `log` has the mean; sums must stay numbers
 
     def floating_point_ops(self, inputs: Batch) -> int:
         """Count 2K forward passes, where `Trainer` counts a forward and a backward pass as three."""
@@ -159,10 +168,10 @@ class ZOTrainer(Trainer):
         return super().floating_point_ops(inputs.data) * 2 * self.args.K // 3
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """Log as `Trainer` does, with ε so far if every iterate is released, and without a gradient's length."""
+        """Log as `Trainer` does, with means over the steps made and ε so far if every iterate is released."""
         logs.pop("grad_norm", None)
-        if "loss" in logs and self.mechanism is not None and self.mechanism.record.steps:
-            logs["epsilon"] = self.privacy_report(released="all").epsilon
+        if self.mechanism is not None:
+            self.watch.fill(logs)
         super().log(logs, start_time)
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
@@ -191,6 +200,12 @@ class ZOTrainer(Trainer):
                 run |= {"group": distributed.group.WORLD, "microbatch": args.microbatch or args.per_device_train_batch_size}
             run |= self.options
             self.mechanism = NoisyZOGD.for_epsilon(self.model, self.record_loss, **run)
+            if (signal := signal_to_noise(self.mechanism.setting)) < 1:
+                warnings.warn(
+                    f"the noise drowns the step: it is {1 / signal:.3g} times as long as the longest one; take larger batches, "
+                    "fewer steps or directions, or a larger ε",
+                    stacklevel=2,
+                )
         return self.mechanism
 
     def _batch(self) -> int:
