@@ -8,7 +8,7 @@ forgery.
 
 import itertools
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
 from zoexplore.bounds.kernels.compiling import kernel
+from zoexplore.mechanism.parallel import digest
 
 MULTIPLIERS = np.random.Generator(np.random.PCG64(2**61 - 1)).integers(1, 2**32, 2**14, dtype=np.uint32)
 STRIDE = 0x9E3779B97F4A7C15  # odd: the multipliers' factor at each repetition
@@ -124,11 +125,19 @@ class Fingerprint:
 
     def start(self) -> None:
         """Take the current tensors as the run's start."""
-        self._frozen, self.last = _bits(self.rest()), _bits(self.trained)
+        self._frozen = _bits(self.rest())
+        self.renew()
 
     def renew(self) -> None:
         """Renew the checksums of trained tensors after a step; those of the rest stay as at the start."""
-        self.last = _bits(self.trained)
+        self.last, self.seen = _bits(self.trained), self.versions()
+
+    def goes_back(self, kept: Sequence[int]) -> bool:
+        """Whether the trained tensors are as when one of these digests was taken; then they are where the run stands."""
+        is_back = digest(_bits(self.trained)) in kept
+        if is_back:
+            self.renew()
+        return is_back
 
     def changes(self) -> str:
         """The names that changed since then; empty if none."""

@@ -52,6 +52,8 @@ def against(record: RunRecord, bound: str) -> list[str]:
     if bound == "composition" or record.flaw:
         return [record.flaw] if record.flaw else []
     missing = []
+    if record.returned:
+        missing.append("the parameters went back to an earlier iterate, and only what covers every iterate covers the choice")
     if record.rounded:
         missing.append("parameters in half precision are rounded at every step, which no proof about distances covers")
     if record.halves:

@@ -66,7 +66,7 @@ class Branch(NamedTuple):
     drawn: int
 
 
-FACTS = ("xi_factor", "flaw", "checked", "halves")  # that a ledger and a record have in common
+FACTS = ("xi_factor", "flaw", "checked", "halves", "returned")  # that a ledger and a record have in common
 
 
 @dataclass
@@ -81,6 +81,8 @@ class Ledger:
     flaw: str = ""
     checked: int = 0
     halves: bool = False
+    returned: bool = False
+    kept: list[int] = field(default_factory=list)  # digests of the parameters at every saved state
     path: list[Branch] = field(default_factory=lambda: [Branch(token_hex(8), 0, 0)])
     process: tuple[int, int] = field(default_factory=process)
 
@@ -110,13 +112,14 @@ class Ledger:
 
     def state_dict(self) -> dict[str, Any]:
         stages, path = [[asdict(step), count] for step, count in self.stages], [list(branch) for branch in self.path]
-        return {name: getattr(self, name) for name in FACTS} | {"stages": stages, "path": path}
+        return {name: getattr(self, name) for name in FACTS} | {"stages": stages, "path": path, "kept": [*self.kept]}
 
     @classmethod
     def of(cls, state: dict[str, Any]) -> "Ledger":
         found = cls(**{name: state[name] for name in FACTS})
         found.stages = [(Step(**step), count) for step, count in state["stages"]]
         found.path = [Branch(*branch) for branch in state["path"]]
+        found.kept = [*state["kept"]]
         return found
 
 
@@ -223,6 +226,7 @@ class RunRecord:
         flaw: why the steps may have revealed more than planned; empty if not.
         checked: the last step at which losses were checked and were each record's own, 0 before the first.
         halves: whether losses were computed in half precision, whose rounding no proof about distances covers.
+        returned: whether the parameters went back to a saved iterate of this run, chosen by whatever chose it.
         path: the branches that led here, this one last; empty if unknown.
         is_secure: whether every run and branch draws other noise (`Sources.secure()`).
         equal: of the records that were seen, how many equal an earlier one, bit by bit.
@@ -241,6 +245,7 @@ class RunRecord:
     flaw: str = ""
     checked: int = 0
     halves: bool = False
+    returned: bool = False
     path: tuple[Branch, ...] = ()
     is_secure: bool = False
     equal: int = 0

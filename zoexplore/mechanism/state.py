@@ -15,6 +15,7 @@ from zoexplore.mechanism.batches import BatchDraws, SeenRecords
 from zoexplore.mechanism.checks import Kept, LossChecks, Mixed
 from zoexplore.mechanism.checksums import Changed, Fingerprint
 from zoexplore.mechanism.losses import Losses, Objective
+from zoexplore.mechanism.parallel import digest
 from zoexplore.mechanism.parameters import Parameters
 from zoexplore.mechanism.perturbation import Perturbed
 from zoexplore.mechanism.record import Counts, Declared, Ledger, RunRecord, Step
@@ -128,6 +129,8 @@ class RunState:
         if not self.ledger.has_moved:
             self.parameters.check_start(self.setting)
             self.fingerprint.start()
+        elif self.fingerprint.versions() != self.fingerprint.seen:
+            self._check_model()
         before = self.fingerprint.last
         try:
             yield
@@ -181,6 +184,7 @@ class RunState:
         self._check_model()
         self.draws.draw_coming(self.counts.steps)
         tensors = self.parameters.tensors
+        self.ledger.kept.append(digest(self.fingerprint.last))
         return {
             "version": VERSION,
             "run": self._arguments(),
@@ -268,7 +272,10 @@ class RunState:
         """Record a flaw if somebody else changed the model. Before the first step, the model's current state is the start."""
         if not self.ledger.has_moved:
             self.fingerprint.start()
-        self.note(self.fingerprint.changes())
+        found = self.fingerprint.changes()
+        if found and self.fingerprint.goes_back(self.ledger.kept):  # an own iterate, which every step so far has paid for
+            self.ledger.returned, found = True, self.fingerprint.changes()
+        self.note(found)
 
     def _check_in_place(self) -> None:
         if self.parameters.displaced:
