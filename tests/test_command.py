@@ -12,9 +12,10 @@ import pytest
 
 from tests.running import page_of, running
 from tests.test_project import ROOT
-from zoexplore import BOUNDS, Setting, __version__, calibrate, curve, epsilon, guarantee
+from zoexplore import BOUNDS, Setting, __version__, calibrate, compose, curve, epsilon, guarantee
 from zoexplore.__main__ import main
 from zoexplore.questions.export import from_yaml, to_yaml
+from zoexplore.questions.several import search
 from zoexplore.questions.statement import plain, statement
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import SAMPLINGS, Accounting
@@ -110,6 +111,52 @@ def test_a_curve_is_csv_that_says_of_what(capsys, file):
     assert code == 0 and rows[0] == ["T", "sharp"]
     assert [(float(T), float(e)) for T, e in rows[1:]] == list(zip([1, 10, 100], expected, strict=True))
     assert from_yaml(header.partition("\n")[2]).setting == DEMONSTRATION
+
+
+@pytest.mark.parametrize("command", ["epsilon", "compose"])
+def test_several_files_are_composed_each_by_its_best_bound(capsys, file, tmp_path, command):
+    other = tmp_path / "other.yaml"
+    runs = [DEMONSTRATION, DEMONSTRATION, DEMONSTRATION.replace(T=50, sigma=1e-4)]
+    other.write_text(to_yaml(runs[-1], Accounting()), encoding="utf-8")
+    files = [file, file, str(other)]
+    together = compose(runs)
+    code, answer, _ = ask(capsys, command, *files)
+    whole, *alone = [line.split() for line in answer.splitlines() if not line.startswith("#")]
+    assert code == 0 and whole == ["together", repr(together.epsilon)]
+    expected = [(path, repr(epsilon(run, "sharp")), "by", "sharp") for path, run in zip(files, runs, strict=True)]
+    assert [tuple(line) for line in alone] == expected
+    assert f"# {other}: K = 260, T = 50" in answer and all(f"# it supposes: {words}" in answer for words in together.supposes)
+    _, answer, _ = ask(capsys, command, *files, "--json")
+    assert json.loads(answer)["epsilon"] == together.epsilon and len(json.loads(answer)["runs"]) == 3
+
+
+def test_what_cannot_be_composed_is_reported(capsys, file, tmp_path):
+    other = tmp_path / "other.yaml"
+    for changed, said in (
+        (to_yaml(DEMONSTRATION.replace(neighbours="add-remove"), Accounting()), "unlike neighbours"),
+        (to_yaml(DEMONSTRATION.replace(delta=1e-6), Accounting()), "give the delta of all together"),
+        (to_yaml(DEMONSTRATION, Accounting(conversion="cks")), "counted in different ways"),
+    ):
+        other.write_text(changed, encoding="utf-8")
+        code, answer, complaint = ask(capsys, "compose", file, str(other))
+        assert (code, answer) == (2, "") and said in complaint
+    other.write_text(to_yaml(DEMONSTRATION.replace(delta=1e-6), Accounting()), encoding="utf-8")
+    code, answer, _ = ask(capsys, "compose", file, str(other), "--delta", "1e-5")
+    assert code == 0 and float(answer.split()[1]) == pytest.approx(compose([DEMONSTRATION] * 2).epsilon)
+    code, _, complaint = ask(capsys, "epsilon", file, file, "--bound", "sharp")
+    assert code == 2 and "--bound is for one run" in complaint
+
+
+def test_a_plan_says_what_a_search_among_such_runs_costs(capsys, file):
+    _, answer, _ = ask(capsys, "plan", file, "--epsilon", "1")
+    assert "# trying several runs costs more; --search 20 says how much" in answer
+    _, answer, _ = ask(capsys, "plan", file, "--epsilon", "1", "--search", "20")
+    tried = (line for line in answer.splitlines() if "trying 20" in line)
+    fixed, geometric, logarithmic = (float(line.split("ε = ")[1].split(":")[0]) for line in tried)
+    run = from_yaml(answer).setting
+    assert fixed == pytest.approx(search(run, runs=20).epsilon, rel=1e-3) and 1 < logarithmic < geometric < fixed
+    _, answer, _ = ask(capsys, "plan", file, "--epsilon", "1", "--search", "1", "--json")
+    assert list(json.loads(answer)["search"].values()) == [pytest.approx(json.loads(answer)["epsilon"], rel=2e-3)]
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
@@ -270,24 +317,20 @@ def test_calibrate_says_at_once_that_any_noise_does(capsys, file):
 
 COMMANDS = (
     ["epsilon"], ["epsilon", "--json"], ["statement"], ["statement", "--json"], ["calibrate", "sigma", "--epsilon", "1"],
-    ["curve", "--values", "1,10"], ["plan", "--epsilon", "1"], ["plan", "--epsilon", "1", "--json"],
+    ["curve", "--values", "1,10"], ["plan", "--epsilon", "1"], ["compose"],
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("encoding", ["cp1252", "cp932", "ascii", "utf-16"])
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_every_command_answers_in_utf8_whatever_the_shell_takes_it_for(monkeypatch, file, command, encoding):
+def test_every_command_answers_in_utf8_whatever_the_shell_takes_it_for(monkeypatch, file, command):
     name, *options = command
-    arguments = [name, file, *options, "--set", "K=300"] if name == "epsilon" else [name, file, *options]
-
-    def said(encoding, arguments):
+    answers = []
+    for encoding in ("utf-8", "cp1252", "cp932", "ascii"):
         stream = io.BytesIO()
         monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(stream, encoding=encoding, write_through=True))
-        return main(arguments), stream.getvalue().decode("utf-8")
-
-    code, answer = said(encoding, arguments)
-    assert (code, answer) == said("utf-8", arguments) and code == 0
-    assert not answer.isascii() or name == "curve"
+        assert main([name, file, *options, *sets("K=1", "T=9")]) == 0
+        answers.append(stream.getvalue().decode("utf-8"))
+    assert len(set(answers)) == 1 and (not answers[0].isascii() or name == "curve")
 
 
 class Terminal(io.TextIOWrapper):
@@ -317,9 +360,15 @@ def test_what_a_shell_writes_to_a_file_is_read_back(tmp_path, shell):
     with plan.open("wb") as out:
         done = subprocess.run([*command, "plan", str(known), "--epsilon", "2"], stdout=out, **alike)
     assert (done.returncode, done.stderr) == (0, b"") and from_yaml(plan.read_text(encoding="utf-8")).problems == ()
-    for text in (plan.read_text(encoding="utf-8").encode(kind) for kind in ("utf-8", "utf-8-sig", "utf-16")):
-        done = subprocess.run([*command, "epsilon", "-"], input=text, stdout=subprocess.PIPE, **alike)
-        assert done.returncode == 0 and done.stdout.decode("utf-8").startswith("composition          1.99")
+    done = subprocess.run([*command, "epsilon", "-"], input=plan.read_bytes(), stdout=subprocess.PIPE, **alike)
+    assert done.returncode == 0 and done.stdout.decode("utf-8").startswith("composition          1.99")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_file_with_a_byte_order_mark_is_read(capsys, tmp_path, encoding):
+    path = tmp_path / "run.yaml"
+    path.write_text(f"# σ\n{OWN}", encoding=encoding)
+    assert ask(capsys, "epsilon", str(path), "--bound", "composition")[0] == 0
 
 
 @pytest.mark.parametrize("values", ["a", "1:2", "0:10:5", "1,,2"])

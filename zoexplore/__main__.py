@@ -1,4 +1,4 @@
-"""The command: `zoexplore serve | epsilon | curve | calibrate | plan | statement`, also as `python -m zoexplore`.
+"""The command: `zoexplore serve | epsilon | curve | calibrate | plan | compose | statement`, also as `python -m zoexplore`.
 
 Answers go to standard output, errors to standard error. Exit codes:
 
@@ -25,9 +25,11 @@ from zoexplore.questions.calibration import SOLVABLE_FIELDS
 from zoexplore.questions.export import UNASSUMING, Loaded, from_fields, not_given, to_csv, to_yaml
 from zoexplore.questions.recommendation import PASSES
 from zoexplore.questions.risk import remark_on_delta
+from zoexplore.questions.several import compose, search
 from zoexplore.questions.statement import in_a_line, plain, statement
+from zoexplore.run.formatting import round_up
 from zoexplore.run.reading import LARGEST_FILE, Empty, Unreadable, fields_of
-from zoexplore.run.setting import IN_PLACE, OWN, SETTING_FIELDS, Setting, supposition
+from zoexplore.run.setting import IN_PLACE, OWN, SETTING_FIELDS, Accounting, Setting, supposition
 from zoexplore.run.text import decoded, printable, use_utf8
 
 ANSWER, NONE, WRONG = 0, 1, 2
@@ -90,8 +92,14 @@ def _parser() -> argparse.ArgumentParser:
     serving.add_argument("--show", action="store_true", help="open it in a browser")
     serving.set_defaults(run=_serve)
 
-    asking = _question(commands, "epsilon", _epsilon, "epsilon of a run by every bound, and why where there is none")
+    words = "epsilon of a run by every bound, and why where there is none; of several on the same data together"
+    asking = _question(commands, "epsilon", _epsilon, words, "+")
     _choose_bounds(asking, [*BOUNDS, BEST], "all, the least first")
+    asking.set_defaults(delta=None)
+
+    words = "epsilon of runs on the same data together, each by its best bound"
+    composing = _question(commands, "compose", _compose, words, "+")
+    composing.add_argument("--delta", type=float, help="of all together (default: theirs)")
 
     along = _question(commands, "curve", _curve, "epsilon by every bound along a field, as CSV")
     along.add_argument("--along", default="T", choices=SETTING_FIELDS, metavar="FIELD", help="the field (default: T)")
@@ -113,6 +121,7 @@ def _parser() -> argparse.ArgumentParser:
     planning.add_argument("--epsilon", type=float, required=True, help="the target: epsilon at most")
     budget = "forward passes a record, 2KTb/n (default: as many as the file's run takes, or 100 where it has no K or T)"
     planning.add_argument("--passes", type=float, help=budget)
+    planning.add_argument("--search", type=int, metavar="RUNS", help="say what it costs to try so many such runs")
     _choose_bound(planning, "that keeps it")
 
     telling = _question(commands, "statement", _statement, "what the guarantee says, in words: for a paper or a model card")
@@ -124,9 +133,9 @@ def _sentence(words: str) -> str:
     return f"{words[0].upper()}{words[1:]}."
 
 
-def _question(commands: Any, name: str, run: Any, words: str) -> argparse.ArgumentParser:
+def _question(commands: Any, name: str, run: Any, words: str, files: str | None = None) -> argparse.ArgumentParser:
     parser = commands.add_parser(name, help=words, description=_sentence(words))
-    parser.add_argument("file", metavar="RUN.yaml", help=RUN)
+    parser.add_argument("file", metavar="RUN.yaml", help=RUN, nargs=files)
     instead = "in place of the file's; may come twice"
     parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help=instead)
     parser.add_argument("--json", action="store_true", help="answer in JSON")
@@ -144,9 +153,11 @@ def _choose_bound(parser: argparse.ArgumentParser, words: str) -> None:
     parser.add_argument("--bound", default=BEST, choices=[*BOUNDS, BEST], metavar="BOUND", help=least)
 
 
-def _read(given: argparse.Namespace, needed: Sequence[str] = OWN, otherwise: Mapping[str, str] | None = None) -> Loaded:
+def _read(
+    given: argparse.Namespace, file: str, needed: Sequence[str] = OWN, otherwise: Mapping[str, str] | None = None
+) -> Loaded:
     """The run, `otherwise` filling gaps. A field that cannot be used is an error: the answer would be about another run."""
-    file, needs = given.file, f": a run needs {', '.join(needed)}"
+    needs = f": a run needs {', '.join(needed)}"
     try:
         fields = _with(_fields(file), given.set)
     except OSError as error:
@@ -219,7 +230,11 @@ def _serve(given: argparse.Namespace) -> int:
 
 
 def _epsilon(given: argparse.Namespace) -> int:
-    loaded = _read(given)
+    if len(given.file) > 1:
+        if given.bound:
+            raise Wrong("--bound is for one run: of several each counts by its best one")
+        return _compose(given)
+    loaded = _read(given, given.file[0])
     found = [guarantee(loaded.setting, bound, loaded.accounting) for bound in given.bound or BOUNDS]
     if not given.bound:
         found = sorted(found, key=lambda g: (BOUNDS[g.bound].comparator, g.epsilon))
@@ -244,6 +259,29 @@ def _epsilon(given: argparse.Namespace) -> int:
     return ANSWER if any(g.valid for g in found) else NONE
 
 
+def _compose(given: argparse.Namespace) -> int:
+    runs = {file: _read(given, file) for file in given.file}
+    accounting, *others = {run.accounting for run in runs.values()}
+    if others:
+        raise Wrong("the runs are counted in different ways: give them the same conversion, sensitivity and schedule")
+    together = compose([runs[file].setting for file in given.file], given.delta, accounting)
+    alone = [(file, part.guarantee) for file, part in zip(given.file, together.parts, strict=True) if part.guarantee]
+    if given.json:
+        rows = [{"file": file, "epsilon": g.epsilon, "bound": g.bound, "run": in_a_line(g.setting)} for file, g in alone]
+        whole = {name: getattr(together, name) for name in ("epsilon", "delta", "reason", "supposes")}
+        print(json.dumps(plain(whole | {"runs": rows}), ensure_ascii=False, indent=2))
+    else:
+        width = max(map(len, ("together", *given.file)))
+        print(f"{'together':{width}}  {together.epsilon!r:22}  {together.reason}".rstrip())
+        for file, g in alone:
+            print(printable(f"{file:{width}}  {g.epsilon!r:22}  by {g.bound}"))
+        for file in runs:
+            print(f"# {printable(file)}: {in_a_line(runs[file].setting)}")
+        print(f"# δ = {together.delta!r}; neighbours: {together.neighbours}")
+        print("\n".join(f"# it supposes: {words}" for words in together.supposes))
+    return ANSWER if together.valid else NONE
+
+
 def _in_a_line(said: str) -> str:
     """The first reason and the number of the others, which --json lists."""
     first, *more = said.split("; ")
@@ -251,7 +289,7 @@ def _in_a_line(said: str) -> str:
 
 
 def _curve(given: argparse.Namespace) -> int:
-    loaded, values = _read(given), _values(given.values)
+    loaded, values = _read(given, given.file), _values(given.values)
     if given.json:
         found = curve(loaded.setting, given.along, values, given.bound or list(BOUNDS), loaded.accounting)
         rows = {given.along: values, **{bound: epsilon.tolist() for bound, epsilon in found.items()}}
@@ -281,7 +319,7 @@ def _values(text: str) -> list[float]:
 
 
 def _calibrate(given: argparse.Namespace) -> int:
-    loaded = _read(given, [name for name in OWN if name != given.field], {given.field: "1"})
+    loaded = _read(given, given.file, [name for name in OWN if name != given.field], {given.field: "1"})
     targets = {"epsilon": given.epsilon, "advantage": given.advantage, "tpr": given.tpr}
     solved = calibrate(loaded.setting, given.field, bound=given.bound, accounting=loaded.accounting, **targets)
     g = guarantee(solved, given.bound, loaded.accounting)
@@ -304,27 +342,40 @@ def _calibrate(given: argparse.Namespace) -> int:
 
 
 def _plan(given: argparse.Namespace) -> int:
-    loaded = _read(given, ("n", "d"), UNPLANNED)
+    loaded = _read(given, given.file, ("n", "d"), UNPLANNED)
     run = loaded.setting
     passes = PASSES if given.passes is None and run.K == run.T == 1 else given.passes  # without K and T there is no budget
     plan = recommend(
         run, epsilon=given.epsilon, passes=passes, bound=given.bound, accounting=loaded.accounting, clipping=run.clipping
     )
+    searched = _searched(plan.setting, given.search, loaded.accounting)
     if given.json:
-        answer = asdict(plan) | {"setting": plan.setting.as_dict(), "accounting": asdict(loaded.accounting)}
+        answer = asdict(plan) | {"setting": plan.setting.as_dict(), "accounting": asdict(loaded.accounting), "search": searched}
         print(json.dumps(plain(answer), ensure_ascii=False, indent=2))
     else:
         heard, *more = plan.reasons  # first whether the noise drowns the steps
         met = f"epsilon = {plan.epsilon!r} by {plan.bound}"
         print("\n".join(f"# {words}" for words in (heard, met, *more, *plan.warnings)))
         print("\n".join(f"# it supposes: {words}" for words in plan.supposed))
+        tried = [f"trying {given.search} such runs costs ε = {cost:.4g}: {how}" for how, cost in searched.items()]
+        print("\n".join(f"# {words}" for words in tried or ["trying several runs costs more; --search 20 says how much"]))
         _remark(plan.setting)
         print(to_yaml(plan.setting, loaded.accounting), end="")
     return ANSWER
 
 
+def _searched(run: Setting, runs: int | None, accounting: Accounting) -> dict[str, float]:
+    """epsilon of a search of so many runs, by how their number is chosen; nothing where none is asked for."""
+    if runs is None:
+        return {}
+    found = {"a fixed number, all released": search(run, runs=runs, accounting=accounting)}
+    for law in ("geometric", "logarithmic") if runs > 1 else ():
+        found[f"a {law} number of this mean, the best released"] = search(run, mean=runs, law=law, accounting=accounting)
+    return {how: round_up(tried.epsilon) for how, tried in found.items()}
+
+
 def _statement(given: argparse.Namespace) -> int:
-    loaded = _read(given)
+    loaded = _read(given, given.file)
     said = statement(loaded.setting, given.bound, loaded.accounting)
     print(json.dumps(said.as_dict(), ensure_ascii=False, indent=2) if given.json else said)
     return ANSWER if said.guarantee.valid else NONE

@@ -13,7 +13,7 @@ from zoexplore.bounds.bound import Bound, Solved, Trajectory
 from zoexplore.bounds.registry import BOUNDS
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.subsampling import remark
-from zoexplore.bounds.tradeoff import TradeOff
+from zoexplore.bounds.tradeoff import Answers, TradeOff
 from zoexplore.run.formatting import format_short
 from zoexplore.run.setting import Accounting, Setting
 
@@ -38,7 +38,7 @@ class ZeroConcentrated(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Guarantee:
+class Guarantee(Answers):
     """What one bound says of one run: (epsilon, setting.delta)-differential privacy for the last iterate.
 
     Args:
@@ -141,37 +141,6 @@ class Guarantee:
         varies = self._share_is_chosen and np.ndim(self.beta) > 0
         own, found = ((float(of.epsilon), float(of.rho)) for of in (self, self._solved))
         return not varies and np.array_equal(own, found, equal_nan=True)
-
-    def profile(self, epsilon) -> np.ndarray:
-        """delta at each epsilon >= 0, at most 1, from above, in epsilon's shape. Raises ValueError for a negative epsilon.
-
-        >>> from zoexplore import guarantee
-        >>> from zoexplore.run.presets import DEMONSTRATION
-        >>> bool(guarantee(DEMONSTRATION, "sharp").profile(0.95) <= 1e-5)
-        True
-        """
-        return self.risk.profile(epsilon)
-
-    def tradeoff(self, alpha) -> np.ndarray:
-        """f(alpha), from below, in alpha's shape: how often any test for a record misses it at false-alarm rates in [0, 1]."""
-        return self.risk.misses(alpha)
-
-    @property
-    def advantage(self) -> float:
-        """The most by which any test's true positives exceed its false ones."""
-        return self.risk.advantage
-
-    def true_positive_rate(self, fpr) -> np.ndarray:
-        """The most true positives of any test at false-positive rates in [0, 1], in the shape of these."""
-        return self.risk.true_positive_rate(fpr)
-
-    def posterior(self, prior, fpr=0.01) -> np.ndarray:
-        """The largest posterior of membership after a positive of a test at the rate `fpr`, in the shape both broadcast to."""
-        return self.risk.posterior(prior, fpr)
-
-    def reconstruction(self, baseline) -> np.ndarray:
-        """How often a record is reconstructed, at most, that a guess finds with chance `baseline`; in its shape."""
-        return self.risk.reconstruction(baseline)
 
     @property
     def gaussian_dp(self) -> GaussianDP | None:

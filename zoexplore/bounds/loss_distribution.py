@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from math import erf, inf, log, log2, sqrt
+from typing import Protocol
 
 import numpy as np
 import scipy
@@ -178,8 +179,76 @@ class Steps:
     q: float
     mu: float
 
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is lost."""
+        return self.count <= 0 or self.mu <= 0
 
-def epsilon_of_varied(steps: Iterable[Steps], delta: float, t: float, sampling: str) -> float:
+    def largest(self, order: str, tail: float) -> float:
+        """More than any finite loss."""
+        return self.mu * self._ends(order, tail)[1]
+
+    def _ends(self, order: str, tail: float) -> tuple[float, float]:
+        """The x beyond which either law has mass less than `tail`."""
+        reach = -float(scipy.special.ndtri_exp(log(tail)))
+        return (0.5 * self.mu if order == "both" else -reach), reach + self.mu
+
+    def width(self, tail: float) -> float:
+        """The range of all finite losses."""
+        low, high = self._ends("remove", tail)
+        return 2 * max(abs(self._loss(low)), self._loss(high))
+
+    def _loss(self, x: float) -> float:
+        return float(np.log1p(self.q * np.expm1(self.mu * x - self.mu**2 / 2)))
+
+    def _point(self, loss: np.ndarray) -> np.ndarray:
+        """x at each loss, shape (P,); -inf at or below the least there is."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            odds = np.nan_to_num(np.log1p(np.expm1(loss) / self.q), nan=-inf, neginf=-inf, posinf=inf)
+            return (odds + self.mu**2 / 2) / self.mu
+
+    def on_grid(self, order: str, h: float, tail: float) -> tuple[np.ndarray, np.ndarray, float]:
+        """Losses on the grid, shape (P,), their masses under the pair's first law, and the mass that counts as infinite.
+
+        The loss is v(x) = log(1 - q + q exp(mu x - mu^2/2)) with x from the mixture of N(0, 1) and N(mu, 1), and -v(x) with x
+        from N(0, 1). Replacing one record has both beyond v = 0, and an atom there.
+        """
+        ends = self._ends(order, tail)
+        cells = np.arange(np.floor(self._loss(ends[0]) / h), np.ceil(self._loss(ends[1]) / h))
+        if order == "both":
+            cells = cells[cells >= 0]
+        x = self._point(np.append(cells, cells[-1] + 1) * h)
+        normal = _mass(x)
+        mixed = (1 - self.q) * normal + self.q * _mass(x - self.mu)
+        above = scipy.special.ndtr(-x[-1]), few_steps.beyond(x[-1], self.q, self.mu)  # what is beyond the last cell
+        below = 0.0 if order == "both" else scipy.special.ndtr(x[0]), few_steps.beyond(-x[0], self.q, -self.mu)
+        losses, masses, lost = [], [], 0.0
+        if order != "add":
+            put, mass = split(cells * h, mixed, normal, h)
+            mass[0] += 0.0 if order == "both" else below[1]  # losses below the grid count as its least
+            losses, masses, lost = [put], [mass], float(above[1])
+        if order != "remove":
+            put, mass = split(-(cells + 1) * h, normal, mixed, h)
+            mass[len(cells) - 1] += above[0]
+            losses, masses, lost = [*losses, put], [*masses, mass], lost + float(below[0] if order == "add" else 0.0)
+        if order == "both":
+            losses, masses = [*losses, np.zeros(1)], [*masses, np.array([(1 - self.q) * erf(self.mu / sqrt(8))])]
+        return np.concatenate(losses), np.concatenate(masses), lost
+
+
+class Lossy(Protocol):
+    """What can be composed: `Steps`, or something else whose losses are known."""
+
+    @property
+    def count(self) -> float: ...
+    @property
+    def idle(self) -> bool: ...
+    def largest(self, order: str, tail: float) -> float: ...
+    def width(self, tail: float) -> float: ...
+    def on_grid(self, order: str, h: float, tail: float) -> tuple[np.ndarray, np.ndarray, float]: ...
+
+
+def epsilon_of_varied(steps: Iterable[Lossy], delta: float, t: float, sampling: str) -> float:
     """epsilon >= 0 at delta of composed steps, from above; inf where none is found, as for losses in the hundreds.
 
     Args:
@@ -192,23 +261,27 @@ def epsilon_of_varied(steps: Iterable[Steps], delta: float, t: float, sampling: 
     >>> 0 <= both - Losses(200.0, 0.0, 0.0032, 0.625).epsilon(1e-5) < 1e-3
     True
     """
-    steps = [s for s in steps if s.count > 0 and s.mu > 0]
-    orders = ("remove", "add") if sampling == "poisson" else ("both",)
-    return max(_of_order(steps, delta, t, order) for order in orders)
+    steps = [s for s in steps if not s.idle]
+    return max(_of_order(steps, delta, t, order) for order in orders_of(sampling)) if steps else 0.0
 
 
-def _of_order(steps: list[Steps], delta: float, t: float, order: str) -> float:
+def orders_of(sampling: str) -> tuple[str, ...]:
+    """The orders of the neighbours whose losses differ."""
+    return ("remove", "add") if sampling == "poisson" else ("both",)
+
+
+def _of_order(steps: list[Lossy], delta: float, t: float, order: str) -> float:
     N = sum(s.count for s in steps)
     tail = CUT * delta / N
-    if any(s.mu * _ends(s, order, tail)[1] > LARGEST for s in steps):
+    if any(s.largest(order, tail) > LARGEST for s in steps):
         return inf
-    variance = sum(s.count * _variance(*_on_grid(s, order, _width(s, tail) / COARSE, tail)[:2], t) for s in steps)
+    variance = sum(s.count * _variance(*s.on_grid(order, s.width(tail) / COARSE, tail)[:2], t) for s in steps)
     points = FEW if N <= LONG else MANY
     period = max(DEVIATIONS * sqrt(variance), FOLDS / t)
-    h = max(period / points, max(_width(s, tail) for s in steps) / MANY)
+    h = max(period / points, max(s.width(tail) for s in steps) / MANY)
     log_total, product, largest, infinite = 0.0, np.ones(points // 2 + 1, complex), np.zeros(points // 2 + 1), 0.0
     for s in steps:
-        losses, mass, lost = _on_grid(s, order, h, tail)
+        losses, mass, lost = s.on_grid(order, h, tail)
         shift = float((t * losses).max())
         at: np.ndarray = np.rint(losses / h).astype(np.int64) % points
         tilted: np.ndarray = np.bincount(at, mass * np.exp(t * losses - shift), points)
@@ -254,62 +327,12 @@ def _kernel(points: int, h: float, t: float) -> np.ndarray:
     return once + again[0] - again[1]
 
 
-def _on_grid(s: Steps, order: str, h: float, tail: float) -> tuple[np.ndarray, np.ndarray, float]:
-    """Losses on the grid, shape (P,), their masses under the pair's first law, and the mass that counts as infinite. The loss
-    is v(x) = log(1 - q + q exp(mu x - mu^2/2)) with x from the mixture of N(0, 1) and N(mu, 1), and -v(x) with x from N(0, 1).
-    Replacing one record has both beyond v = 0, and an atom there.
-    """
-    ends = _ends(s, order, tail)
-    cells = np.arange(np.floor(_loss(s, ends[0]) / h), np.ceil(_loss(s, ends[1]) / h))
-    if order == "both":
-        cells = cells[cells >= 0]
-    x = _point(s, np.append(cells, cells[-1] + 1) * h)
-    normal = _mass(x)
-    mixed = (1 - s.q) * normal + s.q * _mass(x - s.mu)
-    above = scipy.special.ndtr(-x[-1]), few_steps.beyond(x[-1], s.q, s.mu)  # what is beyond the last cell
-    below = 0.0 if order == "both" else scipy.special.ndtr(x[0]), few_steps.beyond(-x[0], s.q, -s.mu)
-    losses, masses, lost = [], [], 0.0
-    if order != "add":
-        put, mass = _split(cells * h, mixed, normal, h)
-        mass[0] += 0.0 if order == "both" else below[1]  # losses below the grid count as its least
-        losses, masses, lost = [put], [mass], float(above[1])
-    if order != "remove":
-        put, mass = _split(-(cells + 1) * h, normal, mixed, h)
-        mass[len(cells) - 1] += above[0]
-        losses, masses, lost = [*losses, put], [*masses, mass], lost + float(below[0] if order == "add" else 0.0)
-    if order == "both":
-        losses, masses = [*losses, np.zeros(1)], [*masses, np.array([(1 - s.q) * erf(s.mu / sqrt(8))])]
-    return np.concatenate(losses), np.concatenate(masses), lost
-
-
-def _split(low: np.ndarray, first: np.ndarray, second: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
+def split(low: np.ndarray, first: np.ndarray, second: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
     """Split cells' mass under the first law, shape (P,), between their ends, (2P,), upwards; the second law keeps its mass."""
     with np.errstate(divide="ignore", invalid="ignore"):
         upper = -np.expm1(np.log(second / first) + low) / -np.expm1(-h)
     upper = np.where(first > 0, np.clip(np.nan_to_num(upper, nan=1.0) + OF_MASS / h, 0.0, 1.0), 1.0)
     return np.concatenate([low, low + h]), np.concatenate([first * (1 - upper), first * upper])
-
-
-def _ends(s: Steps, order: str, tail: float) -> tuple[float, float]:
-    """The x beyond which either law has mass less than `tail`."""
-    reach = -float(scipy.special.ndtri_exp(log(tail)))
-    return (0.5 * s.mu if order == "both" else -reach), reach + s.mu
-
-
-def _width(s: Steps, tail: float) -> float:
-    """The range of all finite losses."""
-    low, high = _ends(s, "remove", tail)
-    return 2 * max(abs(_loss(s, low)), _loss(s, high))
-
-
-def _loss(s: Steps, x: float) -> float:
-    return float(np.log1p(s.q * np.expm1(s.mu * x - s.mu**2 / 2)))
-
-
-def _point(s: Steps, loss: np.ndarray) -> np.ndarray:
-    """x at each loss, shape (P,); -inf at or below the least there is."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return (np.nan_to_num(np.log1p(np.expm1(loss) / s.q), nan=-inf, neginf=-inf, posinf=inf) + s.mu**2 / 2) / s.mu
 
 
 def _mass(x: np.ndarray) -> np.ndarray:

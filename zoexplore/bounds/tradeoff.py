@@ -98,6 +98,46 @@ class TradeOff:
         return self.true_positive_rate(rates("baseline", baseline))
 
 
+class Answers:
+    """What a guarantee allows an attacker, by its trade-off function `risk`."""
+
+    @property
+    def risk(self) -> TradeOff:
+        """What any test of a record can find."""
+        raise NotImplementedError
+
+    def profile(self, epsilon) -> np.ndarray:
+        """delta at each epsilon >= 0, at most 1, from above, in epsilon's shape. Raises ValueError for a negative epsilon.
+
+        >>> from zoexplore import guarantee
+        >>> from zoexplore.run.presets import DEMONSTRATION
+        >>> bool(guarantee(DEMONSTRATION, "sharp").profile(0.95) <= 1e-5)
+        True
+        """
+        return self.risk.profile(epsilon)
+
+    def tradeoff(self, alpha) -> np.ndarray:
+        """f(alpha), from below, in alpha's shape: how often any test for a record misses it at false-alarm rates in [0, 1]."""
+        return self.risk.misses(alpha)
+
+    @property
+    def advantage(self) -> float:
+        """The most by which any test's true positives exceed its false ones."""
+        return self.risk.advantage
+
+    def true_positive_rate(self, fpr) -> np.ndarray:
+        """The most true positives of any test at false-positive rates in [0, 1], in the shape of these."""
+        return self.risk.true_positive_rate(fpr)
+
+    def posterior(self, prior, fpr=0.01) -> np.ndarray:
+        """The largest posterior of membership after a positive of a test at the rate `fpr`, in the shape both broadcast to."""
+        return self.risk.posterior(prior, fpr)
+
+    def reconstruction(self, baseline) -> np.ndarray:
+        """How often a record is reconstructed, at most, that a guess finds with chance `baseline`; in its shape."""
+        return self.risk.reconstruction(baseline)
+
+
 def rates(name: str, value) -> np.ndarray:
     """Probabilities as an array of their shape; ValueError for anything else."""
     found = np.asarray(value, float)

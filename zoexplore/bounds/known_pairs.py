@@ -1,0 +1,68 @@
+"""Privacy losses of a mechanism of which pairs (epsilon, delta) are known that all hold (docs/batches.md, "Several runs").
+
+Its hockey-stick divergence at exp(epsilon_i) is at most delta_i in both orders, and convex in exp(epsilon). So it lies below the
+lower hull of these points, which is the divergence of a pair of discrete laws: at each corner the hull's slope falls by the
+second law's mass.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from zoexplore.bounds.loss_distribution import LARGEST, split
+from zoexplore.bounds.tradeoff import TradeOff
+
+SLACK = 1e-12  # relative, of deltas, for the hull's roundings
+LEAST = 1e-6  # loss of a corner: below, roundings are as large as its mass
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """`count` mechanisms, each with all these pairs, shape (P,)."""
+
+    epsilons: tuple[float, ...]
+    deltas: tuple[float, ...]
+    count: float = 1.0
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is lost."""
+        return self.count <= 0 or any(e == d == 0 for e, d in zip(self.epsilons, self.deltas, strict=True))
+
+    def largest(self, order: str, tail: float) -> float:
+        """The largest finite loss."""
+        return float(self.corners[0].max(initial=0.0))
+
+    def width(self, tail: float) -> float:
+        """The range of all finite losses."""
+        return 2 * max(self.largest("both", tail), 1e-9)
+
+    @cached_property
+    def corners(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+        """The hull's losses above 0, both laws' masses there, all of shape (C,), and the mass that counts as infinite."""
+        kept = [(e, d) for e, d in zip(self.epsilons, self.deltas, strict=True) if LEAST < e <= LARGEST]
+        whole = TradeOff(epsilons=self.epsilons, deltas=self.deltas).advantage
+        points = [(0.0, 0.0, min(whole, 1.0))]  # the loss, exp(loss) - 1, and the divergence there
+        for e, d in sorted(kept):
+            point = (e, float(np.expm1(e)), min(d * (1 + SLACK), points[-1][2]))
+            while len(points) > 1 and not _bends(points[-2], points[-1], point):
+                points.pop()
+            points.append(point)
+        e, x, y = np.array(points).T
+        slopes = np.append(np.diff(y) / np.diff(x), 0.0)
+        second = np.diff(slopes).clip(min=0.0)
+        return e[1:], second * np.exp(e[1:]), second, float(y[-1])
+
+    def on_grid(self, order: str, h: float, tail: float) -> tuple[np.ndarray, np.ndarray, float]:
+        """Losses on the grid, shape (P,), their masses under the first law, and the mass that counts as infinite."""
+        e, first, second, lost = self.corners
+        up, mass = split(np.floor(e / h) * h, first, second, h)
+        down, less = split(np.floor(-e / h) * h, second, first, h)
+        rest = max(1.0 - lost - float((first + second).sum()), 0.0)
+        return np.concatenate([up, down, [0.0]]), np.concatenate([mass, less, [rest]]), lost
+
+
+def _bends(a: tuple, b: tuple, c: tuple) -> bool:
+    """Whether b lies below the chord from a to c."""
+    return (b[2] - a[2]) * (c[1] - b[1]) < (c[2] - b[2]) * (b[1] - a[1])

@@ -1,0 +1,336 @@
+"""Several runs on the same data: what they cost together, and what a search among them costs (docs/batches.md, "Several runs").
+
+>>> from zoexplore import Setting
+>>> run = Setting(n=20_000, d=520, K=1, T=100, sigma=0.002, beta=1.0)
+>>> together = compose([gaussian(10.0), *[run] * 3])
+>>> round(together.epsilon, 2), [round(part.epsilon, 2) for part in together.parts][:2]
+(3.74, [0.34, 1.99])
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import exp, inf, isnan, log, nan, sqrt
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy
+
+from zoexplore.bounds import Guarantee, guarantee
+from zoexplore.bounds.conversion import epsilon_of
+from zoexplore.bounds.guarantee import BEST, DEFAULT, RISK_DELTAS
+from zoexplore.bounds.kernels.gaussian import ROUND_UP
+from zoexplore.bounds.known_pairs import Pairs
+from zoexplore.bounds.loss_distribution import COARSE, CUT, Losses, Lossy, Steps, epsilon_of_varied, orders_of
+from zoexplore.bounds.run_arrays import RunArrays
+from zoexplore.bounds.subsampling import Sampled
+from zoexplore.bounds.tradeoff import Answers, TradeOff
+from zoexplore.run.setting import Accounting, Setting, shown
+
+NEIGHBOURS_OF = {"poisson": "add-remove", "without-replacement": "replace-one"}  # of a batch that is drawn so
+LAWS = ("poisson", "geometric", "logarithmic")
+TILTS = np.geomspace(1e-2, 1e4, 61)  # Renyi orders less 1 that are tried
+RATES = np.append(0.0, np.geomspace(1e-15, 1.0, 20_000))  # of false alarms
+SLACK = 1e-9  # relative, of a law's mean
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """`times` Gaussian mechanisms, each on a batch if `rate` is below 1. `shift` is the most that the differing record moves one,
+    in standard deviations of its noise; `neighbours` is empty where any will do.
+    """
+
+    shift: float
+    rate: float
+    times: int
+    neighbours: str = ""
+
+    @cached_property
+    def risk(self) -> TradeOff:
+        """What it allows an attacker."""
+        if self.rate == 1:
+            return TradeOff(rho=self.times * self.shift**2 / 2 * ROUND_UP)
+        sampling = next(sampling for sampling, who in NEIGHBOURS_OF.items() if who == self.neighbours)
+        losses = Losses(float(self.times), 0.0, self.rate, self.shift, sampling)
+        return TradeOff(epsilons=tuple(losses.epsilon(RISK_DELTAS)), deltas=tuple(RISK_DELTAS))
+
+
+def gaussian(noise_multiplier: float, times: int = 1) -> Mechanism:
+    """Numbers with Gaussian noise, such as a count or a mean. The noise multiplier is the noise over the most that the differing
+    record moves one of them, where it is added or replaced as in the other runs.
+
+    Raises:
+        ValueError: a number is not allowed.
+    """
+    return Mechanism(1 / _positive("noise_multiplier", noise_multiplier), 1.0, int(_positive("times", times, whole=True)))
+
+
+def subsampled(noise_multiplier: float, rate: float, times: int, sampling: str = "poisson") -> Mechanism:
+    """Steps of DP-SGD: sums over secret batches with Gaussian noise.
+
+    Args:
+        noise_multiplier: the noise over the most that the differing record moves the sum of a batch that has it.
+        rate: the part of the records in a batch, in (0, 1).
+        times: steps.
+        sampling: "poisson", for a record that is added or removed, or "without-replacement", for one that is replaced.
+
+    Raises:
+        ValueError: a number or the sampling is not allowed.
+    """
+    if sampling not in NEIGHBOURS_OF:
+        raise ValueError(f"sampling = {shown(sampling)} is not allowed: give one of {', '.join(map(repr, NEIGHBOURS_OF))}")
+    if not _positive("rate", rate) < 1:
+        raise ValueError(f"rate = {shown(rate)} is not allowed: give a number below 1, or take gaussian()")
+    one = gaussian(noise_multiplier, times)
+    return replace(one, rate=float(rate), neighbours=NEIGHBOURS_OF[sampling])
+
+
+class Part(NamedTuple):
+    """One of the runs: what is known of it (None for a search), its epsilon alone, its losses, and what these rest on."""
+
+    known: Guarantee | Mechanism | None
+    epsilon: float
+    losses: tuple[Lossy, ...]
+    supposes: tuple[str, ...] = ()
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """Its guarantee, which names the bound; None where there is no choice of bounds."""
+        return self.known if isinstance(self.known, Guarantee) else None
+
+
+@dataclass(frozen=True)
+class Composed(Answers):
+    """A guarantee of several runs on the same data, at `delta`, for these `neighbours`; empty where any will do."""
+
+    parts: tuple[Part, ...]
+    delta: float
+    neighbours: str
+
+    @cached_property
+    def epsilon(self) -> float:
+        """The loss of all together; inf where a part has none."""
+        return self._at(self.delta)
+
+    @property
+    def valid(self) -> bool:
+        return self.epsilon < inf
+
+    @property
+    def reason(self) -> str:
+        """Why there is no guarantee; empty where there is one."""
+        if self.valid:
+            return ""
+        known = ((i, part.guarantee) for i, part in enumerate(self.parts, 1))
+        whys = (f"run {i} has no guarantee: {g.reason}" for i, g in known if g and not g.valid)
+        return next(whys, f"the losses are too large, or known at too few δ, for δ = {self.delta:g}")
+
+    @property
+    def supposes(self) -> tuple[str, ...]:
+        """What the parts rest on that no number can check."""
+        return tuple(dict.fromkeys(words for part in self.parts for words in part.supposes))
+
+    @cached_property
+    def risk(self) -> TradeOff:
+        """What all together allow an attacker."""
+        if not self.valid:
+            return TradeOff()
+        shift, others = self._merged
+        if not others:
+            return TradeOff(rho=shift / 2)
+        deltas = (*RISK_DELTAS[::6], self.delta)
+        return TradeOff(epsilons=tuple(map(self._at, deltas)), deltas=deltas)
+
+    @cached_property
+    def _merged(self) -> tuple[float, list[Lossy]]:
+        """The square of all Gaussian shifts together, and the other losses, equal ones counted together."""
+        counts: dict[Any, float] = {}
+        for losses in (losses for part in self.parts for losses in part.losses):
+            alike = replace(losses, count=1.0)  # type: ignore[type-var]
+            counts[alike] = counts.get(alike, 0.0) + losses.count
+        shifts = [count * s.mu**2 for s, count in counts.items() if isinstance(s, Steps) and s.q == 1]
+        others = [replace(s, count=count) for s, count in counts.items() if not (isinstance(s, Steps) and s.q == 1)]
+        return sum(shifts) * ROUND_UP, others
+
+    def _at(self, delta: float) -> float:
+        if any(map(_fails, self.parts)):
+            return inf
+        shift, others = self._merged
+        if not others:
+            return float(epsilon_of(shift / 2, delta))
+        losses = [s for s in (*others, Steps(1.0, 1.0, sqrt(shift))) if not s.idle]
+        sampling = "poisson" if self.neighbours == "add-remove" else "without-replacement"
+        t, by_order = _by_order(losses, sampling, delta)
+        return min(by_order, epsilon_of_varied(losses, delta, t, sampling))
+
+
+def compose(runs: Iterable[Any], delta: float | None = None, accounting: Accounting = DEFAULT) -> Composed:
+    """What runs on the same data cost together, each by its best bound, by the distribution of their privacy losses.
+
+    Args:
+        runs: settings, guarantees, reports of the mechanism, `gaussian`, `subsampled`, searches, other compositions. What a run
+            does may depend on what earlier ones released; its privacy, and how many there are, may not.
+        delta: of the whole; the runs' own where they agree.
+        accounting: how the settings are counted.
+
+    Raises:
+        ValueError: there is no run, they have unlike neighbours, persons or deltas, or one cannot be composed.
+    """
+    runs = list(runs)
+    settings = [run for run in map(_setting_of, runs) if run is not None]
+    deltas = {run.delta for run in settings} | {run.delta for run in runs if isinstance(run, Composed)}
+    if delta is None and len(deltas) != 1:
+        given = f"the runs have δ = {', '.join(f'{d:g}' for d in sorted(deltas))}" if deltas else "no run has a δ"
+        raise ValueError(f"{given}: give the delta of all together")
+    delta = next(iter(deltas)) if delta is None else delta
+    if not _positive("delta", delta) < 1:
+        raise ValueError(f"delta = {shown(delta)} is not allowed: give a number below 1")
+    if not runs:
+        raise ValueError("runs = [] is not allowed: give at least one")
+    persons = {run.records_per_person for run in settings}
+    neighbours = {run.neighbours for run in (*settings, *(run for run in runs if isinstance(run, (Mechanism, Composed))))} - {""}
+    for unlike, words in ((persons, "records a person"), (neighbours, "neighbours")):
+        if len(unlike) > 1:
+            raise ValueError(f"runs with unlike {words} are not composed: {', '.join(map(str, sorted(unlike)))}")
+    once = {id(run): run for run in runs}
+    parts = {key: run.parts if isinstance(run, Composed) else (_part(run, delta, accounting),) for key, run in once.items()}
+    return Composed(tuple(part for run in runs for part in parts[id(run)]), float(delta), next(iter(neighbours), ""))
+
+
+def search(
+    run: Any,
+    *,
+    runs: int | None = None,
+    mean: float | None = None,
+    law: str = "geometric",
+    delta: float | None = None,
+    accounting: Accounting = DEFAULT,
+) -> Composed:
+    """What trying several runs and releasing the best one costs.
+
+    Args:
+        run: what is tried, as in `compose`; of runs that differ the costliest. Each run's settings are drawn from a list that was
+            made without the data, and how good it is is seen from what it releases.
+        runs: how many are tried, if that is fixed: they compose, and all may be seen.
+        mean: or how many are tried on average, above 1. Their number is drawn first, by `law`, and nobody learns it; only the
+            best is released. That is cheaper (Papernot and Steinke 2022, doi:10.48550/arXiv.2110.03620).
+        law: "geometric" (from 1 on), "logarithmic" (from 1 on, seldom many, the cheapest) or "poisson" (may be 0, seldom few).
+        delta, accounting: as in `compose`.
+
+    Raises:
+        ValueError: as `compose` does; not exactly one of runs and mean is given, or it is not allowed.
+    """
+    if (runs is None) == (mean is None):
+        raise ValueError("give either runs, how many there are, or mean, how many on average")
+    if runs is not None:
+        return compose([run] * int(_positive("runs", runs, whole=True)), delta, accounting)
+    if law not in LAWS:
+        raise ValueError(f"law = {shown(law)} is not allowed: give one of {', '.join(map(repr, LAWS))}")
+    if not _positive("mean", mean) > 1:
+        raise ValueError(f"mean = {shown(mean)} is not allowed: give a number above 1")
+    alone = compose([run], delta, accounting)
+    if not alone.valid:
+        return alone
+    risk = _as_pairs(alone)
+    times, more = float(mean or 0) * (1 + SLACK), _log_ratio(risk, law, float(mean or 0))
+    epsilons, deltas = np.array(risk.epsilons) + more, np.array(risk.deltas) * times
+    kept = deltas < 1
+    searched = Pairs(tuple(epsilons[kept] * ROUND_UP), tuple(deltas[kept]))
+    found = replace(alone, parts=(Part(None, 0.0, (searched,), alone.supposes),))
+    return replace(found, parts=(found.parts[0]._replace(epsilon=found.epsilon),))
+
+
+def _log_ratio(risk: TradeOff, law: str, mean: float) -> float:
+    """ln C: the most by which the density of the best run, over that of any, differs between neighbours."""
+    if law == "poisson":
+        return mean * risk.advantage
+    power, gamma = (2, 1 / mean) if law == "geometric" else (1, _gamma_of(mean))
+    caught = risk.true_positive_rate(RATES[1:])
+    return power * float(np.log((gamma + (1 - gamma) * caught) / (gamma + (1 - gamma) * RATES[:-1])).max())
+
+
+def _gamma_of(mean: float) -> float:
+    """The parameter of the logarithmic law with this mean."""
+    return exp(-float(scipy.optimize.brentq(lambda x: log(np.expm1(x) / x) - log(mean), 1e-12, 700.0, xtol=1e-14)))
+
+
+def _as_pairs(alone: Composed) -> TradeOff:
+    """The trade-off of what is searched, as pairs."""
+    known = alone.parts[0].known if len(alone.parts) == 1 else None
+    risk = alone.risk if known is None else known.risk
+    if risk.rho < inf:
+        of_shift = epsilon_of(risk.rho, RISK_DELTAS - risk.delta_f)
+        risk = replace(risk, epsilons=(*risk.epsilons, *of_shift), deltas=(*risk.deltas, *RISK_DELTAS))
+    return risk
+
+
+def _setting_of(run: Any) -> Setting | None:
+    """The setting of a run, a guarantee or a report; None for what has none."""
+    if isinstance(run, (Mechanism, Composed)):
+        return None
+    found = run if isinstance(run, Setting) else getattr(_reported(run), "setting", None)
+    if not isinstance(found, Setting):
+        raise ValueError(f"{shown(run)} cannot be composed: give settings, guarantees, reports, gaussian() or subsampled()")
+    return found
+
+
+def _reported(run: Any) -> Any:
+    """The least guarantee of a report; anything else unchanged."""
+    guarantees = getattr(run, "guarantees", None)
+    return min(guarantees.values(), key=lambda g: g.epsilon) if isinstance(guarantees, dict) else run
+
+
+def _known(run: Any, delta: float, accounting: Accounting) -> Guarantee | Mechanism:
+    if isinstance(run, Setting):
+        return guarantee(run.replace(delta=delta), BEST, accounting.replace(printed=False, schedule="constant"))
+    return run if isinstance(run, Mechanism) else _reported(run)
+
+
+def _part(run: Any, delta: float, accounting: Accounting) -> Part:
+    known = _known(run, delta, accounting)
+    if isinstance(known, Mechanism):
+        part = Part(known, 0.0, (Steps(float(known.times), known.rate, known.shift),))
+        return part._replace(epsilon=Composed((part,), delta, known.neighbours).epsilon)
+    if known.accounting.printed:
+        raise ValueError("a guarantee with the printed constants cannot be composed: it is none")
+    return Part(known, known.epsilon, _losses(known) if known.valid else (), known.supposes)
+
+
+def _fails(part: Part) -> bool:
+    return part.epsilon == inf and not part.losses
+
+
+def _losses(g: Guarantee) -> tuple[Lossy, ...]:
+    """The losses of a valid guarantee: of a Gaussian shift or of equal steps on batches where it is one, else by its pairs."""
+    if g.rho < inf and g.delta_f == 0:
+        return (Steps(1.0, 1.0, sqrt(2 * g.rho) * ROUND_UP),)
+    if g.bound == "composition" and isnan(g.rho) and not g.setting.full_batch:
+        runs = RunArrays.of(g.setting).counted_by(g.accounting)
+        step = Sampled.of(runs, runs.s1 + runs.s2, g.accounting)
+        return (Steps(float(g.setting.T), float(step.q), float(step.mu)),)
+    return (Pairs(tuple(map(float, g.risk.epsilons)), tuple(map(float, g.risk.deltas))),)
+
+
+def _by_order(losses: Sequence[Lossy], sampling: str, delta: float) -> tuple[float, float]:
+    """The Renyi order less 1 that converts the losses best, and epsilon by it."""
+    tail, worst = CUT * delta / sum(s.count for s in losses), np.full(TILTS.size, 0.0)
+    for order in orders_of(sampling):
+        moments, within = np.zeros(TILTS.size), delta
+        for s in losses:
+            at, mass, lost = s.on_grid(order, s.width(tail) / COARSE, tail)
+            some = mass > 0
+            moments += s.count * scipy.special.logsumexp(np.outer(TILTS, at[some]) + np.log(mass[some]), axis=1)
+            within -= s.count * lost
+        if within <= 0:
+            return 1.0, inf
+        worst = np.maximum(worst, (moments - log(within) + TILTS * np.log(TILTS) - (1 + TILTS) * np.log1p(TILTS)) / TILTS)
+    best = int(worst.argmin())
+    return float(TILTS[best]), float(worst[best]) * (1 + SLACK)
+
+
+def _positive(name: str, value: Any, whole: bool = False) -> float:
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else nan
+    if not (0 < number < inf) or (whole and number != int(number)):
+        raise ValueError(f"{name} = {shown(value)} is not allowed: give a {'whole' if whole else 'finite'} number above 0")
+    return number
