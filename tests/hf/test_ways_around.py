@@ -1,7 +1,6 @@
 """Ways around the report that the mechanism knows are as well known through `Trainer`."""
 
 import copy
-import json
 from math import inf
 
 import pytest
@@ -142,13 +141,3 @@ def test_branches_of_one_checkpoint_add_up(tmp_path):
     reports = [made.privacy_report() for made in branches]
     assert max(r.epsilon for r in reports) < together(reports).epsilon < inf
     assert not torch.equal(*(weights(made.model) for made in branches))
-
-
-def test_the_best_checkpoint_is_chosen_and_not_covered(tmp_path):
-    """Which one is best depends on the data: no epsilon is reported for it."""
-    more = {"eval_strategy": "steps", "eval_steps": 1, "save_steps": 1, "load_best_model_at_end": True, "learning_rate": 100.0}
-    made = attacked(tmp_path, given={"eval_dataset": texts()}, save_strategy="steps", metric_for_best_model="loss", **more)
-    made.train()
-    best = made.state.best_model_checkpoint
-    assert (made.privacy_report().epsilon == inf) == (not best.endswith("-4"))
-    assert json.loads((tmp_path / best / "model.privacy.json").read_text())["steps"] <= 4

@@ -32,6 +32,7 @@ class ZOTrainingArguments(TrainingArguments):
     microbatch: int | None = field(
         default=None, metadata={"help": "Records evaluated at once; all of a process's batch if not given."}
     )
+    public_evaluation: bool = field(default=False, metadata={"help": "Whether evaluation data are public: nobody's to protect."})
 
     def __post_init__(self) -> None:
         for name, (allowed, why) in REFUSED.items():

@@ -1,6 +1,7 @@
 """`ZOTrainer`: transformers' `Trainer` with Noisy-ZOGD as its optimiser."""
 
 import json
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from inspect import signature
@@ -16,7 +17,7 @@ from transformers.trainer import OPTIMIZER_NAME, SCHEDULER_NAME, TRAINER_STATE_N
 from transformers.trainer_utils import RemoveColumnsCollator, get_last_checkpoint
 from transformers.utils import logging
 
-from zoexplore.hf import summary
+from zoexplore.hf import account
 from zoexplore.hf.arguments import ZOTrainingArguments
 from zoexplore.hf.data import LABELS, EpochSampler, check_data
 from zoexplore.hf.losses import RecordLoss, base_of, check_model, loss_for
@@ -125,17 +126,25 @@ class ZOTrainer(Trainer):
         """
         if self.mechanism is None:
             raise RuntimeError("nothing was trained yet: call train() first")
-        return self.mechanism.privacy_report(**options)
+        return account.report_of(self, **options)
+
+    def create_model_card(self, *given: Any, **more: Any) -> None:
+        """Write `Trainer`'s card, with the run's privacy in place of an optimiser that was not used."""
+        super().create_model_card(*given, **more)
+        path = Path(self.args.output_dir) / "README.md"
+        if self.mechanism is not None and self.mechanism.record.steps and self.is_world_process_zero():
+            text = re.sub("(?m)^- optimizer: .*$", "- optimizer: Noisy-ZOGD", path.read_text(encoding="utf-8"))
+            path.write_text(f"{text.rstrip()}\n\n{account.card(self)}", encoding="utf-8")
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
         """Make the stand-in that `Trainer` and schedulers take for an optimiser."""
         if self.optimizer is None:
-            self.optimizer = StandIn(self._made())
+            self.optimizer = StandIn(self.made())
         return self.optimizer
 
     def get_train_dataloader(self) -> DataLoader:
         """Batches as the mechanism draws them, collated and padded as usual."""
-        sampler = EpochSampler(self._made(), self._steps_an_epoch())
+        sampler = EpochSampler(self.made(), self._steps_an_epoch())
         options = {name: getattr(self.args, f"dataloader_{name}") for name in ("num_workers", "prefetch_factor")}
         options["pin_memory"] = self.args.dataloader_pin_memory and self.args.device.type != "cpu"
         return DataLoader(Numbered(self.train_dataset), batch_sampler=sampler, collate_fn=Collate(self._collator()), **options)
@@ -147,7 +156,7 @@ class ZOTrainer(Trainer):
 
     def training_step(self, model: nn.Module, inputs: Batch, num_items_in_batch: Any = None) -> Tensor:
         """A whole step of the mechanism, without `backward`; its mean loss."""
-        mechanism = self._made()
+        mechanism = self.made()
         if mechanism.steps != self.state.global_step:
             raise RuntimeError(
                 f"the trainer counts {self.state.global_step} steps and the run {mechanism.steps}: go on from a checkpoint that "
@@ -176,14 +185,16 @@ class ZOTrainer(Trainer):
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
         """Save as `Trainer` does, with `model.privacy.json` beside the weights."""
+        if self.mechanism is not None and self.mechanism.steps:
+            self.mechanism.state_dict(weights=False)  # in every process: all know these weights when they come back
         if self.mechanism is not None and self.args.should_save:
             folder = Path(output_dir or self.args.output_dir)
             folder.mkdir(parents=True, exist_ok=True)
-            said = json.dumps(summary.as_data(self.mechanism), indent=1, ensure_ascii=False) + "\n"
-            (folder / summary.FILE).write_text(said, encoding="utf-8")
+            said = json.dumps(account.as_data(self), indent=1, ensure_ascii=False)
+            (folder / account.FILE).write_text(said + "\n", encoding="utf-8")
         super().save_model(output_dir, _internal_call)
 
-    def _made(self) -> NoisyZOGD:
+    def made(self) -> NoisyZOGD:
         """The mechanism of this run, made on first use."""
         if self.mechanism is None:
             args, n = self.args, len(self.train_dataset)

@@ -97,7 +97,7 @@ class Watch(TrainerCallback):
         return {"step_over_noise": sqrt(max(beyond, 0.0)), "moved": moved / length if length > 0 else inf, "clipped": clipped}
 
     def _made(self) -> NoisyZOGD:
-        return self.trainer.mechanism
+        return self.trainer.made()
 
     def _energy(self) -> float:
         """The noise of all steps so far: its mean squared length."""

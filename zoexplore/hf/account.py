@@ -1,0 +1,92 @@
+"""A run's privacy for those who get its model: the report, as data beside the weights, and as a section of the model card."""
+
+from dataclasses import asdict, replace
+from math import inf
+from typing import Any
+
+from zoexplore.bounds.assumptions import Check
+from zoexplore.mechanism import Report, RunRecord, privacy_report
+from zoexplore.mechanism.checksums import claimed
+from zoexplore.questions.export import to_yaml
+from zoexplore.questions.statement import plain, statement, versions
+from zoexplore.run.formatting import round_up
+from zoexplore.run.setting import Accounting
+
+FILE = "model.privacy.json"
+NEIGHBOURS = {"replace-one": "one record, replaced by another", "add-remove": "one record, added or removed"}
+CHOICE = "Choice: the best of the run's checkpoints was chosen by an evaluation, so all T = {} planned steps count. {}"
+PUBLIC = "Its data are public, as declared: it is free."
+PRIVATE = (
+    "Its data are not declared public: ε does not cover the records evaluated, and those trained on must not be among them; "
+    "ZOTrainingArguments(public_evaluation=True) says that they are public."
+)
+SAME = "the best checkpoint was chosen by an evaluation of the records trained on"
+
+
+def report_of(trainer: Any, **options: Any) -> Report:
+    """A trainer's report; options as in `zoexplore.mechanism.privacy_report`. Where an evaluation has chosen the model, or when
+    to stop, all planned steps count: what was chosen is made of the iterates of a run of as many.
+    """
+    record: RunRecord = trainer.mechanism.record
+    is_over = trainer.args.load_best_model_at_end and trainer.state.best_model_checkpoint and not trainer.is_in_train
+    if not record.steps or not (record.returned or is_over):
+        return privacy_report(record, **options)
+    T, evaluated = record.setting.T, trainer.eval_dataset
+    given = evaluated.values() if isinstance(evaluated, dict) else [evaluated]
+    is_same = any(each is trainer.train_dataset for each in given)
+    unmade = ((record.last, T - record.counts.steps),) if record.counts.steps < T else ()
+    whole = replace(record, stages=record.stages + unmade, flaw=record.flaw or SAME * is_same, returned=True)
+    choice = CHOICE.format(T, PUBLIC if trainer.args.public_evaluation else PRIVATE)
+    report = privacy_report(whole, **options)
+    return replace(report, checks=(*report.checks, Check(choice, False if is_same else None, f"{SAME}." * is_same)))
+
+
+def as_data(trainer: Any) -> dict[str, Any]:
+    """A model's privacy after the steps so far, as JSON. `epsilon` holds though every checkpoint is published; `last_iterate` has
+    the bounds for this model alone.
+    """
+    record: RunRecord = trainer.mechanism.record
+    setting = record.setting
+    data = {
+        "mechanism": "Noisy-ZOGD, arXiv:2506.00158",
+        "delta": setting.delta,
+        "neighbours": setting.neighbours,
+        "n": setting.n,
+        "steps": record.counts.steps,
+        "T": setting.T,
+        "trained_parameters": setting.d,
+        "noise": record.noise,
+        "stages": [asdict(step) | {"steps": count} for step, count in record.stages],
+        "versions": versions("torch", "transformers"),
+    }
+    if not record.steps:
+        unknown = claimed(trainer.mechanism.objective.trained)  # as weights are that were loaded without their record
+        return plain(data | {"epsilon": inf if unknown else 0.0, "last_iterate": {}, "checks": []})
+    everything, last = report_of(trainer, released="all"), report_of(trainer)
+    data |= {"epsilon": round_up(everything.epsilon), "last_iterate": _bounds(last)}
+    return plain(data | {"checks": [asdict(check) for check in everything.checks]})
+
+
+def card(trainer: Any) -> str:
+    """A section in Markdown for a model card: ε in both meanings, the report with what is taken on trust, and how to check ε."""
+    report = report_of(trainer, released="all")
+    record = report.record
+    setting = record.of(record.last, record.steps)
+    lines = ["## Privacy", "", str(statement(setting, "composition")).partition("\n\n")[0], ""]
+    lines += [f"| two data sets differ in | ε at δ = {setting.delta:g}, every checkpoint published |", "|---|---|"]
+    for neighbours, words in NEIGHBOURS.items():
+        lines.append(f"| {words} | {_epsilon(replace(record, setting=record.setting.replace(neighbours=neighbours)))} |")
+    lines += ["", "```", repr(report), "```", ""]
+    if not record.varies("sigma", "beta", "clip", "batch", "K", "sampling"):
+        run = to_yaml(setting, Accounting())
+        lines += ["The run, and its ε again:", "", f"```sh\nzoexplore epsilon --bound composition - <<'END'\n{run}END\n```", ""]
+    return "\n".join(lines)
+
+
+def _epsilon(record: RunRecord) -> str:
+    g = privacy_report(record, released="all").guarantees["composition"]
+    return f"{round_up(g.epsilon):.4g}" if g.valid else f"∞: {g.reason}"
+
+
+def _bounds(report: Report) -> dict[str, Any]:
+    return {bound: {"epsilon": g.epsilon, "reason": g.reason, "note": g.note} for bound, g in report.guarantees.items()}
