@@ -8,7 +8,6 @@ import psutil
 import pytest
 
 from tests.browser.acts import (
-    data,
     narrow_enough,
     opened,
     show,
@@ -40,7 +39,7 @@ def button(page, name):
 def begun(page, server):
     """Press the button and wait for the first of its results; the processes."""
     button(page, BUTTON).click()
-    page.locator(".edge span + span").wait_for()
+    page.locator("text.now").wait_for()
     return workers(server)
 
 
@@ -83,7 +82,7 @@ def test_a_run_from_start_to_results_and_to_the_end_of_its_processes(page, hasty
     button(run, STOP).click()
     run.get_by_text("Stopped at step").wait_for(timeout=2000)
     until(run, lambda: not workers(hasty))
-    assert data(run, "trained", "x") and run.get_by_text("ε is of each model on its own").is_visible()
+    assert run.locator(".dot").count() == 14 and run.get_by_text("ε is of each model on its own").is_visible()
     with run.expect_download() as download:
         button(run, "JSON").click()
     download.value.save_as(tmp_path / "kept.json")
@@ -117,7 +116,7 @@ def test_a_killed_worker_is_said_and_the_page_stays_usable(page, usual):
     found = begun(tab, usual)
     os.kill(found[0], signal.SIGKILL)
     tab.get_by_role("alert").get_by_text("ended unexpectedly").wait_for()
-    assert data(tab, "trained", "x")
+    assert tab.locator(".dot").count() == 14
     until(tab, lambda: not workers(usual))
     type_in(tab, "T", "50")
     until(tab, lambda: "T=50&" in tab.url)

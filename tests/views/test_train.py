@@ -22,9 +22,7 @@ from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.training.frontier_files import from_json
 from zoexplore.training.tasks import FACTS
 from zoexplore.views import Controls, State, Train
-from zoexplore.views.style import theme
 from zoexplore.views.training import jobs, running, tab
-from zoexplore.views.training.figure import WAYS
 from zoexplore.views.training.jobs import MOST_NUMBERS, SCALES, Asked, obstacle, prices
 from zoexplore.views.training.sentences import difference
 from zoexplore.views.training.tab import in_advance
@@ -38,14 +36,14 @@ def trained(monkeypatch, job=train_jobs.finished, **changes):
     return found
 
 
-def dots(tab, way, hollow=None):
-    """Where the dots of a way are, from the least noise on: the tab's own, not the earlier ones."""
-    columns = tab.trained.dots.data
-    rows = zip(*(columns[name] for name in ("x", "y", "colour", "size", "inside", "fill")), strict=True)
-    own = [(x, y, fill) for x, y, colour, size, inside, fill in rows if colour == WAYS[way] and size > 4 and inside == 1]
-    if hollow is not None:
-        assert {fill == theme.colour("surface") for *_, fill in own} == {hollow}
-    return [(x, y) for x, y, _ in own]
+def dots(tab, way):
+    """Where the dots of a way are, from the least noise on."""
+    picture = tab.growing.picture
+    return [(each["x"][way], each["y"]) for each in picture["models"] if way in picture["ways"]]
+
+
+def stage(tab):
+    return tab.growing.picture["stage"]
 
 
 class TestAsked:
@@ -104,30 +102,25 @@ class TestFigure:
     def test_before_both_epsilons_are_known_and_accuracy_is_not(self):
         made = Train(State(small().setting))
         known = prices(small())
-        assert dots(made, "every", hollow=True) == [(p.epsilon["composition"], 0.5) for p in known]
+        assert stage(made) == "before"
+        assert dots(made, "every") == [(p.epsilon["composition"], 0.5) for p in known]
         assert [x for x, _ in dots(made, "last")] == pytest.approx([p.epsilon["sharp"] for p in known])
         assert "How much accuracy" in made.said.object and made.side.object.count("<td>–</td>") == len(SCALES)
-        assert "earlier" in "".join(made.trained.words.data["text"])
+        assert made.growing.picture["named"].startswith("earlier")
 
     def test_models_grow_and_nothing_rescales(self, monkeypatch):
-        seen = []
-        draw = tab.Trained.draw
-
-        def drawn(self, picture):
-            draw(self, picture)
-            ends = self.figure.x_range.start, self.figure.x_range.end, self.figure.y_range.start, self.figure.y_range.end
-            seen.append((picture.stage, len(picture.models[0].accuracy), ends))
-
-        monkeypatch.setattr(tab.Trained, "draw", drawn)
-        made = trained(monkeypatch)
-        stages = [stage for stage, *_ in seen]
-        assert stages[0] == "before" and "during" in stages and stages[-1] == "done"
-        lengths = [length for stage, length, _ in seen if stage != "before"]
-        assert lengths == sorted(lengths) and len({ends for *_, ends in seen}) == 1
-        whole = grown(made.base, 4)
-        assert dots(made, "every", hollow=False) == [
-            (p.epsilon["composition"], p.mean("accuracy")) for p in whole.points if p.sigma
-        ]
+        made, seen = Train(State(small().setting)), []
+        made.growing.param.watch(lambda event: seen.append(event.new), "picture")
+        monkeypatch.setattr(running, "trained", train_jobs.finished)
+        made.press()
+        assert seen[0]["stage"] == "during" and seen[-1]["stage"] == stage(made) == "done"
+        first = [(p.curve["composition"][0], 0.5) for p in prices(made.asked())]
+        assert [(each["x"]["every"], each["y"]) for each in seen[0]["models"]] == first, "from where every model guesses"
+        lengths = [len(each["models"][0]["path"]) for each in seen]
+        assert lengths == sorted(lengths) and len({tuple(each["ends"]) for each in seen}) == 1
+        whole = grown(made.found[0], 4)
+        assert dots(made, "every") == [(p.epsilon["composition"], p.mean("accuracy")) for p in whole.points if p.sigma]
+        assert any("1 of" not in each["progress"] and "s left" in each["progress"] for each in seen)
 
     def test_a_pair_is_one_model_at_one_height_and_hiding_moves_it_left(self, monkeypatch):
         made = trained(monkeypatch)
@@ -141,55 +134,52 @@ class TestFigure:
         drawn = dots(made, "every")
         made.state.ask(sigma=1.2 * made.state.sigma)
         assert dots(made, "every") == drawn and "At the nearest trained noise" in made.said.object
-        x, y = made.trained.dots.data["x"][0], made.trained.dots.data["y"][0]
-        (a, high), (b, low) = drawn[2:4]
-        assert b < x < a and low < y < high
+        assert 2 < made.growing.picture["mine"] < 3
         made.state.ask(sigma=1e3)
-        assert theme.colour("accent") not in made.trained.dots.data["colour"], "no ring beyond what was trained"
+        assert made.growing.picture["mine"] is None, "no ring beyond what was trained"
 
     def test_another_field_turns_the_frontier_into_the_earlier_one(self, monkeypatch):
         made = trained(monkeypatch)
         done = dots(made, "every")
         made.state.ask(K=26)
-        assert {y for _, y in dots(made, "every", hollow=True)} == {0.5} and made.frontier is None
-        assert "earlier, K = 260" in made.trained.words.data["text"]
-        pale = list(zip(made.trained.dots.data["x"], made.trained.dots.data["y"], strict=True))
-        assert set(done) < set(pale) and made.button.label == "Train 7 models"
-
-    def test_the_dark_has_the_dark_partners(self):
-        made = Train(State(small().setting))
-        made.paint(True)
-        assert {theme.partner(hue, True) for hue in WAYS.values()} < set(made.trained.dots.data["colour"])
+        assert {y for _, y in dots(made, "every")} == {0.5} and stage(made) == "before" and not made.found
+        picture = made.growing.picture
+        assert picture["named"] == "earlier, K = 260" and [(each["x"]["every"], each["y"]) for each in picture["earlier"]] == done
+        assert made.button.label == "Train 7 models"
 
     def test_the_story_shows_what_was_trained_in_advance_and_not_its_answer(self):
         made = Train(told=True, hidden=False)
-        assert dots(made, "every", hollow=False) == [(p.epsilon["composition"], p.mean("accuracy")) for p in in_advance(260)]
+        trained_before = in_advance(260)[1].points
+        assert stage(made) == "done" and dots(made, "every") == [
+            (p.epsilon["composition"], p.mean("accuracy")) for p in trained_before
+        ]
         assert not made.head.visible and not made.beside.visible and not made.state.by_task
 
     def test_what_was_trained_in_advance_is_counted_as_the_page_counts(self):
-        for p in (*in_advance(260), *in_advance(other_than=260)):
+        for p in (*in_advance(260)[1].points, *in_advance(26)[1].points):
             for bound in ("composition", "sharp"):
                 assert p.epsilon[bound] == pytest.approx(epsilon(p.setting, bound), rel=0.02), "run tools.price again"
 
     def test_an_infinite_epsilon_has_no_place(self):
         made = Train(State(small(batch=100, sampling="poisson").setting))  # where a record is replaced
         assert {e for p in prices(made.asked()) for e in p.epsilon.values()} == {inf}
-        assert dots(made, "every") == [] and made.side.object.count("∞") == 2 * len(SCALES)
+        assert made.side.object.count("∞") == 2 * len(SCALES)
+        assert all(0 < end < inf for end in made.growing.picture["ends"]), "the axis is that of what was trained before"
 
 
 class TestPress:
     def test_a_press_ends_with_what_it_cost(self, monkeypatch):
         made = trained(monkeypatch)
-        mine = grown(made.base, 4).points[2]
+        mine = grown(made.found[0], 4).points[2]
         said = made.said.object
         assert f"right {round(100 * mine.mean('accuracy'))} times in 100" in said and "92" not in said
-        assert format_number(mine.epsilon["composition"]) in said and 'role=\'status\'>Trained.' in said
+        assert format_number(mine.epsilon["composition"]) in said and 'role="status">Trained.' in said
         assert made.button.label == "Train again" and made.keep.visible
 
     def test_a_killed_process_leaves_what_was_done_and_a_notice(self, monkeypatch):
         made = trained(monkeypatch, train_jobs.killed)
         assert "ended unexpectedly" in made.said.object and 'role="alert"' in made.said.object
-        assert len(made.frontier.points) == 8 and dots(made, "every", hollow=True)
+        assert len(made.found[1].points) == 8 and stage(made) == "stopped"
         monkeypatch.setattr(running, "trained", train_jobs.finished)
         made.press()
         assert "Trained." in made.said.object and "unexpectedly" not in made.said.object
@@ -221,7 +211,7 @@ class TestPress:
         assert flaw.visible and "at most 57\u202f692" in flaw.object and "zx-flawed" in controls.dials["n"].text.css_classes
         assert made.button.label == f"Train with n = 57{THIN}692"
         made.press()
-        assert state.n == 57_692 and made.frontier and not flaw.visible
+        assert state.n == 57_692 and made.found and not flaw.visible
         made.active = False
         assert not state.by_task and not state.flaws
 
@@ -242,7 +232,7 @@ class TestPress:
     def test_what_is_saved_is_what_is_shown(self, monkeypatch):
         made = trained(monkeypatch)
         json, _ = made.keep.select(pn.widgets.FileDownload)
-        assert from_json(json.callback().getvalue()) == made.frontier
+        assert from_json(json.callback().getvalue()) == made.found[1]
 
 
 def test_an_earlier_run_is_named_by_at_most_two_fields():
@@ -254,7 +244,7 @@ def test_an_earlier_run_is_named_by_at_most_two_fields():
 
 def test_asleep_it_draws_nothing():
     made = Train(State(small().setting), active=False)
-    assert not dots(made, "every")
+    assert not made.growing.picture
     made.active = True
     assert dots(made, "every")
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from zoexplore.compute.limits import RUN_SECONDS, RUN_STEPS
@@ -11,7 +12,7 @@ from zoexplore.compute.pool import LongWork
 from zoexplore.compute.process import Died
 from zoexplore.compute.session_task import SessionTask, served
 from zoexplore.run.fields import in_symbols
-from zoexplore.views.training.jobs import Asked, trained
+from zoexplore.views.training.jobs import Asked, took, trained
 
 if TYPE_CHECKING:
     from zoexplore.training import Update
@@ -50,12 +51,14 @@ class Running:
         self._came()
 
     async def _run(self, asked: Asked) -> None:
+        begun = monotonic()
         try:
             with LongWork(trained, asked) as updates:
                 self.waits = updates.waits
                 async for self.update in updates:
                     self.waits = False
                     self._came()
+            took(asked, monotonic() - begun)
         except Died:
             self.problem = KILLED
         except Exception as error:  # any exception of a run is shown in place of its results

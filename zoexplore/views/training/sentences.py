@@ -1,4 +1,4 @@
-"""What the Train tab says: its sentence, the line below it, the strip above its figure, and its table."""
+"""What the Train tab says: its sentence, the line below it, the progress, and the table."""
 
 from html import escape
 from math import ceil, inf, isfinite
@@ -8,14 +8,13 @@ from zoexplore.run.fields import FIELDS
 from zoexplore.run.formatting import format_count, format_exact, format_number, format_short
 from zoexplore.run.setting import NUMERIC_FIELDS, Setting
 from zoexplore.views.style.widgets import region
-from zoexplore.views.training.figure import GUESSING, SAID, Model, Picture
-from zoexplore.views.training.jobs import SCALES, SEEDS
+from zoexplore.views.training.figure import GUESSING, WAYS, Model, Picture
+from zoexplore.views.training.jobs import SCALES, SEEDS, Asked, expected_seconds
 
 if TYPE_CHECKING:
     from zoexplore.training import Update
 
 COUNT = {5: "five", 7: "Seven"}
-SHARE = "share of held-out records it gets right"
 BEFORE = "How much accuracy does your privacy cost?"
 DURING = "The same models, two prices: <b>every step</b> moves right as it trains, <i>only the last</i> stays."
 FOOT = (
@@ -38,20 +37,20 @@ def sentence(picture: Picture) -> str:
     at = min(max(round(picture.mine if picture.mine is not None else len(SCALES) // 2), 0), len(picture.models) - 1)
     model = picture.models[at]
     whose = "Your model is" if at == picture.mine else f"At the nearest trained noise, {format_short(model.sigma)}, a model is"
-    every, last = (format_number(model.x(way)) for way in SAID)
+    every, last = (format_number(model.x(way)) for way in WAYS)
     return (
         f"{whose} right {right(model.y)}. That costs ε = <b>{every}</b> if every step is published, "
         f"and <i>{last}</i> if only the last."
     )
 
 
-def below(picture: Picture, n: int, seconds: float) -> str:
+def below(picture: Picture, asked: Asked) -> str:
     """The grey line below the sentence."""
     if picture.stage == "before":
-        about = f": about {format_short(seconds, 2)} s on this machine" if isfinite(seconds) else ""
         return (
-            f"Two classes that overlap, n = {format_count(n)}. {COUNT[len(SCALES)]} noise scales, from a quarter of yours to "
-            f"{max(SCALES):g} times, {COUNT[SEEDS]} models each{about}."
+            f"Two classes that overlap, n = {format_count(asked.setting.n)}. {COUNT[len(SCALES)]} noise scales, from a quarter "
+            f"of yours to {max(SCALES):g} times, {COUNT[SEEDS]} models each: about {format_short(expected_seconds(asked), 2)} s "
+            "on this machine."
         )
     if picture.stage == "during":
         return f"Each ring is the mean of {COUNT[SEEDS]} models so far; it is filled when they are done."
@@ -59,20 +58,16 @@ def below(picture: Picture, n: int, seconds: float) -> str:
     return f"{free} guessing, {round(100 * GUESSING)}."
 
 
-def strip(update: "Update | None", T: int) -> str:
-    """The top edge of the figure: what its axis shows, and while models are trained the step, the time left, and the share."""
-    if update is None:
-        return f'<p class="edge"><span>{SHARE}</span></p>'
-    part = update.done / update.total if update.total else 0.0
+def progress(update: "Update", T: int) -> str:
+    """How far the models are trained, and the time left."""
     left = f" · {ceil(update.seconds_left)} s left" if isfinite(update.seconds_left) else ""
-    now = f"step {format_count(part * T)} of {format_count(T)}{left}"
-    return f'<p class="edge"><span>{SHARE}</span><span>{now}</span></p><p class="bar" style="--part:{100 * part:.1f}%"></p>'
+    return f"step {format_count(update.done / update.total * T)} of {format_count(T)}{left}"
 
 
 def table(picture: Picture) -> str:
     """The models in numbers, which are complete at all times."""
     filled = " filled" if picture.stage == "done" else ""
-    heads = "".join(f'<th scope="col" class="{way}{filled}">{SAID[way]}</th>' for way in picture.ways)
+    heads = "".join(f'<th scope="col" class="{way}{filled}">{WAYS[way]}</th>' for way in picture.ways)
     body = "".join(_row(model, i == picture.mine, picture) for i, model in enumerate(picture.models))
     head = f'<tr><th scope="col">noise σ</th><th scope="col">right</th>{heads}</tr>'
     inner = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
