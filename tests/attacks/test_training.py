@@ -34,7 +34,7 @@ def test_a_run_on_a_server_has_a_time_limit(session, monkeypatch):
     seen = []
 
     class Work:
-        def __init__(self, job, asked):
+        def __init__(self, job, asked, known):
             seen.append(asked.seconds)
             raise RuntimeError("not now")
 

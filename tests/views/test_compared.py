@@ -20,7 +20,7 @@ def test_the_tab_opens_with_a_finished_comparison():
 
 
 def test_without_a_comparison_the_tab_is_there_all_the_same(monkeypatch):
-    monkeypatch.setattr("zoexplore.views.training.compared.finished", dict)
+    monkeypatch.setattr("zoexplore.views.training.compared.load", dict)
     tab = Compared()
     assert "no finished comparison" in tab.head.object and pn.panel(tab).get_root() is not None
 

@@ -57,7 +57,7 @@ def grown(asked, steps):
     return frontier(*points, without_noise())
 
 
-def finished(asked):
+def finished(asked, known=()):
     """A run that is shown half done, and done."""
     whole = len(records(asked.setting.T))
     yield Update(0, 2, inf, frontier(point()).__class__("overlap", (), Accounting(), 1e-5, 2**32))
@@ -65,13 +65,13 @@ def finished(asked):
     yield Update(2, 2, 0.0, grown(asked, whole))
 
 
-def killed(asked):
+def killed(asked, known=()):
     """A run whose process is killed after its first results."""
     yield Update(1, 2, 3.0, grown(asked, 2))
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def refused(asked):
+def refused(asked, known=()):
     """A run that the trainer refuses."""
     raise ValueError("K = 9 is not allowed")
     yield

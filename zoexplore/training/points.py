@@ -1,6 +1,7 @@
 """Points from the states of a sweep's jobs."""
 
 import platform
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from math import inf
@@ -16,12 +17,12 @@ from zoexplore.training.sweep_plans import SweepPlan
 LIBRARIES = ("zoexplore", "numpy", "scipy", "numba", "torch", "scikit-learn", "opacus")
 
 
-def gathered(plan: SweepPlan, states: list[State | None], privacies: tuple[Privacy, ...] | None) -> Frontier:
+def gathered(plan: SweepPlan, states: list[State | None], privacies: Sequence[Privacy]) -> Frontier:
     """The frontier so far: every configuration of which all seeds have begun, at the steps that all of them have made. Such
     points are complete, as runs of fewer steps, and their means are of the same seeds until the end.
     """
     points = []
-    for configuration, known in zip(plan.configurations, privacies, strict=True) if privacies else ():
+    for configuration, known in zip(plan.configurations, privacies, strict=True):
         used = [
             _Run(seed.number, state, i * len(job.configurations) + job.configurations.index(configuration))
             for job, state in zip(plan.jobs, states, strict=True)

@@ -5,7 +5,7 @@ numbers do not depend on the executor.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 from math import inf
@@ -22,7 +22,6 @@ from zoexplore.training.tasks import Task
 
 PART = 0.25  # seconds of work in one part
 LOOK = 0.1  # seconds between checks of `cancel`
-ACCOUNTING = -1  # in place of the number of a job: the part that computes epsilon
 
 
 class Here(Executor):
@@ -51,7 +50,7 @@ class Update:
     Args:
         done, total: steps, of all seeds together.
         seconds_left: an estimate from the pace so far; inf before there is one.
-        frontier: the results so far (see `gathered`), without points until privacy is accounted for.
+        frontier: the results so far (see `gathered`).
     """
 
     done: int
@@ -64,13 +63,16 @@ class Update:
         return self.done == self.total and bool(self.frontier.points)
 
 
-def sweep(*, executor: Executor | None = None, cancel: Flag | None = None, **asked: Any) -> Iterator[Update]:
+def sweep(
+    *, executor: Executor | None = None, cancel: Flag | None = None, known: Sequence[Privacy] = (), **asked: Any
+) -> Iterator[Update]:
     """Run a sweep, and yield its progress after every part. It ends early if `cancel` is set or the generator closed.
 
     Args:
         executor: where to compute, such as a `ThreadPoolExecutor` or a cluster's own; the calling thread if None. Parts spend
             their time in torch, so that threads share a machine's cores as well as processes would, and load the data once.
         cancel: checked ten times a second; in the calling thread after every part, of a quarter of a second or one step.
+        known: the first configurations' epsilons, where they are computed already (`privacy`).
         asked: the arguments of `plan_sweep`, or `plan=` a `SweepPlan`.
 
     Raises:
@@ -78,7 +80,9 @@ def sweep(*, executor: Executor | None = None, cancel: Flag | None = None, **ask
         Exception: what the executor raises, as for a worker that ended.
     """
     planned = asked["plan"] if set(asked) == {"plan"} else plan_sweep(**asked)
-    yield from _Sweep(planned, executor or Here()).run(cancel)
+    rest = planned.configurations[len(known) :]
+    found = [*known, *(privacy(planned.task, c, records(c.setting.T), planned.accounting) for c in rest)]
+    yield from _updates(planned, executor or Here(), cancel, found)
 
 
 def frontier(
@@ -125,68 +129,32 @@ def train(
     return point
 
 
-class _Sweep:
-    def __init__(self, planned: SweepPlan, executor: Executor):
-        self.plan, self.executor = planned, executor
-        self.jobs = planned.jobs
-        self.states: list[State | None] = [None] * len(planned.jobs)
-        self.waiting = deque([ACCOUNTING, *range(len(self.jobs))])
-        self.at_once = 1 if isinstance(executor, Here) else len(self.waiting)
-        self.pending: dict[Future, int] = {}
-        self.privacies: tuple[Privacy, ...] | None = None
-        self.first: tuple[float, int] | None = None  # when the first steps were done, and how many
-
-    def run(self, cancel: Flag | None) -> Iterator[Update]:
-        try:
-            while (self.waiting or self.pending) and not (cancel is not None and cancel.is_set()):
-                while self.waiting and len(self.pending) < self.at_once:
-                    self._ask(self.waiting.popleft())
-                finished, _ = wait(self.pending, timeout=LOOK, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    self._take(self.pending.pop(future), future.result())
-                if finished:
-                    yield self._update()
-        finally:
-            for future in self.pending:
-                future.cancel()
-
-    def _ask(self, i: int) -> None:
-        future: Future[Any]
-        if i == ACCOUNTING:
-            future = self.executor.submit(_account, self.plan)
-        else:
-            future = self.executor.submit(_advance, self.jobs[i], self.states[i])
-        self.pending[future] = i
-
-    def _take(self, i: int, result: Any) -> None:
-        """Record a part's result and queue the next part."""
-        if i == ACCOUNTING:
-            self.privacies = result
-            return
-        self.states[i] = result
-        if result.t < self.jobs[i].T:
-            self.waiting.append(i)
-
-    def _update(self) -> Update:
-        done = sum(state.t * len(state.draws) for state in self.states if state is not None)
-        total = sum(job.T * len(job.seeds) for job in self.jobs)
-        return Update(done, total, self._left(done, total), gathered(self.plan, self.states, self.privacies))
-
-    def _left(self, done: int, total: int) -> float:
-        """Seconds left at the pace since the first results, before which workers start and load the data."""
-        now = monotonic()
-        if self.first is None and done:
-            self.first = now, done
-        if self.first is None or done == self.first[1]:
-            return 0.0 if done == total else inf
-        begun, before = self.first
-        return (now - begun) * (total - done) / (done - before)
+def _updates(plan: SweepPlan, executor: Executor, cancel: Flag | None, known: Sequence[Privacy]) -> Iterator[Update]:
+    states: list[State | None] = [None] * len(plan.jobs)
+    waiting, pending = deque(range(len(states))), dict[Future, int]()
+    at_once = 1 if isinstance(executor, Here) else len(states)
+    total = sum(job.T * len(job.seeds) for job in plan.jobs)
+    first: tuple[float, int] | None = None  # when the first steps were done, and how many: before, workers load the data
+    try:
+        while (waiting or pending) and not (cancel is not None and cancel.is_set()):
+            while waiting and len(pending) < at_once:
+                place = waiting.popleft()
+                pending[executor.submit(_advance, plan.jobs[place], states[place])] = place
+            finished, _ = wait(pending, timeout=LOOK, return_when=FIRST_COMPLETED)
+            for future in finished:
+                place = pending.pop(future)
+                state = states[place] = future.result()
+                waiting.extend([place] if state.t < plan.jobs[place].T else [])
+            if finished:
+                done = sum(state.t * len(state.draws) for state in states if state is not None)
+                begun, before = first = first or (monotonic(), done)
+                left = (monotonic() - begun) * (total - done) / (done - before) if done > before else inf if done < total else 0.0
+                yield Update(done, total, left, gathered(plan, states, known))
+    finally:
+        for future in pending:
+            future.cancel()
 
 
 def _advance(job: Job, state: State | None) -> State:
     with one_thread():
         return job.advance(state, PART)
-
-
-def _account(planned: SweepPlan) -> tuple[Privacy, ...]:
-    return tuple(privacy(planned.task, c, records(c.setting.T), planned.accounting) for c in planned.configurations)

@@ -6,9 +6,8 @@ import panel as pn
 import param
 
 from zoexplore.training import TASKS, Frontier
-from zoexplore.training.comparison import Finished
+from zoexplore.training.comparison import Finished, load
 from zoexplore.views.style import widgets
-from zoexplore.views.training.jobs import finished
 from zoexplore.views.training.words import describe_frontier, table
 from zoexplore.views.view import View
 
@@ -28,7 +27,10 @@ class Compared(View):
     task = param.Selector(default="", objects=[""], doc="which task of the comparison is shown; empty where there is none")
 
     def build(self) -> None:
-        self.comparison = finished()
+        try:
+            self.comparison = load()
+        except (OSError, ValueError):  # this version has none
+            self.comparison = {}
         titles = {TASKS[name].title: name for name in self.comparison}
         self.param.task.objects = list(titles.values()) or [""]
         self.param.task.default = self.task = next(iter(titles.values()), "")

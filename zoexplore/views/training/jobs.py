@@ -10,11 +10,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from zoexplore.compute.cache import cached
-from zoexplore.run.fields import FIELDS
+from zoexplore.run.fields import FIELDS, OPTIONS
 from zoexplore.run.formatting import format_count
 from zoexplore.run.setting import Accounting, Setting
 from zoexplore.training import METHODS, TASKS, Task
-from zoexplore.training.comparison import Finished, load
 from zoexplore.training.configuration import Configuration, records
 from zoexplore.training.data import Mixture
 from zoexplore.training.privacy import Privacy, privacy
@@ -29,6 +28,7 @@ METHOD, SEEDS = "noisy-zogd", 5
 SCALES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # of the reader's noise
 PAUSE = 0.25  # seconds between progress reports
 MOST_NUMBERS = 30_000_000  # in the data, and in the directions of a step
+COUNTED = "ε is counted all the same."
 INSTALL = "pip install 'zoexplore[train]'"
 
 
@@ -88,8 +88,9 @@ class Cannot:
     @property
     def offer(self) -> str:
         """The nearest run that can be trained, in words."""
-        said = format_count(self.value) if isinstance(self.value, int) else "fresh batches"
-        return f"Train with {FIELDS[self.field].symbol} = {said}" if self.field in FIELDS else f"Train with {said}"
+        if self.field in FIELDS:
+            return f"Train with {FIELDS[self.field].symbol} = {format_count(self.value)}"
+        return f"Train with batches {OPTIONS[self.field][self.value]}"
 
 
 def obstacle(setting: Setting, most_steps: float = inf) -> Cannot | None:
@@ -99,20 +100,14 @@ def obstacle(setting: Setting, most_steps: float = inf) -> Cannot | None:
         setting: the run.
         most_steps: steps that a sweep may take, of all models together.
     """
-    n, d, K, T = setting.n, setting.d, setting.K, setting.T
-    longest = int(min(most_steps, 2**53) // (len(SCALES) * SEEDS))
-    here, counted = f"train here: with d = {format_count(d)} at most", "ε is counted all the same."
-    if n * d > MOST_NUMBERS and d <= MOST_NUMBERS // 2:
-        return Cannot("n", MOST_NUMBERS // d, f"Too many to {here} {format_count(MOST_NUMBERS // d)}. {counted}")
-    if n * d > MOST_NUMBERS:
-        most = max(MOST_NUMBERS // n, 1)
-        return Cannot("d", most, f"Too many to train here: with n = {format_count(n)} at most {format_count(most)}. {counted}")
-    if d * K > MOST_NUMBERS:
-        return Cannot("K", MOST_NUMBERS // d, f"Too many to {here} {format_count(MOST_NUMBERS // d)}. {counted}")
-    if longest < T:
-        return Cannot("T", longest, f"Too many to train here: at most {format_count(longest)}. {counted}")
+    here, d = "train here", max(MOST_NUMBERS // setting.d, 1)
+    most = {"d": MOST_NUMBERS // 2, "n": d, "K": d, "T": int(min(most_steps, 2**53)) // (len(SCALES) * SEEDS)}
+    for field, value in most.items():
+        if getattr(setting, field) > value:
+            of = f"with d = {format_count(setting.d)} " if value == d else ""
+            return Cannot(field, value, f"Too many to {here}: {of}at most {format_count(value)}. {COUNTED}")
     if not setting.full_batch and setting.sampling not in DRAWN:
-        return Cannot("sampling", DRAWN[0], f"Here every step draws its batch anew. {counted}")
+        return Cannot("sampling", DRAWN[0], f"Models that {here} draw every batch anew. {COUNTED}")
     return None
 
 
@@ -149,31 +144,25 @@ def missing() -> tuple[str, ...]:
     return tuple(name for name, module in (("PyTorch", "torch"), ("scikit-learn", "sklearn")) if find_spec(module) is None)
 
 
-def trained(asked: Asked) -> Iterator["Update"]:
-    """Train, and yield the progress now and then and at the end. It is computed in threads of the calling process, which spend
-    their time in torch; processes of their own would each load torch and the data.
+def trained(asked: Asked, known: tuple[Privacy, ...] = ()) -> Iterator["Update"]:
+    """Train, and yield the progress now and then and at the end; `known` is what `prices` returns. It is computed in threads of
+    this process, which spend their time in torch; processes of their own would each load torch and the data.
 
     Raises:
         ValueError: as `zoexplore.training.sweep`, or a library is missing, or the time is over.
     """
     until, reported = monotonic() + asked.seconds, 0.0
-    try:
-        from zoexplore.training import sweep  # takes a second
-    except ImportError as error:
-        raise ValueError(f"{error.name} is not installed, and this needs it: {INSTALL}") from error
-    known: dict[str, Any] = {"task": asked.task, "methods": (METHOD, "non-private"), "sigmas": asked.sigmas, "seeds": SEEDS}
+    run: dict[str, Any] = {"task": asked.task, "methods": (METHOD, "non-private"), "sigmas": asked.sigmas, "seeds": SEEDS}
     with ThreadPoolExecutor(min(os.cpu_count() or 1, SEEDS)) as executor:
-        for update in sweep(executor=executor, accounting=asked.accounting, **known | asked.others):
+        drawing = executor.submit(getattr, asked.task, "data")
+        try:
+            from zoexplore.training import sweep  # takes a second, as does drawing the data beside it
+        except ImportError as error:
+            raise ValueError(f"{error.name} is not installed, and this needs it: {INSTALL}") from error
+        drawing.result()
+        for update in sweep(executor=executor, known=known, accounting=asked.accounting, **run | asked.others):
             if update.finished or monotonic() - reported > PAUSE:
                 reported = monotonic()
                 yield update
             if monotonic() > until and not update.finished:
                 raise ValueError(f"it was ended after {asked.seconds:g} s, as long as a run may take here; what was done is kept")
-
-
-def finished() -> dict[str, Finished]:
-    """The finished comparison of this version, by task; empty if it has none."""
-    try:
-        return load()
-    except (OSError, ValueError):
-        return {}

@@ -12,6 +12,7 @@ from zoexplore.compute.pool import LongWork
 from zoexplore.compute.process import Died
 from zoexplore.compute.session_task import SessionTask, served
 from zoexplore.run.fields import in_symbols
+from zoexplore.training.privacy import Privacy
 from zoexplore.views.training.jobs import Asked, took, trained
 
 if TYPE_CHECKING:
@@ -35,13 +36,13 @@ class Running:
         self.busy = self.waits = False  # whether it is trained, and whether it waits for others
         self.problem = ""  # why it ended early
 
-    def begin(self, asked: Asked) -> None:
-        """Train; on a server for as long as a run may take there."""
+    def begin(self, asked: Asked, known: tuple[Privacy, ...] = ()) -> None:
+        """Train what is asked for, whose epsilons are `known`; on a server for as long as a run may take there."""
         self._work.stop()
         self.asked, self.update, self.busy, self.problem = asked, None, True, ""
         if served():
             asked = replace(asked, seconds=RUN_SECONDS.value)
-        self._work = SessionTask(partial(self._run, asked))
+        self._work = SessionTask(partial(self._run, asked, known))
         self._came()
 
     def stop(self) -> None:
@@ -50,10 +51,10 @@ class Running:
         self.busy = self.waits = False
         self._came()
 
-    async def _run(self, asked: Asked) -> None:
+    async def _run(self, asked: Asked, known: tuple[Privacy, ...]) -> None:
         begun = monotonic()
         try:
-            with LongWork(trained, asked) as updates:
+            with LongWork(trained, asked, known) as updates:
                 self.waits = updates.waits
                 async for self.update in updates:
                     self.waits = False

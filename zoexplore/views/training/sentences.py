@@ -1,7 +1,7 @@
 """What the Train tab says: its sentence, the line below it, the progress, and the table."""
 
 from html import escape
-from math import ceil, inf, isfinite
+from math import ceil, isfinite
 from typing import TYPE_CHECKING
 
 from zoexplore.run.fields import FIELDS
@@ -108,12 +108,3 @@ def _value(name: str, value: float | None) -> str:
     if value is None:
         return FIELDS[name].left_out
     return format_count(value) if FIELDS[name].whole else format_exact(value)
-
-
-def spoken(picture: Picture) -> str:
-    """The end of a run, for screen readers."""
-    if picture.stage != "done" or picture.mine is None or picture.mine % 1:
-        return ""
-    model = picture.models[int(picture.mine)]
-    every, last = (format_number(e) if e < inf else "infinite" for e in (model.x("every"), model.x("last")))
-    return f"Trained. Right {right(model.y)}; ε {every} if every step is published, {last} if only the last."

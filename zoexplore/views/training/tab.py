@@ -1,5 +1,6 @@
 """Train: models of the reader's run at seven noise scales, trained together before the reader's eyes."""
 
+import re
 from functools import cache, partial
 from html import escape
 from io import StringIO
@@ -44,6 +45,7 @@ class Train(View):
         self.running = Running(self._came)
         self.found: Found | None = None  # trained here, so far
         self.earlier: Found | None = None  # trained before
+        self.known: tuple[Asked | None, tuple[Privacy, ...]] = None, ()  # the drawn run, and its epsilons
         self.growing, self.said, self.side = Growing(), widgets.html("", "train_head"), widgets.html("", "train_table")
         self.button = widgets.button("Train", self.press, "primary", "train_button")
         saves = (widgets.download(kind, f"zoexplore-frontier.{kind.lower()}", partial(self._file, kind)) for kind in FILES)
@@ -80,7 +82,8 @@ class Train(View):
             self.state.ask(**{self.cannot.field: self.cannot.value})
         if not self.cannot:
             self._put_by()
-            self.running.begin(self.asked())
+            asked, known = self.known
+            self.running.begin(self.asked(), known if asked == self.asked() else ())
 
     def _put_by(self) -> None:
         """Keep what was trained as the earlier frontier."""
@@ -103,7 +106,8 @@ class Train(View):
             if self.found and self.found[0].fields != asked.fields:
                 self._put_by()
             base = self.found[0] if self.found else asked
-            picture = self._picture(asked, base, await ask(prices, base))
+            self.known = base, await ask(prices, base)
+            picture = self._picture(asked, *self.known)
         with pn.io.hold():
             self._write(picture, asked)
         self.push()
@@ -135,12 +139,14 @@ class Train(View):
         elif picture.stage == "stopped" and self.found:
             note = f"Stopped at step {format_count(max(p.steps[-1] for p in self.found[1].points))}."
         below = f'<p class="warn" role="alert">{escape(run.problem)}</p>' if run.problem else f"<p>{escape(note)}</p>"
-        spoken = sentences.spoken(picture) if run.update and not run.busy else ""
-        self.said.object = f'<h2>{sentences.sentence(picture)}</h2>{below}<p class="sr" role="status">{spoken}</p>'
+        said = sentences.sentence(picture)
+        plain = re.sub("<.>|</.>", "", said)
+        spoken = f"Trained. {plain}" if run.update and picture.stage == "done" else ""
+        self.said.object = f'<h2>{said}</h2>{below}<p class="sr" role="status">{spoken}</p>'
         progress: dict[str, Any] = {"progress": "", "part": 0.0}
         if run.busy and run.update:
             progress = {"progress": sentences.progress(run.update, s.T), "part": run.update.done / run.update.total}
-        self.growing.picture = picture.drawn() | progress | {"delta": format_delta(s.delta), "says": spoken}
+        self.growing.picture = picture.drawn() | progress | {"delta": format_delta(s.delta), "says": plain}
         self.side.object = sentences.table(picture)
         self.keep.visible = self.found is not None and not run.busy
         self.head.visible = self.beside.visible = not self.told
