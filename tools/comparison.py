@@ -21,10 +21,8 @@ from zoexplore.palette import PINS
 from zoexplore.plots.look import FRAME, with_legend
 from zoexplore.plots.training import error_bars
 from zoexplore.run.formatting import format_count, format_number, format_short
-from zoexplore.training import METHODS, TASKS, Frontier
-from zoexplore.training.costs import kept, passes
-from zoexplore.views.training.compared import how
-from zoexplore.views.training.words import describe_frontier
+from zoexplore.training import METHODS, TASKS, Frontier, Point
+from zoexplore.views.training.compared import describe_frontier, how
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -68,6 +66,18 @@ STUDIES = {
     "ablation-share": ("directional share of the noise β", "accuracy on held-out data", False, False),
     "ablation-clip": ("clip of a gradient, in units of its Lipschitz constant", "accuracy on held-out data", True, False),
 }  # what the axes are, and whether they are logarithmic
+
+
+def passes(point: Point) -> float:
+    """Forward passes of single records in all steps: two per direction, or three per gradient, whose way back is two."""
+    run = point.run
+    each = 3 if METHODS[point.method].every_direction else 2 * run["K"]
+    return each * run["T"] * (run["batch"] or run["n"])
+
+
+def kept(point: Point) -> float:
+    """Numbers that a clipped step keeps per record, without activations: a gradient of d, or K quotients."""
+    return point.run["K"]
 
 
 def study(found: Sequence[Series]) -> hv.Overlay:

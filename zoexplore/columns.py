@@ -10,7 +10,6 @@ from bokeh.plotting.contour import contour_data
 from zoexplore import palette
 from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.bound import Trajectory
-from zoexplore.run.formatting import format_short
 from zoexplore.training import METHODS
 
 if TYPE_CHECKING:
@@ -61,11 +60,6 @@ LOOKS = {
 def title_of(method: str) -> str:
     """A method's title; its key if a file has an unknown one."""
     return METHODS[method].title if method in METHODS else method
-
-
-def name_of(point: "Point") -> str:
-    """A point's name in a menu."""
-    return title_of(point.method) + (f", σ = {format_short(point.sigma)}" if point.sigma else "")
 
 
 def look_of(method: str) -> Look:

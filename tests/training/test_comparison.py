@@ -16,13 +16,12 @@ from benchmarks.frontier.horizons import TASK, UNITS, WIDTH, least, objective, u
 from benchmarks.frontier.kept import load, save
 from benchmarks.frontier.search import GRIDS, MEETINGS, VISITS, affordable, search, sort, split
 from tests.training.small import small_task
-from tools.comparison import PRINTED, accuracies, few_ticks, mean
+from tools.comparison import PRINTED, accuracies, few_ticks, kept, mean, passes
 from zoexplore import Accounting, guarantee
 from zoexplore.columns import spread
 from zoexplore.training import METHODS, TASKS, frontier
 from zoexplore.training.accounts import accounts
 from zoexplore.training.aims import Choice, aimed
-from zoexplore.training.costs import kept, passes
 from zoexplore.training.data import carried_by_scikit_learn, cosines
 from zoexplore.training.engine import Configuration
 

@@ -6,8 +6,7 @@ import panel as pn
 
 from tests.views.train_jobs import frontier, point
 from zoexplore import columns, plots
-from zoexplore.views.training import words
-from zoexplore.views.training.compared import Compared
+from zoexplore.views.training.compared import Compared, describe_frontier
 
 
 def test_the_tab_opens_with_a_finished_comparison():
@@ -39,5 +38,5 @@ def test_the_gap_is_between_the_best_of_either_kind_at_one_target():
     drawn = frontier(at("aggzo", (0.6, 0.6), 1.0), at("dpzero", (0.7, 0.7), 1.0), at("dp-sgd", (0.9, 0.9), 1.0))
     target, gradients, directions = columns.rivals(drawn)
     assert (target, gradients.method, directions.method) == (1.0, "dp-sgd", "dpzero")
-    assert "0.900, the best" in words.describe_frontier(drawn) and "0.700" in words.describe_frontier(drawn)
-    assert "At ε = 1 " in words.describe_frontier(drawn) and words.describe_frontier(frontier()) == ""
+    assert "0.900, the best" in describe_frontier(drawn) and "0.700" in describe_frontier(drawn)
+    assert "At ε = 1 " in describe_frontier(drawn) and describe_frontier(frontier()) == ""

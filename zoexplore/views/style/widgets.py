@@ -105,13 +105,6 @@ def download(text: str, filename: str, callback: Callable[[], Any], **more: Any)
     return pn.widgets.FileDownload(label=text, filename=filename, callback=callback, icon=None, **look("button", margin=0) | more)
 
 
-def bar(name: str) -> pn.indicators.Progress:
-    """A progress bar in percent."""
-    return pn.indicators.Progress(
-        value=0, max=100, width=120, height=8, margin=(0, 10, 0, 0), align="center", tags=[name], stylesheets=[theme.css("bar")]
-    )
-
-
 def row(kind: str, *parts: Any, **more: Any) -> pn.Row:
     """Parts beside each other, in their layout, over the whole width."""
     return pn.Row(*parts, **look(kind, **theme.STRETCH) | more)

@@ -5,10 +5,11 @@ from html import escape
 import panel as pn
 import param
 
+from zoexplore.columns import lines, rivals, short_of
+from zoexplore.run.formatting import format_short
 from zoexplore.training import TASKS, Frontier
 from zoexplore.training.comparison import Finished, load
 from zoexplore.views.style import widgets
-from zoexplore.views.training.words import describe_frontier, table
 from zoexplore.views.view import View
 
 _COMMAND = "python -m benchmarks.frontier"
@@ -55,13 +56,23 @@ class Compared(View):
             self._drawn = self.task
             self.draw_elements(self.drawing, plots.comparison(self.frontier))
             self.head.object = f"<p>{escape(describe_frontier(self.frontier))}</p>"
-            numbers = widgets.details("The comparison in numbers", table(self.frontier))
             made = escape(how(self.comparison[self.task]))
-            self.words.object = numbers + widgets.details("How it was measured", f"<p>{made}</p>")
+            self.words.object = widgets.details("How it was measured", f"<p>{made}</p>")
 
     def __panel__(self) -> pn.viewable.Viewable:
         choice = [self.menu] if self.comparison else []
         return widgets.component("compared", self.head, *choice, self.drawing, self.words)
+
+
+def describe_frontier(frontier: Frontier) -> str:
+    """A sentence on the accuracy of rivals; empty if there are none."""
+    if not (best := rivals(frontier)):
+        return ""
+    (one, high), (other, low) = ((short_of(p.method), p.mean("accuracy")) for p in best[1:])
+    public = next((line.y[-1] for line in lines(frontier) if line.method == "non-private"), None)
+    ceiling = f"; without privacy it is {public:.3f}" if public is not None else ""
+    head = f"At ε = {format_short(best.target)} the best method with gradients, {one}, has an accuracy of {high:.3f}"
+    return f"{head}, the best with random directions, {other}, {low:.3f}{ceiling}."
 
 
 def how(found: Finished) -> str:

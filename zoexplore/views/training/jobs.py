@@ -122,11 +122,9 @@ _pace = [3e-11]  # seconds for an operation, as the last run took
 
 
 def _operations(asked: Asked) -> float:
-    """Operations of a sweep, about: scores and gradients, the directions, and quotients where a clip may act."""
-    s, columns = asked.setting, len(SCALES) + 1
-    clipped = s.clip < TASK.constants.lipschitz
-    of_data = 4.0 * (s.batch or s.n) * (s.d * columns + clipped * s.K * (s.d / 2 + columns))
-    return SEEDS * s.T * (of_data + 4.0 * s.d * s.K * (s.K + columns))
+    """Operations of a sweep, about: scores and gradients of every model, and the directions of every seed."""
+    s = asked.setting
+    return 4.0 * SEEDS * s.T * s.d * (len(SCALES) * (s.batch or s.n) + s.K * s.K)
 
 
 def expected_seconds(asked: Asked) -> float:
