@@ -22,6 +22,7 @@ from zoexplore.hf.arguments import ZOTrainingArguments
 from zoexplore.hf.data import LABELS, EpochSampler, check_data
 from zoexplore.hf.losses import RecordLoss, base_of, check_model, loss_for
 from zoexplore.hf.padding import check_padding
+from zoexplore.hf.prefix import Prefix
 from zoexplore.hf.watch import Watch
 from zoexplore.mechanism import Batch, NoisyZOGD, Report, mark_moved
 from zoexplore.mechanism.batches import Collate, Numbered
@@ -87,6 +88,7 @@ class ZOTrainer(Trainer):
         self.mechanism: NoisyZOGD | None = None
         self.optimizer: torch.optim.Optimizer | None = None
         self._padding_is_checked = False
+        self._prefix: Prefix | None = None
         super().__init__(model=model, args=args, **given)
         self.watch = Watch(self)
         self.add_callback(self.watch)
@@ -115,7 +117,12 @@ class ZOTrainer(Trainer):
         self._padding_is_checked = False
         if resume_from_checkpoint:
             mark_moved(self.model)  # until its own state is loaded too
-        found = super().train(resume_from_checkpoint=resume_from_checkpoint, **options)
+        try:
+            found = super().train(resume_from_checkpoint=resume_from_checkpoint, **options)
+        finally:
+            if self._prefix is not None:
+                self._prefix.remove()
+            self._prefix = None
         return found._replace(training_loss=found.metrics["train_loss"])
 
     def privacy_report(self, **options: Any) -> Report:
@@ -166,7 +173,11 @@ class ZOTrainer(Trainer):
         if len(inputs.records) and not self._padding_is_checked:
             self._padding_is_checked = check_padding(self.record_loss, self.model, inputs.data)
         before = mechanism.counts
-        loss = mechanism.step(inputs)
+        if self._prefix is None:  # where the points are evaluated one after the other
+            one_by_one = mechanism.setting.xi > 0 and not self.options.get("chunk_size")
+            self._prefix = Prefix(self.model, 2 * mechanism.setting.K if one_by_one else 0)
+        with self._prefix:
+            loss = mechanism.step(inputs)
         self.watch.note(loss, before)
         return torch.tensor(loss, device=self.args.device).nan_to_num(0.0, 0.0)  # `log` has the mean; sums must stay numbers
 

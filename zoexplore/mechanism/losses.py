@@ -79,11 +79,7 @@ class Objective:
         """
         if self.of_vector:
             return self.loss(parts[0], batch)
-        changed = dict(zip(self.trained, parts, strict=True))
-
-        def model(*args, **keywords):
-            return functional_call(self.plain, changed, args, keywords)
-
+        model = Moved(self.plain, dict(zip(self.trained, parts, strict=True)))
         with sdpa_kernel(SDPBackend.MATH), _slow_path():
             return self._of(model, batch)
 
@@ -138,6 +134,19 @@ class Objective:
         """The modules, by the prefix of their names."""
         holder = self.loss if isinstance(self.loss, nn.Module) else getattr(self.loss, "__self__", None)
         return {prefix: x for prefix, x in (("", self.plain), ("loss.", holder)) if isinstance(x, nn.Module)}
+
+
+class Moved:
+    """A module with other tensors in place of its trained ones; a loss may look at all else that the module has."""
+
+    def __init__(self, module: nn.Module, tensors: dict[str, Tensor]) -> None:
+        self.module, self.tensors = module, tensors
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        return functional_call(self.module, self.tensors, args, keywords)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.module, name)
 
 
 class Losses:
