@@ -34,4 +34,4 @@ def begin():
     yield from stages
 
 
-serve = app.serve
+MARK, opening, prime, serve = app.MARK, app.opening, app.prime, app.serve

@@ -8,6 +8,12 @@ from bokeh.models import Button, Column, Div, Slider
 
 from zoexplore.views import app
 
+MARK, opening = app.MARK, app.opening  # for the explorer; the other page has no mark, and follows as a whole
+
+
+def prime():
+    yield
+
 
 def begin():
     if "explorer" in pn.state.session_args:

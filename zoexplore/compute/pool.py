@@ -1,7 +1,7 @@
 """The pool of worker processes of a server: a few that answer the calls of all sessions, and one for each long work.
 
-Calls wait in one queue, in which sessions take turns: a session's second call comes after the first calls of all others. One
-worker is always free for other sessions, and one for sliders, so that a map delays neither sliders nor other readers' maps. A
+Calls wait in one queue. Those that a slider waits for come first, and sessions take turns: a session's second call comes after
+the first calls of all others. One worker is always free for other sessions, and one for sliders, so that a map delays neither. A
 queued call whose caller has gone is dropped; a running one may finish, and its worker is replaced only after a long time. So is
 the worker of any call beyond the longest allowed time.
 """
@@ -20,6 +20,7 @@ from zoexplore.compute.process import Answer, Died, Process
 
 LONGEST_CALL = 180.0  # seconds that a call may take: on a machine that is busy with other things, too
 TRIES = 4  # workers that may die of a call; where all are killed at once, others may die soon after they are taken
+AGO = 10.0  # seconds after which a call comes as soon as those for sliders
 GRACE = 3.0  # seconds that a call may go on after its caller has gone
 
 
@@ -35,7 +36,7 @@ class Call:
         self.answer = Answer()
         self.waiting = 1  # how many wait for it
         self.deaths = 0  # workers that died of it, or with it
-        self.turn = 0  # calls of its session that were there before it
+        self.turn = 0  # calls of its session and urgency that were there before it
         self.made = time.monotonic()
 
 
@@ -88,7 +89,8 @@ class Pool:
         call = Call(function, args, session, urgent)
         with self._lock:
             if session is not None:
-                call.turn = sum(other.session == session for other in (*self._queue, *self._running.values()))
+                there = (*self._queue, *self._running.values())
+                call.turn = sum((other.session, other.urgent) == (session, urgent) for other in there)
             self._queue.append(call)
             self._dispatch()
         return call
@@ -128,9 +130,16 @@ class Pool:
             worker.submit(call.function, call.args).add_done_callback(partial(self._answered, worker, call, timer))
 
     def _next(self) -> Call | None:
-        """The call that begins next: one whose worker died, then a session's first, then whoever came first."""
+        """The call that begins next: one whose worker died, then one for a slider or of long ago, then a session's first, then
+        whichever came first.
+        """
         self._queue = [call for call in self._queue if not call.answer.cancelled()]
-        return min(filter(self._allowed, self._queue), key=lambda call: (-call.deaths, call.turn), default=None)
+        then = time.monotonic() - AGO
+
+        def place(call: Call) -> tuple:
+            return -call.deaths, not (call.urgent or call.made < then), call.turn
+
+        return min(filter(self._allowed, self._queue), key=place, default=None)
 
     def _allowed(self, call: Call) -> bool:
         """Whether a call may begin, for all that others leave to it."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import secrets
 from html import escape
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from bokeh.server.session import ServerSession
 from panel.io.server import DocHandler
 from tornado.httputil import HTTPHeaders
+from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError, OutputTransform
 
 from zoexplore.compute.limits import FRAMES
@@ -35,13 +37,14 @@ PAGE = (
 )
 BORROWED = frozenset({"bokeh-session-id", "bokeh-token"})  # headers that would put a reader into another reader's session
 PAUSE = 0.005  # seconds between stages of a page, for messages to come in
+UNUSED = re.compile(r"<script[^>]*/bokeh-gl\.min\.js[^>]*></script>")  # no figure of ours is drawn by WebGL
 COME_BACK = 10  # seconds after which a page that asked its reader to wait reloads itself
 _MESSAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>zoexplore</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"></head>
 <body style="font: 1rem/1.5 system-ui, sans-serif; max-width: 40rem; margin: 3rem auto; padding: 0 1rem">
 <h1>zoexplore</h1><p role="alert">{why}</p></body></html>"""
 NOT_YOURS = "This link leads into a session that is not yours. Open the page by its own address: what is set stands in it."
-FAILED = "The server could not make the page. Please try again."
+FAILED = "The server could not make the page."
 
 
 def framing() -> str:
@@ -69,7 +72,8 @@ class Headers(OutputTransform):
 class Page(DocHandler):
     """The page: a session of the reader's own, made when its turn has come, and scripts that are marked as the server's."""
 
-    gone = False
+    gone = begun = False  # whether the reader has left; whether there are words on the page
+    nonce = ""
     seat: Seat
 
     async def prepare(self) -> None:
@@ -92,10 +96,17 @@ class Page(DocHandler):
             self.set_header("Retry-After", str(COME_BACK))
             self.set_header("Refresh", str(COME_BACK))
             return self.write(_MESSAGE.format(why=escape(str(why))))
+        made = self.application_context.application
         try:
-            async with self.application_context.application.turn:
+            if opening := made.page.opening(self.request.query):
+                self.write(opening)
+                await self.flush()
+                self.begun = True
+            async with made.turn:
                 if not self.gone:
                     await super().get(*args, **kwargs)
+        except StreamClosedError:  # the reader has left
+            self.gone = True
         finally:
             seats.give_back(self.seat)
 
@@ -107,18 +118,28 @@ class Page(DocHandler):
         return session
 
     def write(self, chunk: Any) -> None:
-        """Mark the page's scripts, and allow no others."""
+        """Mark the page's scripts, and allow no others; leave out what has been sent."""
         if isinstance(chunk, str):
-            nonce = secrets.token_urlsafe(18)
-            self.set_header("Content-Security-Policy", PAGE.format(nonce=nonce, frames=framing()))
+            if not self.nonce:
+                self.nonce = secrets.token_urlsafe(18)
+                self.set_header("Content-Security-Policy", PAGE.format(nonce=self.nonce, frames=framing()))
+                self.set_header("X-Accel-Buffering", "no")  # nginx passes the first words on at once
+            if self.begun:
+                chunk = chunk.partition(self.application_context.application.page.MARK)[2] or chunk
             # written by the server, without any visitor's input
-            chunk = chunk.replace("<script", f'<script nonce="{nonce}"')
+            chunk = UNUSED.sub("", chunk).replace("<script", f'<script nonce="{self.nonce}"')
         super().write(chunk)
 
     def on_connection_close(self) -> None:
         """Make no page for a reader who has left."""
         self.gone = True
         super().on_connection_close()
+
+    def send_error(self, status_code: int = 500, **kwargs: Any) -> None:
+        """Report an error inside the page, where its first words are there already."""
+        if not self.begun:
+            return super().send_error(status_code, **kwargs)
+        self.finish(f'<p class="zx-failed" role="alert">{FAILED} <a href="">Load it again</a></p></body></html>')
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         """Report an error without details of the server."""

@@ -16,17 +16,19 @@ from typing import Any, Protocol
 
 import panel as pn
 from bokeh.document import Document
+from bokeh.embed.bundle import extension_dirs
 from bokeh.settings import settings
 from panel.io.application import Application, build_applications
 from panel.io.server import get_server
 from panel.io.state import set_curdoc
 from tornado.httpserver import HTTPServer
-from tornado.web import ErrorHandler, RedirectHandler, StaticFileHandler
+from tornado.web import ErrorHandler, GZipContentEncoding, RedirectHandler
 
 from zoexplore.compute.ask import pool
 from zoexplore.compute.limits import LINGER_SECONDS
 from zoexplore.server import monitoring
 from zoexplore.server.connections import BoundedServer
+from zoexplore.server.files import Extensions, Packing, Scripts
 from zoexplore.server.page import Headers, Page, between_stages, framing
 from zoexplore.server.seats import seats
 from zoexplore.server.websocket import MESSAGE, Socket
@@ -40,11 +42,19 @@ NEVER = 2**31 - 1
 LEFT = 25  # ended sessions more than are alive, at which their memory is freed, 5 MB each
 DRAIN = 10.0  # seconds for pages and computations under way, once the process is asked to end
 REQUEST, HEADERS = 65_536, 16_384  # bytes of a request's body and headers
-ICON = ("/(favicon.ico)", StaticFileHandler, {"path": Path(pn.__file__).with_name("dist") / "images"})  # beneath a prefix, too
+IMAGES = Path(pn.__file__).with_name("dist") / "images"
 
 
 class PageFactory(Protocol):
     """Makes the page of a session."""
+
+    MARK: str  # in the page, before what is the session's own
+
+    def opening(self, query: str) -> str:
+        """What a page of this query begins with, up to the mark: it is sent before there is a session. It may be empty."""
+
+    def prime(self) -> Iterator[None]:
+        """Make a page that nobody sees, stage by stage, so that the first reader does not wait for what is loaded once."""
 
     def begin(self) -> Iterator[None]:
         """Make the current document's page, stage by stage, between which others may go first."""
@@ -91,9 +101,9 @@ def serve(
     server = get_server(
         {path: _staged(page) for path, page in pages.items()}, port=port, address=address, start=False, show=False, verbose=False,
         websocket_origin=[name for name in names if "[" not in name],
-        extra_patterns=[*monitoring.PATHS, ICON],
+        extra_patterns=monitoring.PATHS,
         secret_key=os.environ.get(KEY, secrets.token_urlsafe(32)).encode(), sign_sessions=True, generate_session_ids=True,
-        transforms=[Headers], websocket_max_message_size=MESSAGE, use_xheaders=behind_proxy, prefix=prefix,
+        transforms=[Headers, GZipContentEncoding], websocket_max_message_size=MESSAGE, use_xheaders=behind_proxy, prefix=prefix,
         check_unused_sessions_milliseconds=CHECK, unused_session_lifetime_milliseconds=1000 * LINGER_SECONDS.value,
         keep_alive_milliseconds=PING,
         http_server_kwargs={
@@ -127,10 +137,19 @@ def run(server: Any) -> None:
     """Start a server, and return when SIGTERM or SIGINT ends it, after pages and computations under way."""
     loop = server.io_loop
     server.start()
+    loop.add_callback(_prime, server)
     with suppress(NotImplementedError):  # Windows
         for each in (signal.SIGTERM, signal.SIGINT):
             loop.asyncio_loop.add_signal_handler(each, partial(loop.spawn_callback, _end, server))
     loop.start()
+
+
+async def _prime(server: Any) -> None:
+    """Make the first page before a reader asks for it; readers who have come go first."""
+    for context in server._tornado.applications.values():
+        async with context.application.turn:
+            for _ in context.application.page.prime():
+                await between_stages()
 
 
 async def _end(server: Any) -> None:
@@ -182,7 +201,7 @@ def _staged(page: PageFactory) -> Staged:
 
 
 def _guard(application: Any) -> None:
-    """Put this package's handlers before Panel's, which then serve static files alone: no files of importable modules, and no
+    """Put this package's handlers before Panel's, none of which is needed: no files of importable modules are served, and no
     page's internals.
     """
     prefix, nothing = application.prefix, {"status_code": 404}
@@ -192,5 +211,7 @@ def _guard(application: Any) -> None:
         given = {"application_context": context, "bokeh_websocket_path": f"{base}/ws"}
         patterns += [(f"{base}/ws", Socket, given), (base, Page, given), (f"{base}/", RedirectHandler, {"url": base})]
         patterns += [(f"{base}/(?:metadata|autoload.js)", ErrorHandler, nothing)]
+    patterns += [(f"{prefix}/static/extensions/(.*)", Extensions, {"root": extension_dirs}), (f"{prefix}/static/(.*)", Scripts)]
+    patterns += [(f"{prefix}/(favicon.ico)", Packing, {"path": IMAGES})]
     root = {"url": f"{prefix}{next(iter(application.applications), '/')}", "permanent": False}
     application.add_handlers(".*", [*patterns, (f"{prefix}/?", RedirectHandler, root)])

@@ -15,8 +15,8 @@ from panel.io.resources import parse_template
 
 from zoexplore import plots  # noqa: F401  (HoloViews takes seconds: now, and not while a reader waits)
 from zoexplore.compute.ask import pool
-from zoexplore.views.explorer import QUESTION, Explorer
-from zoexplore.views.style import theme
+from zoexplore.views import first
+from zoexplore.views.explorer import Explorer
 
 _LOG = logging.getLogger("zoexplore")
 MOST_TOLD, LONGEST_TOLD = 5, 500  # failures that a page keeps; characters of one
@@ -25,17 +25,11 @@ _LOST = """The connection to the server is lost: nothing here follows the contro
 UNGUARDED = "panel serve has no guards against others. To serve others: zoexplore serve --address 0.0.0.0 --origin HOST"
 _begun: WeakKeyDictionary[Document, pn.viewable.Viewable] = WeakKeyDictionary()
 _areas: WeakKeyDictionary[Document, NotificationArea] = WeakKeyDictionary()
-_TEMPLATE = parse_template("""{% extends base %}
-{% block postamble %}
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<style>:root{color-scheme:light dark;{{variables}}}{{sheet}}</style>
-<script>{{code}}</script>
-{% endblock %}
-{% block contents %}
-<p class="zx-opens"><b>zoexplore</b> {{question}}</p>
-{{ super() }}
-{% endblock %}
+# What stands before the mark is sent before there is a session, by `zoexplore serve`.
+MARK = "<!-- the session's -->"
+_TEMPLATE = parse_template(f"""{{% extends base %}}
+{{% block head %}}{{{{ opening }}}}{MARK}{{% endblock %}}
+{{% block body %}}{{{{ bokeh_css }}}}{{{{ bokeh_js }}}}{{{{ self.inner_body() }}}}</body>{{% endblock %}}
 """)
 
 
@@ -74,12 +68,29 @@ def begin() -> Iterator[None]:
     document = pn.state.curdoc
     _prepare()
     _extend()
-    _dress(document)
     search = _search(document)
+    document.template = _TEMPLATE
+    document.template_variables["opening"] = first.opening(search)
     explorer = Explorer(search=search, staged=True)
     yield from explorer.make()
     yield
     _begun[document] = pn.panel(explorer)
+    first.remember(search, explorer)
+
+
+def opening(query: str) -> str:
+    """What a page of this query shows before its session is made."""
+    return f'<!DOCTYPE html><html lang="en">{first.opening(f"?{query}" if query else "")}'
+
+
+def prime() -> Iterator[None]:
+    """Make an explorer that nobody sees: what every page loads once is loaded then, and its picture is there for the first."""
+    _prepare()
+    _extend()
+    explorer = Explorer(search="", staged=True)
+    yield from explorer.make()
+    pn.panel(explorer)
+    first.remember("", explorer)
 
 
 def _search(document: Document) -> str:
@@ -124,8 +135,3 @@ def _extend() -> None:
     pn.extension("mathjax", "notifications", exception_handler=report)
     pn.config.notifications = False  # Panel 1.9 leaks an area that it makes itself, so `serve` makes it
 
-
-def _dress(document: Document) -> None:
-    """Set up the page around the explorer."""
-    document.template = _TEMPLATE
-    document.template_variables.update(variables=theme.VARIABLES, sheet=theme.css("page"), code=theme.script(), question=QUESTION)

@@ -132,6 +132,7 @@ class Odds(View):
 
     def build(self) -> None:
         self.pane = widgets.answer("said")
+        self.pane.object = "<p></p>"  # which keeps its room
         self.veil(self.pane, theme.VEILED)
         self.param.watch(self.changed, "by")
 

@@ -73,6 +73,16 @@ for (const kind of ["pointerdown", "pointerup", "pointercancel"]) window.addEven
 // rests costs nothing.
 const LOOKS = 25;
 let left = LOOKS;
+// The still picture goes in the frame after the live page has been drawn under it, in the reader's colours.
+let veiled = 0;
+function unveil(all) {
+  const still = document.querySelector(".zx-first");
+  const scheme = all.find((view) => view.model.css_classes?.includes?.("zx-scheme"))?.model;
+  const kept = document.documentElement.style.getPropertyValue("--zx-scheme");
+  const dark = kept ? kept == "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  veiled += 1;
+  if (still && (!scheme || scheme.active == dark || veiled > LOOKS / 2)) requestAnimationFrame(() => requestAnimationFrame(() => still.remove()));
+}
 const wake = () => { left = LOOKS; };
 for (const kind of ["click", "keyup", "resize"]) window.addEventListener(kind, wake, true);
 const watched = new WeakSet();
@@ -86,7 +96,7 @@ function look() {
   if (!left) return;
   left -= 1;
   const all = everything();
-  for (const act of held ? [tellWhatIsComputed] : [nameNew, findFigure, tellWhatIsSpent, tellWhatIsComputed]) act(all);
+  for (const act of held ? [tellWhatIsComputed] : [unveil, nameNew, findFigure, tellWhatIsSpent, tellWhatIsComputed]) act(all);
 }
 // What Export opens lies over the page: Escape closes it, and so does a press anywhere else.
 function closeExport(event) {

@@ -1,0 +1,55 @@
+"""The first words: a still picture before there is a session or a script, in the live page's places."""
+
+import re
+
+import pytest
+
+from tests.browser.conftest import new_page
+
+NEAR = 2  # pixels
+PLACES = ("h1", ".epsilon", ".sentence", ".zx-tabs", ".zx-switch", ".zx-controls", ".zx-answer")
+FRAME = """() => {
+  const still = document.querySelector(".zx-first");
+  const found = (function find(root, what) {
+    for (const e of root.querySelectorAll("*")) {
+      if (e.matches(what) && e.getBoundingClientRect().width) return e;
+      const inner = e.shadowRoot && find(e.shadowRoot, what);
+      if (inner) return inner;
+    }
+  })(document, still ? ".frame" : ".bk-Figure");
+  const box = found.getBoundingClientRect();
+  if (still) return [box.x, box.y, box.width, box.height];
+  const all = [...Bokeh.index.roots ?? Object.values(Bokeh.index)];
+  for (const view of all) all.push(...(view.child_views ?? []));
+  const inner = all.find((view) => view.model.name == "two-curves").frame.bbox;
+  return [box.x + inner.left, box.y + inner.top, inner.width, inner.height];
+}"""
+
+
+def places(page):
+    """Where what is seen first stands."""
+    found = {name: page.locator(name).locator("visible=true").first.bounding_box() for name in PLACES}
+    boxes = {name: [box[side] for side in ("x", "y", "width", "height")] for name, box in found.items()}
+    return boxes | {"frame": page.evaluate(FRAME)}
+
+
+@pytest.mark.parametrize(
+    "screen",
+    [{"viewport": {"width": 1440, "height": 900}}, {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}],
+    ids=str,
+)
+def test_the_still_picture_stands_where_the_live_page_does(browser, console_errors, app_url, screen):
+    with new_page(browser, console_errors, **screen) as page:
+        page.goto(app_url)  # the picture is kept when a page has been made
+        page.route(re.compile(r"\.js"), lambda route: route.abort())
+        page.goto(app_url)
+        still = places(page)
+        page.unroute(re.compile(r"\.js"))
+        console_errors.clear()
+        page.goto(app_url)
+        page.wait_for_function("() => window.Bokeh?.documents.length && !document.querySelector('.zx-first')")
+        live = places(page)
+        page.wait_for_timeout(500)
+    for name, box in still.items():
+        sides = slice(0, 2) if name in (".zx-answer", ".zx-controls", ".epsilon") else slice(0, 4)
+        assert box[sides] == pytest.approx(live[name][sides], abs=NEAR), name

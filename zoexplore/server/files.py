@@ -1,0 +1,53 @@
+"""Static files, packed once: scripts are four fifths of what a page sends, and a browser keeps them."""
+
+import asyncio
+import gzip
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from bokeh.server.views.multi_root_static_handler import MultiRootStaticHandler
+from bokeh.server.views.static_handler import StaticHandler
+from tornado.web import StaticFileHandler
+
+DAY = 86_400  # seconds that a browser keeps a file whose address does not name its version; others it keeps for good
+PACKED = (".js", ".css", ".svg", ".json")
+
+
+@cache
+def packed(path: str) -> bytes:
+    """A file's contents as `Content-Encoding: gzip` has them, kept from then on: a few megabytes in all."""
+    return gzip.compress(Path(path).read_bytes(), 9, mtime=0)
+
+
+class Packing(StaticFileHandler):
+    """Serves files packed to whoever takes them so."""
+
+    root: Any
+
+    async def get(self, path: str, include_body: bool = True) -> None:
+        """Tornado's hook for a request; a file is packed in a thread when it is first asked for."""
+        self.path = self.parse_url_path(path)
+        found = self.validate_absolute_path(self.root, self.get_absolute_path(self.root, self.path))
+        if not (found and found.endswith(PACKED) and "gzip" in self.request.headers.get("Accept-Encoding", "")):
+            return await super().get(path, include_body)
+        self.absolute_path, content = found, await asyncio.to_thread(packed, found)
+        self.modified = self.get_modified_time()
+        self.set_headers()
+        self.set_header("Content-Encoding", "gzip")  # and Tornado's own packing adds what it varies by
+        if self.should_return_304():
+            self.set_status(304)
+        elif include_body:
+            self.write(content)
+
+    def get_cache_time(self, path: str, modified: Any, mime_type: str) -> int:
+        """Tornado's hook for how long a browser may keep a file."""
+        return super().get_cache_time(path, modified, mime_type) or DAY
+
+
+class Scripts(Packing, StaticHandler):
+    """BokehJS."""
+
+
+class Extensions(Packing, MultiRootStaticHandler):
+    """What extensions of Bokeh bring along, such as Panel's script."""

@@ -1,0 +1,184 @@
+"""The first words: what a page sends before its session is made. A still picture of first sight, in the live page's own style
+sheets and so in its places, which goes in the frame after the live page is drawn.
+
+Pictures are made of explorers that have been made for others, by their addresses: the default run's when the server starts. Of an
+address that is new everything is there but the run's own numbers and curves.
+"""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+from cachetools import LRUCache
+
+from zoexplore.run.fields import FIELDS
+from zoexplore.run.formatting import format_count
+from zoexplore.views.explorer import QUESTION, Explorer
+from zoexplore.views.figures.names import BRIEF_MARGIN, MARGIN
+from zoexplore.views.figures.publish import CHOICES, NAMES, STYLES, Publish
+from zoexplore.views.panels.controls import Controls
+from zoexplore.views.style import theme
+from zoexplore.views.tabs import TABS, Tabs
+
+MOST, LONGEST = 200, 500  # pictures that are kept, and characters of an address that has one
+OTHERS = ("tab=", "story=", "say=", "show=", "lock=", "all=", "publish.", "dark=")  # addresses of another first sight
+WORDS = (
+    f"<title>zoexplore: {QUESTION.lower()}</title>"
+    '<meta name="description" content="The privacy loss of zeroth-order training, by every bound that is known: every step '
+    'published, or only the last.">'
+)
+STILL = "Without scripts these numbers stand still. The command gives any other: zoexplore epsilon run.yaml"
+_pictures: LRUCache[str, str] = LRUCache(MOST)
+
+
+def opening(search: str) -> str:
+    """The head of a page of this address, and what is shown until it is drawn. The address is only looked up, never written."""
+    known = _pictures.get(search) or (_pictures.get("") if _is_of_a_run(search) else None)
+    picture = known if known is None or search in _pictures else _without_numbers()
+    return (
+        f'<head><meta charset="utf-8">{WORDS}<link rel="icon" href="./favicon.ico">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">'
+        f"<style>:root{{color-scheme:light dark;{theme.VARIABLES}}}{theme.css('page', 'first')}</style>"
+        f'<script>{theme.script()}</script></head><body><p class="zx-opens"><b>zoexplore</b> {QUESTION}</p>'
+        f'<div class="zx-first" inert>{picture or ""}</div><noscript><p class="zx-still">{STILL}</p></noscript>'
+    )
+
+
+def remember(search: str, explorer: Explorer) -> None:
+    """Keep the picture of an explorer that has been made, for all later pages of its address."""
+    if search not in _pictures and len(search) <= LONGEST and _is_of_a_run(search) and not explorer.publish.waiting:
+        if not search:
+            _pictures[_UNKNOWN] = picture(explorer, numbers=False)
+        _pictures[search] = picture(explorer)
+
+
+_UNKNOWN = "#"  # in place of an address, which has no such sign
+
+
+def _without_numbers() -> str | None:
+    return _pictures.get(_UNKNOWN)
+
+
+def _is_of_a_run(search: str) -> bool:
+    return not any(name in search for name in OTHERS)
+
+
+def picture(explorer: Explorer, numbers: bool = True) -> str:
+    """First sight as HTML; without numbers what is the same for every run."""
+    tools = explorer.tools
+    front = [
+        _host("zx-switch", "radio switch", f'<div class="bk-input-group">{_choices(explorer.publish)}</div>'),
+        _host("zx-tools", "first_row first_above", _buttons(explorer.pin, explorer.all_bounds)),
+        _host("zx-headline", "text headline", explorer.headline.number.object if numbers else _EMPTY),
+        _host("zx-said", "text said", explorer.odds.pane.object if numbers else "<p></p>"),
+        "<div></div>",  # as a row's gap ends the live page's
+    ]
+    figure = _host("", "view figure first_figure", _figure(explorer.publish, numbers))
+    answer = [
+        _host("", "text question", f"<h1>{QUESTION}</h1>"),
+        _host("zx-front zx-two", "front", "".join(front)),
+        _host("zx-publish", "view", _host("", "first_row stage", f'<div>{figure}</div><div style="min-height:280px"></div>')),
+        _host("", "first_more", ""),
+    ]
+    parts = [
+        _host("zx-header", "row", _heading(explorer.tabs, _buttons(*tools.more, tools.link, tools.dark))),
+        _host("zx-controls", "controls first_dials", "".join(_dials(explorer.controls, numbers))),
+        _host("zx-answer", "", "".join(answer)),
+    ]
+    return _host("zx-room", "room", _host("zx-explorer", "explorer", "".join(parts)))
+
+
+def _heading(tabs: Tabs, tools: str) -> str:
+    titles = (f'<button aria-selected="{str(each == tabs.tab).lower()}">{escape(each)}</button>' for each in TABS)
+    bar = _host("zx-tabs", "tabs", f"<div>{''.join(titles)}</div>")
+    name = _host("", "title", "<p>zoexplore</p>")
+    return _host("zx-heading", "first_row heading", name + bar + _host("zx-tools", "first_row", tools))
+
+
+def _buttons(*widgets: Any) -> str:
+    return "".join(_host("", "button", f'<button class="bk-btn">{escape(each.label)}</button>') for each in widgets)
+
+
+_EMPTY = '<p class="epsilon"><i>ε</i> = <b class="bar"></b></p><p class="sentence"></p>'
+
+
+def _host(classes: str, sheets: str, inside: str) -> str:
+    """An element whose style is its own, as every component of the live page is."""
+    style = theme.css("first_host", *sheets.split())
+    return f'<div class="{classes}"><template shadowrootmode="open"><style>{style}</style>{inside}</template></div>'
+
+
+def _choices(publish: Publish) -> str:
+    return "".join(
+        f'<label><input type="radio"{" checked" if name == publish.publish else ""}><span>{title}</span></label>'
+        for title, name in CHOICES.items()
+    )
+
+
+def _dials(controls: Controls, numbers: bool) -> Iterator[str]:
+    yield '<div class="top"></div>'
+    for name, dial in controls.dials.items():
+        place = dial.slider.value / dial.ladder.top
+        shown = escape(dial.text.value) if numbers else ""
+        knob = f'<i style="left:{100 * place:.2f}%"></i>' if numbers else ""
+        yield (
+            f'<div class="dial"><span class="what">{escape(FIELDS[name].caption)}</span><span class="value">{shown}</span>'
+            f'<div class="track">{knob}</div></div>'
+        )
+    yield '<div class="rest"></div>'
+
+
+def _figure(publish: Publish, numbers: bool) -> str:
+    """The curves in a box of a thousand units each way that stretches to the frame's; words lie on it in per cents."""
+    fig = publish.figure
+    marks = [*_ticks(fig.xaxis, fig.x_range.end, "x"), *_ticks(fig.yaxis, -fig.y_range.end, "y")] if numbers else []
+    curves = "".join(_curve(publish, name) for name in NAMES) if numbers else ""
+    title = escape(fig.title.text) if numbers else ""
+    if numbers:
+        at = f'style="left:{100 * publish.state.T / fig.x_range.end:.2f}%"'
+        marks += [f'<hr class="T" {at}>', f'<span class="pill" {at}>T = {format_count(publish.state.T)}</span>', *_names(publish)]
+    return (
+        f'<p class="title">{title}</p><div class="frame" style="{_MARGINS}">'
+        f'<svg viewBox="0 0 1000 1000" preserveAspectRatio="none">{curves}</svg>{"".join(marks)}</div>'
+    )
+
+
+_MARGINS = f"--right:{MARGIN}px;--brief:{BRIEF_MARGIN}px"  # for the names
+
+
+def _curve(publish: Publish, name: str) -> str:
+    """One of the two, faint, and up to T as it is drawn at rest."""
+    fig, style = publish.figure, STYLES[name]
+    T, values = (np.asarray(publish.source.data[column], float) for column in ("T", name))
+    seen = np.isfinite(values) & (values < 2 * fig.y_range.end)
+    x, y = 1000 * T[seen] / fig.x_range.end, 1000 - 1000 * values[seen] / fig.y_range.end
+    points = [f"{a:.0f},{b:.1f}" for a, b in zip(x, y, strict=True)]
+    to_T = points[: int(np.sum(T[seen] <= publish.state.T))]
+    look = f'style="stroke:{_both(style.colour)}" stroke-width="'
+    faded = 1 if name == publish.publish else 0.45
+    return (
+        f'<polyline points="{" ".join(points)}" {look}{0.6 * style.width:g}" opacity="0.4"/>'
+        f'<polyline points="{" ".join(to_T)}" {look}{1.1 * style.width:g}" opacity="{faded}"/>'
+    )
+
+
+def _names(publish: Publish) -> Iterator[str]:
+    """The names at the curves' ends, where the figure has put them."""
+    rows, hues = publish.names.source.data, {STYLES[name].hue(publish.dark): STYLES[name].colour for name in NAMES}
+    for y, dy, text, colour, style in zip(*(rows[column] for column in ("y", "dy", "text", "colour", "style")), strict=True):
+        if text and colour in hues:
+            top = f"calc({100 - 100 * y / publish.figure.y_range.end:.2f}% + {dy:.1f}px)"
+            yield f'<span class="name {style}" style="top:{top};color:{_both(hues[colour])}">{escape(text)}</span>'
+
+
+def _both(colours: Sequence[str]) -> str:
+    return f"light-dark({','.join(colours)})"
+
+
+def _ticks(axis: Any, end: float, kind: str) -> Iterator[str]:
+    """The words at a figure's fixed ticks, by their part of the way to the end; those of y count from below."""
+    side = "left" if kind == "x" else "top"
+    for at, word in axis[0].formatter.args["texts"]:
+        place = f'style="{side}:{100 * at / end + (end < 0) * 100:.2f}%"'
+        yield f'<span class="{kind}" {place}>{escape(word)}</span><hr class="{kind}" {place}>'
