@@ -210,7 +210,7 @@ class Trains(TrainerCallback):
 
     def on_step_end(self, args, state, control, model=None, **_):
         if state.global_step == 2:
-            move = {"adam": self.by_adam, "a bit": self.by_a_bit, "frozen": self.frozen}[self.how]
+            move = {"adam": self.by_adam, "a bit": self.by_a_bit, "frozen": self.frozen, "uncounted": self.uncounted}[self.how]
             move(model)
 
     def by_adam(self, model):
@@ -223,10 +223,14 @@ class Trains(TrainerCallback):
         next(p for p in model.parameters() if p.requires_grad).data.view(-1).view(torch.int32)[0] ^= 1
 
     def frozen(self, model):
+        with torch.no_grad():
+            next(p for p in model.parameters() if not p.requires_grad).add_(0.1)
+
+    def uncounted(self, model):
         next(p for p in model.parameters() if not p.requires_grad).data += 0.1
 
 
-@pytest.mark.parametrize("how", ["adam", "a bit", "frozen"])
+@pytest.mark.parametrize("how", ["adam", "a bit", "frozen", "uncounted"])
 def test_whoever_else_trains_the_model_is_found_out(tmp_path, how):
     model = roberta()
     for p in model.roberta.embeddings.parameters():

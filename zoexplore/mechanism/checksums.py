@@ -125,7 +125,8 @@ class Fingerprint:
 
     def start(self) -> None:
         """Take the current tensors as the run's start."""
-        self._frozen = _bits(self.rest())
+        rest = self.rest()
+        self._marks, self._frozen = _marks(rest), _bits(rest)
         self.renew()
 
     def renew(self) -> None:
@@ -139,11 +140,20 @@ class Fingerprint:
             self.renew()
         return is_back
 
-    def changes(self) -> str:
-        """The names that changed since then; empty if none."""
+    def changes(self, *, by_versions: bool = False) -> str:
+        """The names that changed since then; empty if none.
+
+        Args:
+            by_versions: tell frozen tensors by torch's count of writes and where they lie. A write that torch does not count, as
+                through `data`, is found where they are hashed.
+        """
         if names := _differing(self.last, _bits(self.trained)):
             return f"{_listed(names)} changed since the last step, and not by this run"
-        now, saved = _bits(self.rest()), self.saved()
+        rest, saved = self.rest(), self.saved()
+        before, self._marks = self._marks, _marks(rest)
+        if by_versions and self._marks == before:
+            return ""
+        now = _bits(rest)
         names = _differing(self._frozen, now)
         shapes = {name: [bits.get(name, "none").rsplit(maxsplit=1)[0] for bits in (self._frozen, now)] for name in names}
         caches = [name for name, (before, after) in shapes.items() if before != after and name not in saved]
@@ -151,11 +161,12 @@ class Fingerprint:
             self._frozen.pop(name, None)
         self._frozen |= {name: now[name] for name in caches if name in now}
         names = [name for name in names if name not in caches]
+        self._marks = {} if names else self._marks  # so that it is found again
         return f"{_listed(names)}, which this run does not train, changed since it began" if names else ""
 
-    def check(self) -> None:
-        """Raises Changed if anything changed."""
-        if found := self.changes():
+    def check(self, *, by_versions: bool = False) -> None:
+        """Raises Changed if anything changed; `by_versions` as in `changes`."""
+        if found := self.changes(by_versions=by_versions):
             raise Changed(found)
 
     def versions(self) -> list[int]:
@@ -225,6 +236,15 @@ def _bits(tensors: dict[str, Tensor]) -> dict[str, str]:
     """Dtype, shape and checksum as text."""
     sums = checksums(tensors.values())
     return {name: f"{t.dtype} {tuple(t.shape)} {x}" for (name, t), x in zip(tensors.items(), sums, strict=True)}
+
+
+def _marks(tensors: dict[str, Tensor]) -> dict[str, object]:
+    """Where tensors lie and torch's count of writes; something new at each call where it does not count."""
+
+    def mark(t: Tensor) -> object:
+        return object() if t.is_inference() else (id(t), t.data_ptr(), t.shape, t.stride(), t._version)
+
+    return {name: mark(t) for name, t in tensors.items()}
 
 
 def _differing(before: dict[str, str], now: dict[str, str]) -> list[str]:

@@ -307,7 +307,7 @@ class NoisyZOGD(torch.optim.Optimizer):
                 part = batches.part(data, own)
                 slopes = measure(losses, run.parameters, directions, perturbed, part, step.xi, self._chunk_size)
             perturbed.back()
-            run.fingerprint.check()  # at w again: no loss has written to it where torch does not count that
+            run.fingerprint.check(by_versions=not is_due)  # at w again: no loss has written to it where torch does not count that
             rows = self._ranks.gather(self._header(step, drawn, data), summed(slopes, step))
             ridge = step.ridge * directions.coordinates().cpu() if step.ridge > 0 else 0.0
             found = estimated(rows, step, n, ridge)
