@@ -22,7 +22,8 @@ from zoexplore.plots.look import FRAME, with_legend
 from zoexplore.plots.training import error_bars
 from zoexplore.run.formatting import format_count, format_number, format_short
 from zoexplore.training import METHODS, TASKS, Frontier, Point
-from zoexplore.views.training.compared import describe_frontier, how
+from zoexplore.training.comparison import Finished
+from zoexplore.views.training.compared import PUBLISHED, describe_frontier
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -66,6 +67,22 @@ STUDIES = {
     "ablation-share": ("directional share of the noise β", "accuracy on held-out data", False, False),
     "ablation-clip": ("clip of a gradient, in units of its Lipschitz constant", "accuracy on held-out data", True, False),
 }  # what the axes are, and whether they are logarithmic
+
+
+def how(found: Finished) -> str:
+    """A text on how a task's results were made."""
+    frontier, (least, most) = found.frontier, found.trials
+    libraries = [f"{name} {frontier.versions[name]}" for name in ("zoexplore", "torch", "numpy")]
+    draws = max(len(p.seeds) for p in frontier.points)
+    times = {1: "once", 2: "twice"}.get(draws, f"{draws} times")
+    return (
+        f"Made {found.date[:10]} by python -m benchmarks.frontier in {found.seconds / 60:.0f} minutes of processor time "
+        f"({', '.join(libraries)}). Each method was tuned {times} for each ε, on the same grids, with {least} to "
+        f"{most} trials each, judged on parts of the training records. ε does not cover the price of tuning. "
+        f"Accuracy is the mean of several simulated runs (benchmarks/frontier/law.py); bars are one standard error, the test "
+        f"records' included. ε is for one record more or less. Data: {TASKS[frontier.task].licence}. "
+        f"{PUBLISHED.get(frontier.task, '')}"
+    )
 
 
 def passes(point: Point) -> float:

@@ -100,7 +100,7 @@ class Train(View):
         """Draw the run's models as far as they are trained, and say what they cost."""
         asked = self.asked()
         if self.told:
-            models = models_of(in_advance(asked.setting.K))
+            models = models_of(in_advance(DEMONSTRATION.K))
             picture = Picture(models, place(asked.setting.sigma, models), "done", self._ways)
         else:
             if self.found and self.found[0].fields != asked.fields:
@@ -138,7 +138,8 @@ class Train(View):
             note = "Others are training: yours is next."
         elif picture.stage == "stopped" and self.found:
             note = f"Stopped at step {format_count(max(p.steps[-1] for p in self.found[1].points))}."
-        below = f'<p class="warn" role="alert">{escape(run.problem)}</p>' if run.problem else f"<p>{escape(note)}</p>"
+        ended = run.problem if run.asked and run.asked.fields == asked.fields else ""
+        below = f'<p class="warn" role="alert">{escape(ended)}</p>' if ended else f"<p>{escape(note)}</p>"
         said = sentences.sentence(picture)
         plain = re.sub("<.>|</.>", "", said)
         spoken = f"Trained. {plain}" if run.update and picture.stage == "done" else ""
