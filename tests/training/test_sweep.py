@@ -12,7 +12,9 @@ from tests.effort import proof
 from tests.training.small import small_task
 from zoexplore import Accounting
 from zoexplore.bounds import BOUNDS, curve, epsilon
-from zoexplore.training import METHODS, Here, frontier, plan_sweep, sweep, train
+from zoexplore.training import METHODS, frontier, plan_sweep, sweep, train
+from zoexplore.training.points import gathered
+from zoexplore.training.privacy import privacy
 
 ALL = list(METHODS)
 
@@ -35,13 +37,13 @@ class Shuffled(Executor):
         self.rng = random.Random(seed)
 
     def submit(self, call, /, *args, **options):
-        done, later = Here().submit(call, *args, **options), Future()
-        threading.Timer(self.rng.random() / 100, lambda: later.set_result(done.result())).start()
+        done, later = call(*args, **options), Future()
+        threading.Timer(self.rng.random() / 100, lambda: later.set_result(done)).start()
         return later
 
 
-class Counting(Here):
-    """Computes at once, and counts the parts."""
+class Counting(ThreadPoolExecutor):
+    """Counts the parts."""
 
     asked = 0
 
@@ -128,6 +130,16 @@ def test_a_mean_is_over_the_same_seeds_until_the_end(tiny_parts):
     assert {p.seeds for p in shown} == {(0, 1, 2)} and len({p.steps[-1] for p in shown}) > 5
     last = shown[-1].means("accuracy")
     assert all(p.means("accuracy") == last[: len(p.steps)] for p in shown)
+
+
+def test_a_step_that_a_thread_is_just_recording_is_not_shown():
+    plan = plan_sweep(small_task(), ("noisy-zogd",), (0.1,), seeds=1)
+    (job,), (c,) = plan.jobs, plan.configurations
+    state = job.advance(None, 0.0)
+    known = [privacy(plan.task, c, job.records, plan.accounting)]
+    before = gathered(plan, [state], known)
+    state.loss.append([0.5])  # whose accuracy is to follow
+    assert gathered(plan, [state], known) == before and before.points[0].steps == (1,)
 
 
 def test_cancel_keeps_what_is_done_and_asks_for_no_more(tiny_parts):

@@ -12,10 +12,10 @@ from zoexplore.training.results import NOT_COVERED, Frontier, Point
 from zoexplore.training.tasks import TASKS, Task
 
 if TYPE_CHECKING:
-    from zoexplore.training.sweeps import Here, SweepPlan, Update, frontier, plan_sweep, sweep, train
+    from zoexplore.training.sweeps import SweepPlan, Update, frontier, plan_sweep, sweep, train
 
 __all__ = [
-    "DEFAULT_METHODS", "METHODS", "NOT_COVERED", "TASKS", "Frontier", "Here", "Method", "Point", "SweepPlan", "Task",
+    "DEFAULT_METHODS", "METHODS", "NOT_COVERED", "TASKS", "Frontier", "Method", "Point", "SweepPlan", "Task",
     "Update", "frontier", "load", "plan_sweep", "save", "sweep", "train",
 ]  # fmt: skip
 

@@ -20,13 +20,15 @@ LIBRARIES = ("zoexplore", "numpy", "scipy", "numba", "torch", "scikit-learn", "o
 def gathered(plan: SweepPlan, states: list[State | None], privacies: Sequence[Privacy]) -> Frontier:
     """The frontier so far: every configuration of which all seeds have begun, at the steps that all of them have made. Such
     points are complete, as runs of fewer steps, and their means are of the same seeds until the end.
+
+    A thread may just be recording a step, of which it writes the accuracy last.
     """
     points = []
     for configuration, known in zip(plan.configurations, privacies, strict=True):
         used = [
             _Run(seed.number, state, i * len(job.configurations) + job.configurations.index(configuration))
             for job, state in zip(plan.jobs, states, strict=True)
-            if configuration in job.configurations and state is not None and state.loss
+            if configuration in job.configurations and state is not None and state.accuracy
             for i, seed in enumerate(job.seeds)
         ]
         if len(used) == len(plan.seeds):
@@ -44,7 +46,7 @@ class _Run(NamedTuple):
 
 
 def _point(plan: SweepPlan, c: Configuration, used: list[_Run], known: Privacy) -> Point:
-    steps = records(c.setting.T)[: min(len(run.state.loss) for run in used)]
+    steps = records(c.setting.T)[: min(len(run.state.accuracy) for run in used)]
     epsilons = {bound: values[: len(steps)] for bound, values in known.curve.items()}
     reason = dict(known.reason)
     clipped = sum(int(run.state.clipped[run.place]) for run in used)

@@ -4,9 +4,9 @@ Each part starts from the state in which the previous one ended. So a sweep is c
 numbers do not depend on the executor.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from dataclasses import dataclass
 from math import inf
 from time import monotonic
@@ -22,19 +22,6 @@ from zoexplore.training.tasks import Task
 
 PART = 0.25  # seconds of work in one part
 LOOK = 0.1  # seconds between checks of `cancel`
-
-
-class Here(Executor):
-    """Computes at once, in the calling thread."""
-
-    def submit(self, call: Callable, /, *args: Any, **options: Any) -> Future:
-        future: Future = Future()
-        future.set_running_or_notify_cancel()
-        try:
-            future.set_result(call(*args, **options))
-        except Exception as error:  # raised by `result()`
-            future.set_exception(error)
-        return future
 
 
 class Flag(Protocol):
@@ -69,9 +56,9 @@ def sweep(
     """Run a sweep, and yield its progress after every part. It ends early if `cancel` is set or the generator closed.
 
     Args:
-        executor: where to compute, such as a `ThreadPoolExecutor` or a cluster's own; the calling thread if None. Parts spend
+        executor: where to compute, such as a `ThreadPoolExecutor` or a cluster's own; a thread if None. Parts spend
             their time in torch, so that threads share a machine's cores as well as processes would, and load the data once.
-        cancel: checked ten times a second; in the calling thread after every part, of a quarter of a second or one step.
+        cancel: checked ten times a second; what is computed then ends after a quarter of a second, or one step.
         known: the first configurations' epsilons, where they are computed already (`privacy`).
         asked: the arguments of `plan_sweep`, or `plan=` a `SweepPlan`.
 
@@ -82,7 +69,8 @@ def sweep(
     planned = asked["plan"] if set(asked) == {"plan"} else plan_sweep(**asked)
     rest = planned.configurations[len(known) :]
     found = [*known, *(privacy(planned.task, c, records(c.setting.T), planned.accounting) for c in rest)]
-    yield from _updates(planned, executor or Here(), cancel, found)
+    with nullcontext(executor) if executor else ThreadPoolExecutor(1) as own:
+        yield from _updates(planned, own, cancel, found)
 
 
 def frontier(
@@ -131,20 +119,17 @@ def train(
 
 def _updates(plan: SweepPlan, executor: Executor, cancel: Flag | None, known: Sequence[Privacy]) -> Iterator[Update]:
     states: list[State | None] = [None] * len(plan.jobs)
-    waiting, pending = deque(range(len(states))), dict[Future, int]()
-    at_once = 1 if isinstance(executor, Here) else len(states)
+    pending = {executor.submit(_advance, job, None): place for place, job in enumerate(plan.jobs)}
     total = sum(job.T * len(job.seeds) for job in plan.jobs)
     first: tuple[float, int] | None = None  # when the first steps were done, and how many: before, workers load the data
     try:
-        while (waiting or pending) and not (cancel is not None and cancel.is_set()):
-            while waiting and len(pending) < at_once:
-                place = waiting.popleft()
-                pending[executor.submit(_advance, plan.jobs[place], states[place])] = place
+        while pending and not (cancel is not None and cancel.is_set()):
             finished, _ = wait(pending, timeout=LOOK, return_when=FIRST_COMPLETED)
             for future in finished:
                 place = pending.pop(future)
                 state = states[place] = future.result()
-                waiting.extend([place] if state.t < plan.jobs[place].T else [])
+                if state.t < plan.jobs[place].T:
+                    pending[executor.submit(_advance, plan.jobs[place], state)] = place
             if finished:
                 done = sum(state.t * len(state.draws) for state in states if state is not None)
                 begun, before = first = first or (monotonic(), done)
