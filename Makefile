@@ -9,7 +9,7 @@ PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses $
 READY := .venv/.ready
 READY_APP := .venv/.ready-app
 
-.PHONY: app lab lesson handouts answers slides site test proof versions lint bench setup clean
+.PHONY: app lab lesson handouts answers slides site test coverage proof versions lint bench setup clean
 
 app: $(READY_APP)
 	@$(BIN)/python -m zoexplore serve --port $(PORT) $(ARGS)
@@ -34,6 +34,10 @@ test: setup
 	@$(BIN)/python -m tools.chromium
 	@$(BIN)/python -m tests.compiled
 	@$(PYTEST) -m "not proof" $(ARGS)
+
+# As test, and which lines were not run; those of compiled kernels are never seen.
+coverage: setup
+	@$(PYTEST) -m "not proof" --cov --cov-report=term:skip-covered $(ARGS)
 
 # Everything: the comparisons that take long too, and six times the random cases, other ones in every run.
 proof: setup

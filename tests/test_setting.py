@@ -340,3 +340,8 @@ def test_what_is_left_out_has_words_where_None_is_allowed_alone():
             assert not field.left_out
         else:
             assert field.left_out
+
+
+def test_a_file_s_name_is_no_setting():
+    with pytest.raises(ValueError, match=r"setting = 'run.yaml' is not allowed: give a Setting; of a run file: .*from_yaml"):
+        zoexplore.explore("run.yaml")

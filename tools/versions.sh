@@ -23,8 +23,7 @@ for version in 3.12 3.13 3.14; do
     CUDA=no VENV=$venv PYTHON=$python sh tools/setup.sh app || { mechanism=; $install -e '.[app]'; echo "versions: without PyTorch"; }
     $install pytest hypothesis mpmath dp-accounting psutil pytest-xdist
     "$venv/bin/python" -m pytest -q -n 2 -m "not proof" -p no:cacheprovider $mechanism \
-        tests/bounds tests/views/test_state.py tests/views/test_curves.py tests/test_setting.py tests/test_presets.py \
-        tests/test_command.py tests/test_plots.py "$@"
+        @tests/accountant.txt "$@"
     tested=$((tested + 1))
 done
 [ "$tested" -gt 0 ] || { echo "versions: none of 3.12, 3.13 and 3.14 was found: install one, or with pyenv: pyenv install 3.12" >&2; exit 1; }

@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help(sys.stderr)
         return WRONG
     try:
-        return given.run(given)
+        return int(given.run(given))
     except Wrong as wrong:
         return _complain(str(wrong), WRONG)
     except Unreachable as unreachable:
@@ -134,7 +134,7 @@ def _sentence(words: str) -> str:
 
 
 def _question(commands: Any, name: str, run: Any, words: str, files: str | None = None) -> argparse.ArgumentParser:
-    parser = commands.add_parser(name, help=words, description=_sentence(words))
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=words, description=_sentence(words))
     parser.add_argument("file", metavar="RUN.yaml", help=RUN, nargs=files)
     instead = "in place of the file's; may come twice"
     parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help=instead)

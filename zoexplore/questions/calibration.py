@@ -9,7 +9,6 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, inf, isfinite, log
-from numbers import Real
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from zoexplore.bounds.guarantee import BEST, DEFAULT
 from zoexplore.questions import risk
 from zoexplore.run.fields import FIELDS
 from zoexplore.run.formatting import format_number, format_short
-from zoexplore.run.setting import INTEGER_FIELDS, LARGEST_INTEGER, Accounting, Setting, shown
+from zoexplore.run.setting import INTEGER_FIELDS, LARGEST_INTEGER, Accounting, Setting, number, shown
 
 DECADES = 10.0 ** np.arange(-60, 61)
 RUNGS = 256  # of the ladder for K, at most
@@ -58,23 +57,18 @@ class _Target:
         if len(given) != 1:
             raise ValueError(f"{' and '.join(given) or 'no target'} is not allowed: give one of epsilon, advantage and tpr")
         if advantage is not None:
-            advantage = risk.wanted_advantage(advantage)
+            advantage = number("advantage", advantage, above=0.0, below=1.0)
             return cls("advantage", advantage, _advantage, *risk.pair_for_advantage(advantage))
         if tpr is not None:
             fpr, most = risk.wanted_positives(tpr)
 
-            def positives(setting, bound, accounting):
+            def positives(setting: Setting, bound: str, accounting: Accounting) -> float:
                 return float(guarantee(setting, bound, accounting).true_positive_rate(fpr))
 
             name = f"true positives at a false-positive rate of {fpr:g}"
             return cls(name, most, positives, *risk.pair_for_positives(fpr, most))
-        if isinstance(epsilon, bool) or not isinstance(epsilon, Real) or not 0 < epsilon < inf:
-            raise ValueError(f"epsilon = {shown(epsilon)} is not allowed: give a finite number above 0")
-        return cls("ε", float(epsilon), _epsilon, float(epsilon))
-
-
-def _epsilon(setting: Setting, bound: str, accounting: Accounting) -> float:
-    return epsilon_of_run(setting, bound, accounting)
+        wanted = number("epsilon", epsilon, above=0.0)
+        return cls("ε", wanted, epsilon_of_run, wanted)
 
 
 def _advantage(setting: Setting, bound: str, accounting: Accounting) -> float:
@@ -259,7 +253,7 @@ class _Search:
         values = np.unique(values.round() if self.field in INTEGER_FIELDS else values)
         return values if low < high else values[::-1]
 
-    def _scale(self):
+    def _scale(self) -> tuple[Callable[..., np.ndarray], Callable[..., np.ndarray]]:
         """Coordinates in which ln epsilon is nearly linear: logarithms, except for beta."""
         return (np.asarray, np.asarray) if self.field == "beta" else (np.log, np.exp)
 

@@ -101,7 +101,7 @@ def to_yaml(setting: Setting, accounting: Accounting) -> str:
     ['setting:', '  n: 20000']
     """
     parts = {"setting": setting.as_dict(), "accounting": asdict(accounting)}
-    return yaml.safe_dump(parts, sort_keys=False, allow_unicode=True)
+    return str(yaml.safe_dump(parts, sort_keys=False, allow_unicode=True))
 
 
 def from_yaml(text: str) -> Loaded:

@@ -1,6 +1,6 @@
 """A plan for a target epsilon before training: directions, steps, share and noise."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import inf, isfinite, sqrt
 from typing import Any
@@ -206,7 +206,7 @@ class _Question:
             return f"{least}. A clip on each quotient would need up to √K = {format_short(sqrt(run.K))} times as much noise."
         return f"{least}."
 
-    def _of_beta(self, run: Setting, bound: str):
+    def _of_beta(self, run: Setting, bound: str) -> Iterator[str]:
         if len(self.shares) == 1 and self.shares != (1.0,):
             return
         if run.beta == 1.0:

@@ -12,13 +12,12 @@
 """
 
 from math import inf, log, log1p
-from numbers import Real
 
 import numpy as np
 
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.run.formatting import format_count, format_short
-from zoexplore.run.setting import Setting, shown
+from zoexplore.run.setting import Setting, number, shown
 
 __all__ = ["TradeOff", "of_pair"]
 
@@ -29,11 +28,8 @@ def of_pair(epsilon: float, delta: float) -> TradeOff:
     Raises:
         ValueError: epsilon is negative, or delta not in [0, 1].
     """
-    if not epsilon >= 0:
-        raise ValueError(f"epsilon = {shown(epsilon)} is not allowed: give a number of at least 0")
-    if not 0 <= delta <= 1:
-        raise ValueError(f"delta = {shown(delta)} is not allowed: give a number from 0 to 1")
-    return TradeOff(epsilons=(epsilon,), deltas=(delta,))
+    pair = number("epsilon", epsilon, least=0.0, infinite=True), number("delta", delta, least=0.0, most=1.0)
+    return TradeOff(epsilons=(pair[0],), deltas=(pair[1],))
 
 
 def pair_for_advantage(advantage: float) -> tuple[float, float]:
@@ -60,13 +56,6 @@ def remark_on_delta(setting: Setting) -> str:
     shown_all = f"{format_short(setting.delta * setting.n)} of {format_count(setting.n)}"
     by_chance = f"publishing every record with this probability, {shown_all}, would be (0, δ)-private"
     return f"δ = {format_short(setting.delta)} is at least 1/n: {by_chance}; take a far smaller one"
-
-
-def wanted_advantage(value: object) -> float:
-    """A checked target advantage. Raises ValueError unless it is in (0, 1)."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
-        raise ValueError(f"advantage = {shown(value)} is not allowed: give a number above 0 and below 1")
-    return float(value)
 
 
 def wanted_positives(value: object) -> tuple[float, float]:

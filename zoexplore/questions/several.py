@@ -10,8 +10,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import exp, inf, isnan, log, nan, sqrt
-from numbers import Real
+from math import exp, inf, isnan, log, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +25,7 @@ from zoexplore.bounds.loss_distribution import COARSE, CUT, Losses, Lossy, Steps
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.subsampling import Sampled
 from zoexplore.bounds.tradeoff import Answers, TradeOff
-from zoexplore.run.setting import Accounting, Setting, shown
+from zoexplore.run.setting import Accounting, Setting, number, shown, whole
 
 NEIGHBOURS_OF = {"poisson": "add-remove", "without-replacement": "replace-one"}  # of a batch that is drawn so
 LAWS = ("poisson", "geometric", "logarithmic")
@@ -63,7 +62,7 @@ def gaussian(noise_multiplier: float, times: int = 1) -> Mechanism:
     Raises:
         ValueError: a number is not allowed.
     """
-    return Mechanism(1 / _positive("noise_multiplier", noise_multiplier), 1.0, int(_positive("times", times, whole=True)))
+    return Mechanism(1 / number("noise_multiplier", noise_multiplier, above=0.0), 1.0, whole("times", times))
 
 
 def subsampled(noise_multiplier: float, rate: float, times: int, sampling: str = "poisson") -> Mechanism:
@@ -80,10 +79,8 @@ def subsampled(noise_multiplier: float, rate: float, times: int, sampling: str =
     """
     if sampling not in NEIGHBOURS_OF:
         raise ValueError(f"sampling = {shown(sampling)} is not allowed: give one of {', '.join(map(repr, NEIGHBOURS_OF))}")
-    if not _positive("rate", rate) < 1:
-        raise ValueError(f"rate = {shown(rate)} is not allowed: give a number below 1, or take gaussian()")
-    one = gaussian(noise_multiplier, times)
-    return replace(one, rate=float(rate), neighbours=NEIGHBOURS_OF[sampling])
+    drawn = number("rate", rate, above=0.0, below=1.0)
+    return replace(gaussian(noise_multiplier, times), rate=drawn, neighbours=NEIGHBOURS_OF[sampling])
 
 
 class Part(NamedTuple):
@@ -177,25 +174,23 @@ def compose(runs: Iterable[Any], delta: float | None = None, accounting: Account
     Raises:
         ValueError: there is no run, they have unlike neighbours, persons or deltas, or one cannot be composed.
     """
-    runs = list(runs)
-    settings = [run for run in map(_setting_of, runs) if run is not None]
-    deltas = {run.delta for run in settings} | {run.delta for run in runs if isinstance(run, Composed)}
+    runs = list(map(_reported, runs))
+    about = [getattr(run, "setting", run) for run in runs]  # a guarantee's
+    deltas = {run.delta for run in about if not isinstance(run, Mechanism)}
     if delta is None and len(deltas) != 1:
         given = f"the runs have δ = {', '.join(f'{d:g}' for d in sorted(deltas))}" if deltas else "no run has a δ"
         raise ValueError(f"{given}: give the delta of all together")
-    delta = next(iter(deltas)) if delta is None else delta
-    if not _positive("delta", delta) < 1:
-        raise ValueError(f"delta = {shown(delta)} is not allowed: give a number below 1")
-    if not runs:
-        raise ValueError("runs = [] is not allowed: give at least one")
-    persons = {run.records_per_person for run in settings}
-    neighbours = {run.neighbours for run in (*settings, *(run for run in runs if isinstance(run, (Mechanism, Composed))))} - {""}
+    delta = number("delta", min(deltas) if delta is None else delta, above=0.0, below=1.0)
+    neighbours = {run.neighbours for run in about} - {""}
+    persons = {run.records_per_person for run in about if isinstance(run, Setting)}
     for unlike, words in ((persons, "records a person"), (neighbours, "neighbours")):
         if len(unlike) > 1:
             raise ValueError(f"runs with unlike {words} are not composed: {', '.join(map(str, sorted(unlike)))}")
+    if not runs:
+        raise ValueError("runs = [] is not allowed: give at least one")
     once = {id(run): run for run in runs}
     parts = {key: run.parts if isinstance(run, Composed) else (_part(run, delta, accounting),) for key, run in once.items()}
-    return Composed(tuple(part for run in runs for part in parts[id(run)]), float(delta), next(iter(neighbours), ""))
+    return Composed(tuple(part for run in runs for part in parts[id(run)]), delta, next(iter(neighbours), ""))
 
 
 def search(
@@ -224,17 +219,15 @@ def search(
     if (runs is None) == (mean is None):
         raise ValueError("give either runs, how many there are, or mean, how many on average")
     if runs is not None:
-        return compose([run] * int(_positive("runs", runs, whole=True)), delta, accounting)
+        return compose([run] * whole("runs", runs), delta, accounting)
     if law not in LAWS:
         raise ValueError(f"law = {shown(law)} is not allowed: give one of {', '.join(map(repr, LAWS))}")
-    if not _positive("mean", mean) > 1:
-        raise ValueError(f"mean = {shown(mean)} is not allowed: give a number above 1")
+    mean = number("mean", mean, above=1.0)
     alone = compose([run], delta, accounting)
     if not alone.valid:
         return alone
     risk = _as_pairs(alone)
-    times, more = float(mean or 0) * (1 + SLACK), _log_ratio(risk, law, float(mean or 0))
-    epsilons, deltas = np.array(risk.epsilons) + more, np.array(risk.deltas) * times
+    epsilons, deltas = np.array(risk.epsilons) + _log_ratio(risk, law, mean), np.array(risk.deltas) * mean * (1 + SLACK)
     kept = deltas < 1
     searched = Pairs(tuple(epsilons[kept] * ROUND_UP), tuple(deltas[kept]))
     found = replace(alone, parts=(Part(None, 0.0, (searched,), alone.supposes),))
@@ -265,36 +258,24 @@ def _as_pairs(alone: Composed) -> TradeOff:
     return risk
 
 
-def _setting_of(run: Any) -> Setting | None:
-    """The setting of a run, a guarantee or a report; None for what has none."""
-    if isinstance(run, (Mechanism, Composed)):
-        return None
-    found = run if isinstance(run, Setting) else getattr(_reported(run), "setting", None)
-    if not isinstance(found, Setting):
+def _reported(run: Any) -> Any:
+    """What can be composed as it is: of a report its least guarantee, of others themselves."""
+    guarantees = getattr(run, "guarantees", None)
+    found = min(guarantees.values(), key=lambda g: g.epsilon) if isinstance(guarantees, dict) else run
+    if not isinstance(found, (Setting, Guarantee, Mechanism, Composed)):
         raise ValueError(f"{shown(run)} cannot be composed: give settings, guarantees, reports, gaussian() or subsampled()")
     return found
 
 
-def _reported(run: Any) -> Any:
-    """The least guarantee of a report; anything else unchanged."""
-    guarantees = getattr(run, "guarantees", None)
-    return min(guarantees.values(), key=lambda g: g.epsilon) if isinstance(guarantees, dict) else run
-
-
-def _known(run: Any, delta: float, accounting: Accounting) -> Guarantee | Mechanism:
+def _part(run: Setting | Guarantee | Mechanism, delta: float, accounting: Accounting) -> Part:
+    if isinstance(run, Mechanism):
+        part = Part(run, 0.0, (Steps(float(run.times), run.rate, run.shift),))
+        return part._replace(epsilon=Composed((part,), delta, run.neighbours).epsilon)
     if isinstance(run, Setting):
-        return guarantee(run.replace(delta=delta), BEST, accounting.replace(printed=False, schedule="constant"))
-    return run if isinstance(run, Mechanism) else _reported(run)
-
-
-def _part(run: Any, delta: float, accounting: Accounting) -> Part:
-    known = _known(run, delta, accounting)
-    if isinstance(known, Mechanism):
-        part = Part(known, 0.0, (Steps(float(known.times), known.rate, known.shift),))
-        return part._replace(epsilon=Composed((part,), delta, known.neighbours).epsilon)
-    if known.accounting.printed:
+        run = guarantee(run.replace(delta=delta), BEST, accounting.replace(printed=False, schedule="constant"))
+    if run.accounting.printed:
         raise ValueError("a guarantee with the printed constants cannot be composed: it is none")
-    return Part(known, known.epsilon, _losses(known) if known.valid else (), known.supposes)
+    return Part(run, run.epsilon, _losses(run) if run.valid else (), run.supposes)
 
 
 def _fails(part: Part) -> bool:
@@ -328,9 +309,3 @@ def _by_order(losses: Sequence[Lossy], sampling: str, delta: float) -> tuple[flo
     best = int(worst.argmin())
     return float(TILTS[best]), float(worst[best]) * (1 + SLACK)
 
-
-def _positive(name: str, value: Any, whole: bool = False) -> float:
-    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else nan
-    if not (0 < number < inf) or (whole and number != int(number)):
-        raise ValueError(f"{name} = {shown(value)} is not allowed: give a {'whole' if whole else 'finite'} number above 0")
-    return number

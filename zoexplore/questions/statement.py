@@ -63,7 +63,8 @@ class Statement:
             "accounting": asdict(g.accounting),
         }
         facts = {name: x for name, x in vars(self).items() if name != "guarantee"}
-        return plain(proved | run | facts | {"met": self._met, "supposed": g.supposes, "failed": self._failed})
+        everything = proved | run | facts | {"met": self._met, "supposed": g.supposes, "failed": self._failed}
+        return {name: plain(value) for name, value in everything.items()}
 
     @property
     def _met(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from math import ceil, floor, inf, log10
+from typing import Any
 
 import numpy as np
 
@@ -68,7 +69,7 @@ class FieldAxis(Field):
             return _counts(low, high, points)
         return np.clip(np.geomspace(low, high, points), low, high)  # geomspace rounds its ends
 
-    def place(self, values):
+    def place(self, values: Any) -> Any:
         """Positions of values on a log axis. A share x lies at 1/(1 - x), which spreads out the values near 1."""
         return self.high / np.maximum(self.high - values, _REST) if self.linear else values
 

@@ -115,24 +115,24 @@ class Setting:
         put("clipping", _option("clipping", self.clipping, CLIPPINGS))
         put("linear", _switch("linear", self.linear))
         for name in ("n", "d", "T", "releases", "records_per_person"):
-            put(name, _whole(name, getattr(self, name), 1, LARGEST_INTEGER, f"1 to {LARGEST_INTEGER}"))
-        put("K", _whole("K", self.K, 1, self.d, f"1 to d = {self.d}"))
+            put(name, whole(name, getattr(self, name)))
+        put("K", whole("K", self.K, self.d, f"d = {self.d}"))
         if self.batch is not None:
-            put("batch", _whole("batch", self.batch, 1, self.n, f"1 to n = {self.n}, or None for all"))
+            put("batch", whole("batch", self.batch, self.n, f"n = {self.n}, or None for all"))
         for name in ("sigma", "clip"):
-            put(name, _number(name, getattr(self, name), above=0.0))
+            put(name, number(name, getattr(self, name), above=0.0))
         for name in ("R", "M"):
-            put(name, _number(name, getattr(self, name), above=0.0, infinite=True))
+            put(name, number(name, getattr(self, name), above=0.0, infinite=True))
         if self.lipschitz is not None:
-            put("lipschitz", _number("lipschitz", self.lipschitz, above=0.0, infinite=True))
-        put("beta", _number("beta", self.beta, least=0.0, most=1.0))
-        put("delta", _number("delta", self.delta, least=LEAST_DELTA, below=1.0))
-        put("xi", _number("xi", self.xi, least=0.0))
-        put("m", _number("m", self.m, least=0.0, most=self.M, most_name="M"))
-        put("ridge", _number("ridge", self.ridge, least=0.0, most=self.m, most_name="m"))
+            put("lipschitz", number("lipschitz", self.lipschitz, above=0.0, infinite=True))
+        put("beta", number("beta", self.beta, least=0.0, most=1.0))
+        put("delta", number("delta", self.delta, least=LEAST_DELTA, below=1.0))
+        put("xi", number("xi", self.xi, least=0.0))
+        put("m", number("m", self.m, least=0.0, most=self.M, most_name="M"))
+        put("ridge", number("ridge", self.ridge, least=0.0, most=self.m, most_name="m"))
         put("eta_follows", self.eta is None)
         if self.eta is not None or self.M < inf:
-            put("eta", _number("eta", self.K / self.M if self.eta is None else self.eta, above=0.0))
+            put("eta", number("eta", self.K / self.M if self.eta is None else self.eta, above=0.0))
 
     @classmethod
     def of(cls, **given: Any) -> "Setting":
@@ -207,7 +207,7 @@ class Setting:
         1.28
         """
         along = (self.beta + (1 - self.beta) * self.K / self.d) ** 0.5
-        return (self.batch or self.n) * self.sigma * along / self.clip_each
+        return float((self.batch or self.n) * self.sigma * along / self.clip_each)
 
     @property
     def clip_each(self) -> float:
@@ -319,16 +319,15 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _whole(name: str, value: Any, least: int, most: int, allowed: str) -> int:
-    allowed = f"a whole number from {allowed}"
-    if not _is_real(value):
-        raise _refuse(name, value, allowed)
-    if not least <= value <= most or value != int(value):  # check the range first: int() refuses inf and nan
-        raise _refuse(name, value, allowed)
+def whole(name: str, value: Any, most: int = LARGEST_INTEGER, called: str = "") -> int:
+    """A checked whole number from 1 to `most`, which messages call so. Raises `Refused` for anything else."""
+    # the range comes first: int() refuses inf and nan
+    if not _is_real(value) or not 1 <= value <= most or value != int(value):
+        raise _refuse(name, value, f"a whole number from 1 to {called or most}")
     return int(value)
 
 
-def _number(
+def number(
     name: str,
     value: Any,
     *,
@@ -339,6 +338,7 @@ def _number(
     most_name: str = "",
     infinite: bool = False,
 ) -> float:
+    """A checked number, finite unless `infinite`. Raises `Refused` unless it is within the limits."""
     lower = f"above {above:g}" if above > -inf else f"of at least {least:g}"
     upper = (
         f" and below {below:g}"
@@ -363,4 +363,4 @@ def _number(
 
 def _decimal(name: str, value: Any, most: float = inf) -> Fraction:
     """A number above 0, exactly as its digits say."""
-    return Fraction(repr(_number(name, value, above=0.0, most=most)))
+    return Fraction(repr(number(name, value, above=0.0, most=most)))
