@@ -205,7 +205,7 @@ def test_noise_that_drowns_a_step_is_said_first():
 
 
 @pytest.mark.parametrize("K", [1, 16, 160])
-def test_whether_a_step_is_heard_depends_on_the_passes_and_hardly_on_how_they_are_split(K):
+def test_whether_a_step_is_heard_depends_on_the_passes_not_on_their_split(K):
     plans = [zoexplore.recommend(n=20_000, d=10**6, epsilon=2.0, passes=p, K=K) for p in (3200, 12_800)]
     signals = [plan.signal for plan in plans]
     assert all(plan.setting.K == K for plan in plans) and signals[0] == pytest.approx(2 * signals[1], rel=0.05)

@@ -124,7 +124,7 @@ def point(method, epsilon, accuracy, supposed=()):
 
 
 @pytest.mark.parametrize("supposed", [(), ("every row has norm at most 1",)])
-def test_the_frontier_has_a_marker_a_method_and_hollow_ones_where_something_is_supposed(supposed):
+def test_the_frontier_has_a_marker_a_method_hollow_where_supposed(supposed):
     finite, never = {"composition": 3.0, "sharp": 1.0}, {"composition": np.inf, "sharp": np.inf}
     points = (point("noisy-zogd", finite, 0.9, supposed), point("non-private", never, 0.99))
     drawn = plots.frontier(Frontier("mixture", points, Accounting(), 1e-5, 0))

@@ -131,3 +131,8 @@ def test_what_the_server_and_the_page_import_is_declared():
     known = {"markdown-it": "markdown-it-py", "mdit-py-plugins": "mdit-py-plugins"}
     others = {canonicalize_name(name) for name in ours - set(sys.stdlib_module_names) - {"zoexplore"}}
     assert {known.get(name, name) for name in others} <= names
+
+
+def test_names_of_tests_are_short_enough_to_be_read():
+    named = (name for path in (ROOT / "tests").rglob("*.py") for name in re.findall(r"def (test_\w+)", path.read_text("utf-8")))
+    assert [name for name in named if len(name) >= 80] == []

@@ -86,7 +86,7 @@ def test_the_wheel_answers_and_serves(wheel, tmp_path):
 
 
 @pytest.mark.proof
-def test_in_an_empty_environment_the_wheel_answers_and_with_its_extra_serves_and_plots(wheel, tmp_path):
+def test_in_an_empty_environment_the_wheel_answers_serves_and_plots(wheel, tmp_path):
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     python = next(path for path in (tmp_path / "venv/bin/python", tmp_path / "venv/Scripts/python.exe") if path.exists())
     install = ["-m", "pip", "install", "--quiet", "-c", str(ROOT / "constraints.txt")]

@@ -35,7 +35,7 @@ def counted(said, name):
     return float(said.partition(f"\nzoexplore_{name} ")[2].split()[0])
 
 
-def test_half_open_connections_are_fewer_than_open_files_and_do_no_harm_to_who_is_there(tmp_path):
+def test_half_open_connections_are_fewer_than_open_files_and_do_no_harm(tmp_path):
     """All 256 files were taken, and then not even the log could be written; floods are the proxy's to end."""
 
     async def run(server, held):

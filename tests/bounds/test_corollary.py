@@ -145,7 +145,7 @@ def test_the_largest_perturbation_is_the_one_that_the_proof_allows():
 
 
 @given(st.integers(1, 200), st.floats(0.01, 0.99), powers(-3, 0))
-def test_the_form_is_above_the_theorem_it_is_derived_from_even_with_the_largest_perturbation(N, beta, sigma):
+def test_the_form_is_above_its_theorem_even_with_the_largest_perturbation(N, beta, sigma):
     run = PAPER.replace(ridge=0.9, beta=beta, sigma=sigma)
     run = run.replace(xi=sqrt((1 - beta) / beta) * 2 / (1000 * sqrt(2000)))
     a = 2 / N + run.eta * run.xi  # an equal share of the diameter, and the drift, at c1 = 1

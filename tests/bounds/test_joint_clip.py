@@ -73,7 +73,7 @@ def test_one_that_may_act_costs_hidden_iterates_more(changes):
 
 
 @pytest.mark.parametrize("xi, idle", [(0.4, True), (0.41, False)])
-def test_two_points_lengthen_a_record_s_vector_by_sqrt_K_xi_over_4_times_the_range_of_curvatures(xi, idle):
+def test_two_points_lengthen_a_record_s_vector_by_the_range_of_curvatures(xi, idle):
     run = JOINT.replace(regime="convex", ridge=0.0, m=0.0, M=2.0, clip=2.0, lipschitz=1.0, R=0.2, xi=xi)
     assert (epsilon(run, "theorem") < inf) == idle
 

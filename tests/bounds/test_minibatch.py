@@ -198,7 +198,7 @@ def test_exact_conversion_is_never_above_one_order(bound, sampling, changes):
     assert 0 < epsilon(run, bound) <= epsilon(run, bound, CKS)
 
 
-def test_less_noise_fewer_records_and_larger_balls_never_cost_the_sharper_bound_less():
+def test_less_noise_fewer_records_and_larger_balls_never_cost_less():
     """Of runs of this size: of any, tests/properties/test_slopes.py has the other bounds' slopes."""
     run = PAPER.replace(batch=50, T=10**4, ridge=0.9)
     fields = (("sigma", [0.1, 0.3, 1.0], True), ("n", [200, 1000, 10**5], True), ("R", [0.1, 1, 5], False))

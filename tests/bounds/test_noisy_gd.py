@@ -90,7 +90,7 @@ def test_a_run_that_moves_only_by_noise_is_no_special_case():
 
 
 @pytest.mark.parametrize("n", [2, 5, 20])
-def test_in_one_dimension_a_missing_record_takes_no_strong_convexity_from_the_sharper_bound(n):
+def test_in_one_dimension_a_missing_record_takes_no_strong_convexity(n):
     """The drift may be written by the larger data set in both orders (docs/batches.md, "Neighbours")."""
     run = DEMONSTRATION.replace(n=n, d=1, K=1, T=100, sigma=1.0, R=1.0, M=1.0, m=0.5, ridge=0.0, eta=0.5)
     run = run.replace(neighbours="add-remove")

@@ -94,7 +94,7 @@ def test_what_cannot_be_saved_is_reported_and_the_page_goes_on(explorer):
     reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=14), "composition").epsilon)
 
 
-def test_nothing_in_an_address_is_run_and_it_brings_back_a_page_whose_server_went_away(page, usual, console_errors):
+def test_nothing_in_an_address_is_run_and_it_brings_back_a_lost_page(page, usual, console_errors):
     html = quote(HTML)
     fields = f"K={html}&n={html}&{html}={html}&regime={html}&conversion={html}&T=9"
     others = f"tab={html}&against={html}&compare={html}&show={html}&lock={html}&pin=K:{html}~{html}&pin={html}&pin=K:20~{html}"

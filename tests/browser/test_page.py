@@ -70,7 +70,7 @@ def phone(browser, console_errors):
         yield page
 
 
-def test_it_starts_by_making_its_point_with_the_accountants_numbers_whatever_others_do(phone, app_url, explorer):
+def test_it_starts_by_making_its_point_with_the_accountants_numbers(phone, app_url, explorer):
     page = opened(phone, app_url)
     page.get_by_role("heading", level=1, name=QUESTION).wait_for()
     for bound in BOUNDS:
@@ -233,7 +233,7 @@ def test_another_scheme_is_drawn_by_few_messages(explorer):
 
 
 @pytest.mark.parametrize("widths", [(1920, 390), proof((1280, 820, 390))])
-def test_no_width_scrolls_sideways_and_on_a_phone_the_figure_stays_while_the_sliders_are_used(explorer, widths):
+def test_no_width_scrolls_sideways_and_on_a_phone_the_figure_stays(explorer, widths):
     open_fold(explorer)
     explorer.get_by_text("What is assumed").click()
     for width in widths:

@@ -47,7 +47,7 @@ def query(page):
     return "&".join(part for part in parts if part and part != "tab=curves")
 
 
-def test_an_address_is_restored_in_the_scheme_that_the_browser_prefers_and_a_lesson_in_the_one_chosen(page, app_url, axe_if_any):
+def test_an_address_is_restored_in_the_preferred_scheme_a_lesson_in_the_chosen(page, app_url, axe_if_any):
     page.emulate_media(color_scheme="dark")
     opened(page, f"{app_url}?tab=curves&K=52&sigma=0.01&schedule=optimal&against=beta&pin=K:20~few+directions")
     setting, accounting = DEMONSTRATION.replace(K=52, sigma=0.01), Accounting(schedule="optimal")

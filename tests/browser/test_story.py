@@ -22,7 +22,7 @@ FOCUSED = """() => {
 
 
 @pytest.mark.proof  # seven seconds a step: each time, one test clicks the story through and another looks the page through by axe
-def test_a_step_has_one_slider_and_its_answer_is_marked_and_axe_finds_nothing_serious(explorer, axe_if_any):
+def test_a_step_has_one_slider_and_its_answer_is_marked(explorer, axe_if_any):
     page, steps = explorer, tuple(STEPS)
     page.set_viewport_size({"width": 390, "height": 844})
     for number in steps:
@@ -45,7 +45,7 @@ def test_a_step_has_one_slider_and_its_answer_is_marked_and_axe_finds_nothing_se
 
 
 @pytest.mark.parametrize("first", [4, proof(1)])
-def test_the_story_is_clicked_through_without_moving_the_mouse_and_the_focus_stays_at_its_end(explorer, first):
+def test_the_story_is_clicked_through_without_moving_the_mouse(explorer, first):
     page = explorer
     page.evaluate(VISIT, f"?story={first}")
     page.get_by_role("heading", name=STEPS[str(first)].title).wait_for()

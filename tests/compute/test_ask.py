@@ -181,7 +181,7 @@ def test_answers_are_cached_up_to_a_size_and_are_the_same_from_elsewhere():
         lookup(public_epsilon, (run, Accounting()))
 
 
-def test_a_cached_function_is_called_once_for_all_that_its_answer_does_not_depend_on():
+def test_a_cached_function_is_called_once_for_what_its_answer_depends_on():
     calls = []
 
     @cached(lambda x, _: (x,))

@@ -250,7 +250,7 @@ class TestALossThatFails:
 
 
 @pytest.mark.parametrize("where", ["at the projection", "at the fingerprint"])
-def test_a_step_that_is_stopped_while_it_is_written_is_counted_and_goes_on_only_from_a_state(where, monkeypatch):
+def test_a_step_that_is_stopped_while_written_goes_on_only_from_a_state(where, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 

@@ -230,7 +230,7 @@ class TestElsewhere:
         assert torch.equal(run(made, 5, classes()).w, run(straight, 8, classes()).w)
 
     @pytest.mark.parametrize("xi", [0.0, 1e-3])
-    def test_parameters_for_inference_alone_are_refused_outside_it_before_anything_is_counted(self, xi):
+    def test_parameters_for_inference_alone_are_refused_before_anything_is_counted(self, xi):
         with torch.inference_mode():
             made = over(network(), xi=xi)
         with pytest.raises(RuntimeError, match=r"(?i)inference tensor"):

@@ -84,7 +84,7 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_what_one_process_is_attacked_with_ends_the_step_in_all_and_they_report_the_same(two, attack):
+def test_what_one_process_is_attacked_with_ends_the_step_in_all(two, attack):
     words, steps, useless = ATTACKS[attack]
     (there, *first), (here, *last) = (two[rank]["attacked"][attack] for rank in (0, 1))
     assert words in here and (DRIFTED if words == DRIFTED else "process 1 of this run failed, and no step was made") in there

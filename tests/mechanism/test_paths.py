@@ -93,7 +93,7 @@ def test_in_single_and_half_precision_as_far_as_their_digits_go(kind, near, dire
 @pytest.mark.parametrize("xi", [0.0, 0.1])
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("directions", ["dense", "streamed"])
-def test_before_they_are_rounded_updates_are_as_far_apart_as_stated_whatever_the_precision(
+def test_before_rounding_updates_are_as_far_apart_as_stated(
     directions, kind, xi, clipping, monkeypatch
 ):
     """Of two neighbours' first steps: what is to be added to the parameters, its noise included."""

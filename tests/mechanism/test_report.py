@@ -196,7 +196,7 @@ class TestJointClip:
             assert found[bound] == each if bound != "sharp" else each <= found[bound] <= 1.02 * each
         assert found["sharp"] < epsilon(self.JOINT, "sharp")
 
-    def test_a_loss_that_is_strongly_convex_inside_the_clip_is_held_against_the_clip_itself(self):
+    def test_a_loss_that_is_strongly_convex_inside_the_clip_is_held_against_it(self):
         """(m - ridge)(R + xi) = 0.9 is within C = 1 and not within C/sqrt(K), which is no clip of the run's."""
         setting = SETTING.replace(R=3.0, m=0.5, ridge=0.2)
         joint = epsilon(setting.replace(clipping="joint"), "sharp")
@@ -264,7 +264,7 @@ class TestSchedules:
         same = ran(setting, shares=[0.5] * 40 + [0.5 + 1e-9] * 40)
         assert epsilons(same, conversion="cks")["composition"] == pytest.approx(epsilon(setting, "composition", cks), rel=1e-5)
 
-    def test_hidden_states_cost_no_less_than_with_the_most_noise_and_no_more_than_with_the_least(self):
+    def test_hidden_states_cost_between_the_most_noise_and_the_least(self):
         found = epsilons(ran(shares=self.SHARES))
         best = min(epsilon(SETTING.replace(beta=beta), "sharp") for beta in np.linspace(0.2, 0.7, 11))
         assert best < found["sharp"] < 2 * best

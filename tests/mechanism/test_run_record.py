@@ -58,7 +58,7 @@ class TestTheRecordIsWhatCounts:
         assert found.rho == pytest.approx(budget, rel=1e-9)
         assert found.rho >= budget * (1 - 1e-13)
 
-    def test_a_learning_rate_that_falls_is_recorded_and_hidden_states_count_the_worst_of_it(self):
+    def test_a_falling_rate_is_recorded_and_hidden_states_count_the_worst(self):
         setting = FREE.replace(regime="strongly-convex", m=0.5, ridge=0.5, R=3.0, sigma=1.0)
         made = optimiser(setting, declared=DECLARED)
         schedule = torch.optim.lr_scheduler.LinearLR(made, 1.0, 0.5, total_iters=8)
@@ -119,7 +119,7 @@ class TestState:
         again.load_state_dict(made[0].state_dict())
         assert again.privacy_report().epsilon == inf
 
-    def test_a_first_look_in_a_new_process_that_finds_it_speaks_against_the_steps_before(self):
+    def test_a_first_look_in_a_new_process_speaks_against_the_steps_before(self):
         """Nobody knows what the losses were like when those were made."""
         second = optimiser(FREE, loss=centred(1e-3))
         second.load_state_dict(run(optimiser(FREE), 3).state_dict())

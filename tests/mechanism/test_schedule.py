@@ -88,7 +88,7 @@ def test_the_theorem_at_constant_shares_is_the_constant_one(setting, beta):
     assert found == pytest.approx(constant, rel=1e-6)
 
 
-def test_the_theorem_at_other_shares_is_no_less_than_at_the_best_and_pays_for_each_kind_of_noise():
+def test_the_theorem_at_other_shares_is_no_less_than_at_the_best():
     """The sum by hand, for the shifts that the constant share has."""
     beta = np.linspace(0.3, 0.7, FEW.T)
     found, path = theorem_of(beta, FEW, Accounting()), guarantee(FEW, "theorem").trajectory

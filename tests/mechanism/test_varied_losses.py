@@ -98,7 +98,7 @@ def test_nothing_is_below_0_and_what_cannot_be_is_infinite():
     assert epsilon_of_varied([Steps(1, 0.5, 1e200)], 1e-5, 1.0, POISSON) == inf
 
 
-def test_a_run_of_batches_that_vary_is_between_its_extremes_and_below_the_sum_of_divergences():
+def test_a_run_of_batches_that_vary_is_between_its_extremes():
     setting, shares = SETTING.replace(batch=100), np.linspace(0.2, 0.7, 80)
     record = ran(setting, shares=shares)
     found, by_order = epsilons(record)["composition"], epsilons(record, conversion="cks")["composition"]

@@ -101,7 +101,7 @@ def shown(page):
     return unescape(re.sub(r"<style>.*?</style>|<[^>]*>", " ", still, flags=re.S))
 
 
-def test_an_address_has_its_own_numbers_if_its_page_has_been_made_and_none_otherwise(origin):
+def test_an_address_has_its_own_numbers_once_its_page_has_been_made(origin):
     """Never another run's."""
 
     async def run():
@@ -121,7 +121,7 @@ def test_an_address_has_its_own_numbers_if_its_page_has_been_made_and_none_other
 
 
 @pytest.mark.parametrize("query", ["?tab=theory", "?story=2", "?show=sigma,curves", "?say=hello", f"?T=9&x={'x' * 900}"])
-def test_an_address_of_another_first_sight_has_the_question_alone_and_no_picture_of_it_is_kept(origin, query):
+def test_an_address_of_another_first_sight_has_the_question_alone(origin, query):
     async def run():
         for _ in range(2):
             _, whole, came = await begun(origin, until="<noscript>", path=f"/app{query}")

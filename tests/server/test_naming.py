@@ -180,7 +180,7 @@ def test_what_is_said_of_a_model_that_is_gone_is_left_out_and_the_rest_is_taken(
     assert (kept.value, gone.value, heard) == (7, 0, [pressed])
 
 
-def test_a_click_on_what_a_browser_writes_out_as_a_whole_is_taken_and_nothing_else_of_it():
+def test_of_what_a_browser_writes_out_as_a_whole_the_click_alone_is_taken():
     """As BokehJS writes a button that is new since it last sent anything."""
     document, heard = Document(), []
     pressed = Button(label="as it was")

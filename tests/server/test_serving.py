@@ -21,7 +21,7 @@ from zoexplore.server.serving import SIGN_IN, serve
 PATIENCE = 120  # seconds for an answer
 
 
-def test_the_page_and_its_icon_are_there_beneath_a_path_and_it_says_what_it_is_before_it_is_drawn():
+def test_page_and_icon_are_there_beneath_a_path_and_say_at_once_what_they_are():
     with served(prefix="course") as origin:
         for path in ("app", "app/", "favicon.ico"):
             with urllib.request.urlopen(f"http://{origin}/course/{path}", timeout=PATIENCE) as answer:

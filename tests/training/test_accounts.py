@@ -79,7 +79,7 @@ def test_poisson_batches_as_google_counts_them(point, delta):
     )
 
 
-def test_a_clip_that_may_act_along_the_parameters_own_axes_is_not_the_sharper_bounds():
+def test_a_clip_that_may_act_along_the_axes_is_not_the_sharper_bounds():
     """Its proof for such a clip is of directions that are drawn at random."""
     task = TASKS["mixture"]
     setting = task.setting(1e-3, K=task.d, clip=0.5, lipschitz=1.0, eta=1.0)

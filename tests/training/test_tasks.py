@@ -86,7 +86,7 @@ def test_labels_that_are_not_counted_from_zero_are_refused(labels, held_out):
         Data(X, *((good, X, wrong) if held_out else (wrong, X, good)), 2)
 
 
-def test_a_clip_below_the_lipschitz_constant_rules_the_hidden_state_out_whether_or_not_it_acts():
+def test_a_clip_below_the_lipschitz_constant_rules_the_hidden_state_out():
     point = train(small_task("logistic", clip=0.999), sigma=0.1)
     assert point.clipped == 0 and point.epsilon["composition"] < float("inf")
     assert point.epsilon["theorem"] == float("inf")

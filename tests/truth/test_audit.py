@@ -179,7 +179,7 @@ def test_a_clip_that_acts_now_and_then_stays_below_the_bound_for_it(setting):
         proof(3, {"sharp", "noisy-gd"}, 10),
     ],
 )
-def test_hidden_states_with_all_directions_are_distinguished_almost_as_well_as_the_best_bound_says(d, best, T):
+def test_with_all_directions_runs_are_told_apart_almost_as_the_best_bound_says(d, best, T):
     """Linear losses and a ridge: the last iterate's law is the very pair of Gaussians that the bound is for."""
     setting = CURVED.replace(d=d, K=d, eta=d / 2, R=inf, T=T, sigma=1.6)
     said = reported(setting, CURVED_IS)

@@ -62,7 +62,7 @@ def test_going_back_sets_the_state_and_is_no_step_forward(address):
     assert address.state.setting == DEMONSTRATION
 
 
-def test_what_the_page_writes_while_the_reader_goes_back_changes_nothing_of_where_to(address):
+def test_what_the_page_writes_while_a_reader_goes_back_changes_nothing(address):
     address.state.ask(T=9)
     address.bridge.went = ""
     address.state.ask(K=9)  # on its way when the reader went

@@ -28,7 +28,7 @@ def expected(g, fpr=0.01, prior=0.5, guess=0.001):
     return [format_percent(float(risk), 3) for risk in (g.advantage, g.posterior(prior, fpr), g.reconstruction(guess))]
 
 
-def test_every_bounds_number_is_the_guarantees_and_there_is_none_where_it_does_not_apply():
+def test_every_bounds_number_is_the_guarantees_or_there_is_none():
     run = DEMONSTRATION.replace(K=300)
     view = Attack(State(run))
     for bound in BOUNDS:

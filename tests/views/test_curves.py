@@ -85,7 +85,7 @@ def test_moving_t_moves_the_marks_and_not_the_curves():
     assert {bound: shown[bound] for bound in BOUNDS} == {b: format_number(guarantee(run, b).epsilon) for b in BOUNDS}
 
 
-def test_on_batches_a_slider_moves_a_sketch_and_leaves_the_exact_curves_nowhere_higher():
+def test_on_batches_a_slider_moves_a_sketch_nowhere_below_the_exact_curves():
     run = DEMONSTRATION.replace(n=1000, batch=20, sigma=0.02, K=100)
     view = Curves(State(run))
     view.state.slide(sigma=0.021)
@@ -102,7 +102,7 @@ def test_on_batches_a_slider_moves_a_sketch_and_leaves_the_exact_curves_nowhere_
     np.testing.assert_allclose(view.source.data["sharp"], finite(curve(run, "T", T_VALUES)["sharp"]), rtol=1e-8)
 
 
-def test_a_curve_that_is_switched_off_goes_with_its_mark_and_its_name_and_the_frame_stays():
+def test_a_curve_that_is_switched_off_goes_with_mark_and_name():
     view = Curves()
     view.legend.muted = ["composition", "closed"]
     assert not view.lines["composition"].visible and view.lines["sharp"].visible

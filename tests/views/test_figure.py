@@ -40,7 +40,7 @@ def test_names_stand_in_a_margin_and_keep_apart():
             assert (np.diff(np.asarray(wanted)[order]) >= -1e-9).all(), "in the order of their curves"
 
 
-def test_every_curve_that_is_drawn_has_its_name_in_the_colour_of_its_curve_beyond_the_last_place(view):
+def test_every_drawn_curve_has_its_name_in_its_colour_at_its_end(view):
     names = view.names.source.data
     said = dict(zip(names["text"], names["colour"], strict=True))
     drawn = [bound for bound in BOUNDS if bound not in view.legend.muted]

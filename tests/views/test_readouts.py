@@ -22,7 +22,7 @@ def opened(setting=DEMONSTRATION, accounting=None):
     return view
 
 
-def test_the_number_is_the_least_guarantee_of_this_run_and_says_what_publishing_would_cost():
+def test_the_number_is_the_least_guarantee_and_says_what_publishing_costs():
     view = Headline(State(), beside="composition")
     best = smallest(guarantees(DEMONSTRATION, Accounting()))
     assert guarantee(DEMONSTRATION, "noisy-gd").epsilon < best.epsilon  # the comparator is smaller, and another mechanism
@@ -100,7 +100,7 @@ def test_assumptions_are_met_not_met_or_assumed():
     assert items and len(items) == len(set(items)) == text.count("<li>")
 
 
-def test_the_least_bounds_own_assumptions_stand_first_and_all_are_one_list_if_none_applies():
+def test_the_least_bounds_own_assumptions_stand_first():
     view, g = opened(), guarantee(DEMONSTRATION, "sharp")
     assert "What the sharper bound assumes" in view.assumptions.object and view.beside.visible
     assert view.assumptions.object.count("<li>") == len({(c.words, c.met) for c in g.checks})

@@ -46,7 +46,7 @@ def behind(run, accounting=None):
 
 
 @pytest.mark.parametrize("part", usually(["lessons"], of=list(PARTS)))
-def test_what_the_page_says_can_be_printed_state_by_state_in_sentences_of_thirty_words(part):
+def test_what_the_page_says_is_in_sentences_of_thirty_words(part):
     said = list(states([part]))
     assert len(said) > 5 and sum(len(lines) for _, lines in said) > 100
     sentences = [each for _, lines in said for line in lines for each in re.split(r"(?<=[.!?])\s+", line) if each.endswith(".")]

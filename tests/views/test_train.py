@@ -129,7 +129,7 @@ class TestFigure:
         made.hidden = False
         assert dots(made, "every") == every and dots(made, "last") == []
 
-    def test_a_moved_noise_rings_a_place_on_the_curve_and_the_sentence_names_the_nearest(self, monkeypatch):
+    def test_a_moved_noise_rings_a_place_and_the_sentence_names_the_nearest(self, monkeypatch):
         made = trained(monkeypatch)
         drawn = dots(made, "every")
         made.state.ask(sigma=1.2 * made.state.sigma)
@@ -202,7 +202,7 @@ class TestPress:
         for each in held:
             each.__exit__()
 
-    def test_what_cannot_be_trained_stands_at_its_control_and_the_button_offers_what_can(self, monkeypatch):
+    def test_what_cannot_be_trained_stands_at_its_control(self, monkeypatch):
         monkeypatch.setattr(running, "trained", train_jobs.finished)
         state = State(small(n=10**8).setting)
         made, controls = Train(state), Controls(state)
