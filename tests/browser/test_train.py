@@ -3,6 +3,7 @@
 import os
 import signal
 from contextlib import suppress
+from pathlib import Path
 
 import psutil
 import pytest
@@ -60,6 +61,23 @@ def test_the_first_click_of_a_page_just_opened_is_heard_and_a_button_trains(page
     until(run, lambda: workers(usual))
     button(run, STOP).click()  # before it would end
     until(run, lambda: not workers(usual))
+
+
+def test_before_a_press_seven_pairs_are_drawn_and_what_cannot_be_trained_is_said(explorer):
+    """The figure is the browser's own: its dots lie in the frame, and the reader's pair is ringed."""
+    tab = show(explorer, "train")
+    until(tab, lambda: tab.locator("circle.dot").count() == 14)
+    frame = tab.locator(".zx-frontier svg").bounding_box()
+    for dot in tab.locator("circle.dot").all():
+        box = dot.bounding_box()
+        assert frame["x"] < box["x"] < frame["x"] + frame["width"] and frame["y"] < box["y"] < frame["y"] + frame["height"]
+    assert tab.locator("circle.ring").count() == 2 and tab.locator("text", has_text="your σ").is_visible()
+    with tab.expect_download() as download:
+        button(tab, "Save this picture as SVG").click()
+    assert Path(download.value.path()).read_text(encoding="utf-8").count("<circle") == 14 + 2 + 14, "the earlier frontier's too"
+    type_in(tab, "n", "200000")
+    tab.get_by_role("alert").get_by_text("at most 57").wait_for()
+    button(tab, f"Train with n = 57{THIN}692").wait_for()
 
 
 @pytest.fixture

@@ -206,7 +206,6 @@ class TestPress:
         monkeypatch.setattr(running, "trained", train_jobs.finished)
         state = State(small(n=10**8).setting)
         made, controls = Train(state), Controls(state)
-        state.param.trigger("flaws")
         flaw = controls.dials["n"].flaw
         assert flaw.visible and "at most 57\u202f692" in flaw.object and "zx-flawed" in controls.dials["n"].text.css_classes
         assert made.button.label == f"Train with n = 57{THIN}692"
@@ -214,6 +213,13 @@ class TestPress:
         assert state.n == 57_692 and made.found and not flaw.visible
         made.active = False
         assert not state.by_task and not state.flaws
+
+    def test_batches_in_a_fixed_order_cannot_be_trained_and_their_menu_says_so(self):
+        state = State(small(batch=100, sampling="cyclic").setting)
+        made, panel = Train(state), Controls(state).__panel__()
+        said = [str(pane.object) for pane in panel.select(pn.pane.HTML) if pane.visible]
+        assert sum("draw every batch anew" in each for each in said) == 1
+        assert made.button.label == "Train with batches drawn afresh"
 
     def test_the_controls_say_what_the_task_sets(self):
         state = State(small().setting)

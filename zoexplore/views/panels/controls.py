@@ -56,6 +56,22 @@ def ladder_of(state: State, name: str) -> Ladder:
     return decades(low, state.d if name == "K" else high, whole=name != "sigma")
 
 
+def flaw(state: State, field: str, widget: Any) -> Any:
+    """A line that says at a control why the shown view cannot take its value."""
+    line = widgets.html("", "flaw", visible=False)
+
+    def mark(*_: Any) -> None:
+        why = state.flaws.get(field, "")
+        if why or line.visible:
+            line.param.update(object=f'<p role="alert">▲ {escape(why)}</p>' if why else "", visible=bool(why))
+            kinds = [name for name in widget.css_classes if name != "zx-flawed"]
+            widget.css_classes = [*kinds, *(["zx-flawed"] if why else [])]
+
+    state.param.watch(mark, "flaws")
+    mark()
+    return line
+
+
 class Field(Typed):
     """One number of the state as text; the state explains invalid values."""
 
@@ -63,16 +79,6 @@ class Field(Typed):
         self.state, self.field = state, field
         sheets = ["number", *(["symbol"] if len(FIELDS[field].symbol) == 1 else [])]  # no word
         super().__init__(state, field, FIELDS[field].caption, *sheets, read=self.parsed, **params)
-        self.flaw = widgets.html("", "flaw", visible=False)
-        state.param.watch(self._mark, "flaws")
-
-    def _mark(self, *_: Any) -> None:
-        """Say at the control why the shown view cannot take its value."""
-        why = self.state.flaws.get(self.field, "")
-        if why or self.flaw.visible:
-            self.flaw.param.update(object=f'<p role="alert">▲ {escape(why)}</p>' if why else "", visible=bool(why))
-            kinds = [name for name in self.text.css_classes if name != "zx-flawed"]
-            self.text.css_classes = [*kinds, *(["zx-flawed"] if why else [])]
 
     def shown(self) -> str:
         return super().shown() if getattr(self.state, self.field) is not None else FIELDS[self.field].left_out
@@ -115,6 +121,7 @@ class Dial(Field):
             tags=self._said(),
             **widgets.look("slider", **theme.STRETCH),
         )  # fmt: skip
+        self.flaw = flaw(state, field, self.text)
         self.slider.param.watch(self._moved, "value")
         self.slider.param.watch(self._released, "value_throttled")
         if field == "K":
@@ -274,6 +281,7 @@ class Controls(pn.viewable.Viewer):
         parts = {}
         for name, widget in inputs.items():
             hint = [widgets.short(f"<p>{HINTS[name]}</p>", "hint")] if name in HINTS else []
-            parts[name] = widgets.stack(widget, *hint) if hint else widget
+            said = [flaw(self.state, name, widget)] if name == "sampling" else []
+            parts[name] = widgets.stack(widget, *said, *hint) if hint else widget
         shown = (part for name, part in parts.items() if self.lesson.shows(name))
         return widgets.fold("More settings", *shown, collapsed=not self.lesson.show)  # open, so that a lesson's fields show

@@ -1,7 +1,7 @@
 // Accuracy against epsilon: a model is a pair of dots at one height, which grows while it is trained.
 const SVG = "http://www.w3.org/2000/svg", NAMES = {every: "every step", last: "only the last"}, SHARES = [0.48, 0.96], GUESSING = 0.5;
 const NAMED = 5; // the model by whose dots the two ways have their names
-const LEFT = 44, RIGHT = 24, TOP = 42, BELOW = 48; // pixels around the frame
+const LEFT = 44, RIGHT = 24, TOP = 42, BELOW = 48, BUTTON = 24; // pixels around the frame, and for the button above it
 
 function decades(low, high) {
   const found = [];
@@ -10,8 +10,23 @@ function decades(low, high) {
 }
 const power = (e) => e > -4 && e < 4 ? String(Number((10 ** e).toPrecision(1))) : "10" + [...String(e)].map((c) => c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[c]).join("");
 
+// A copy of the picture in which every part carries the look that style sheets give it here.
+const LOOK = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "opacity", "font", "paint-order", "cx", "cy", "r"];
+function save(svg) {
+  const copy = svg.cloneNode(true), from = [...svg.querySelectorAll("*")], to = [...copy.querySelectorAll("*")];
+  from.forEach((each, i) => { const seen = getComputedStyle(each); for (const name of LOOK) to[i].style.setProperty(name, seen.getPropertyValue(name)); });
+  for (const [name, value] of Object.entries({xmlns: SVG, width: svg.clientWidth, height: svg.clientHeight})) copy.setAttribute(name, value);
+  const href = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(copy)], {type: "image/svg+xml"}));
+  Object.assign(document.createElement("a"), {href, download: "zoexplore-train.svg"}).click();
+  setTimeout(() => URL.revokeObjectURL(href), 1000);
+}
+
 export function render({model}) {
-  const svg = document.createElementNS(SVG, "svg");
+  const box = document.createElement("div"), get = document.createElement("button"), svg = document.createElementNS(SVG, "svg");
+  box.className = "box";
+  Object.assign(get, {type: "button", textContent: "↓", title: "Save this picture as SVG", onclick: () => save(svg)});
+  get.setAttribute("aria-label", get.title);
+  box.append(svg, get);
   svg.setAttribute("role", "img");
   const kept = new Map(); // dots, which glide from one place to the next
   let drawn = [];
@@ -49,9 +64,10 @@ export function render({model}) {
     text(end, H - 8, `ε at δ = ${p.delta}`, "", "end");
     text(0, 12, W < 500 && p.progress ? "gets right" : "share of held-out records it gets right");
     if (p.progress) {
-      text(end, 13, p.progress, "now", "end");
-      put("line", {class: "bar", x1: LEFT, x2: end, y1: 26, y2: 26});
-      put("line", {class: "bar part", x1: LEFT, x2: LEFT + (end - LEFT) * p.part, y1: 26, y2: 26});
+      const until = end - BUTTON;
+      text(until, 13, p.progress, "now", "end");
+      put("line", {class: "bar", x1: LEFT, x2: until, y1: 26, y2: 26});
+      put("line", {class: "bar part", x1: LEFT, x2: LEFT + (until - LEFT) * p.part, y1: 26, y2: 26});
     }
     text(end - 2, Y(GUESSING) - 6, "guessing", "halo", "end");
     if (p.free != null) {
@@ -106,5 +122,5 @@ export function render({model}) {
   };
   model.on("picture", draw);
   new ResizeObserver(draw).observe(svg);
-  return svg;
+  return box;
 }
