@@ -67,7 +67,7 @@ class InDouble(TorchDispatchMode):
         try:
             args, kwargs = _in(torch.float64, given)
             return _in(torch.float64, operation(*args, **kwargs))
-        except RuntimeError:  # as grouped products of experts do
+        except (RuntimeError, ValueError):  # as grouped products of experts do, and those of whole numbers
             args, kwargs = _in(torch.float32, given)
             found = _in(torch.float64, operation(*args, **kwargs))
             self.kind = torch.float32

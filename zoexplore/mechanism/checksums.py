@@ -33,10 +33,25 @@ def checksums(tensors: Iterable[Tensor]) -> list[int]:
     Raises:
         ValueError: a tensor is sparse, or on the meta device.
     """
-    found = [_of_rows(_words(tensor).view(1, -1)) for tensor in tensors]
+    found = [_of_one(tensor) for tensor in tensors]
     devices = {x.device for x in found}
     together = torch.cat(found) if len(devices) == 1 else torch.cat([x.cpu() for x in found]) if found else torch.empty(0)
     return together.tolist()  # wait for a GPU once
+
+
+def _of_one(tensor: Tensor) -> Tensor:
+    """The checksum of a tensor, or of what it is made of, shape (1,)."""
+    first, *others = (_of_rows(_words(part).view(1, -1)) for part in _parts(tensor))
+    for each in others:
+        first = first * STRIDE_OF_COLUMNS + each
+    return first
+
+
+def _parts(tensor: Tensor) -> list[Tensor]:
+    """The plain tensors that one is made of, as a quantised one is of whole numbers and scales."""
+    if type(tensor) in (Tensor, nn.Parameter) or not hasattr(tensor, "__tensor_flatten__"):
+        return [tensor]
+    return [part for name in tensor.__tensor_flatten__()[0] for part in _parts(getattr(tensor, name))]
 
 
 def of_records(batch: Any, b: int) -> np.ndarray:
@@ -195,7 +210,7 @@ class Fingerprint:
         tensors = self.trained | self.rest()
         if not (name := claimed(tensors, self.run)):
             return
-        if _owners[id(tensors[name])][1] is UNKNOWN:
+        if _owners[id(_parts(tensors[name])[0])][1] is UNKNOWN:
             raise RuntimeError(
                 f"{name!r} was loaded, and it is not known what the steps that led there cost: load the state_dict that was "
                 "saved with it, or make the model anew"
@@ -219,13 +234,14 @@ def mark_moved(module: nn.Module) -> None:
 
 def claim(tensors: Iterable[Tensor], run: object) -> None:
     """Note the run that moves these tensors."""
-    for tensor in tensors:
+    for tensor in (part for tensor in tensors for part in _parts(tensor)):
         _owners[id(tensor)] = weakref.ref(tensor, partial(_forget, id(tensor))), run
 
 
 def claimed(tensors: dict[str, Tensor], run: object = None) -> str:
     """The name of the first of these tensors that another run has moved; empty if there is none."""
-    return next((name for name, tensor in tensors.items() if _owners.get(id(tensor), (None, run))[1] is not run), "")
+    owned = ((name, _owners.get(id(part), (None, run))[1]) for name, tensor in tensors.items() for part in _parts(tensor))
+    return next((name for name, owner in owned if owner is not run), "")
 
 
 def _forget(key: int, _: object) -> None:
@@ -244,7 +260,7 @@ def _marks(tensors: dict[str, Tensor]) -> dict[str, object]:
     def mark(t: Tensor) -> object:
         return object() if t.is_inference() else (id(t), t.data_ptr(), t.shape, t.stride(), t._version)
 
-    return {name: mark(t) for name, t in tensors.items()}
+    return {name: (id(t), *map(mark, _parts(t))) for name, t in tensors.items()}
 
 
 def _differing(before: dict[str, str], now: dict[str, str]) -> list[str]:
