@@ -234,8 +234,8 @@ def mark_moved(module: nn.Module) -> None:
 
 def claim(tensors: Iterable[Tensor], run: object) -> None:
     """Note the run that moves these tensors."""
-    for tensor in (part for tensor in tensors for part in _parts(tensor)):
-        _owners[id(tensor)] = weakref.ref(tensor, partial(_forget, id(tensor))), run
+    for part in itertools.chain.from_iterable(map(_parts, tensors)):
+        _owners[id(part)] = weakref.ref(part, partial(_forget, id(part))), run
 
 
 def claimed(tensors: dict[str, Tensor], run: object = None) -> str:
