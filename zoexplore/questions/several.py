@@ -56,8 +56,8 @@ class Mechanism:
 
 
 def gaussian(noise_multiplier: float, times: int = 1) -> Mechanism:
-    """Numbers with Gaussian noise, such as a count or a mean. The noise multiplier is the noise over the most that the differing
-    record moves one of them, where it is added or replaced as in the other runs.
+    """Numbers with Gaussian noise, such as a count or a mean. The noise multiplier is the noise over the most that one of them
+    moves between neighbours, which differ as in the other runs: a record is added or replaced, or a person's records.
 
     Raises:
         ValueError: a number is not allowed.
@@ -69,7 +69,7 @@ def subsampled(noise_multiplier: float, rate: float, times: int, sampling: str =
     """Steps of DP-SGD: sums over secret batches with Gaussian noise.
 
     Args:
-        noise_multiplier: the noise over the most that the differing record moves the sum of a batch that has it.
+        noise_multiplier: the noise over the most that the sum of a batch moves between neighbours.
         rate: the part of the records in a batch, in (0, 1).
         times: steps.
         sampling: "poisson", for a record that is added or removed, or "without-replacement", for one that is replaced.

@@ -18,7 +18,7 @@ from zoexplore.run.setting import Accounting, Setting
 
 COMPUTED_WITH = ("zoexplore", "numpy", "scipy", "numba")
 NOT_COVERED = (
-    "trying several runs, settings or seeds on the same data and choosing among them",
+    "trying several runs, settings or seeds on the same data and choosing among them, which zoexplore.compose adds up",
     "a loss less smooth, less convex or with longer gradients than stated",
     "predictable noise: a poor generator, a leaked seed, directions that reveal the noise",
     "the gap between real and floating-point numbers",

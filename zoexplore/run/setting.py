@@ -6,7 +6,7 @@ values, for a slider, a URL or a YAML file to show as it is.
 
 from dataclasses import MISSING, dataclass, field, fields, replace
 from fractions import Fraction
-from math import ceil, inf, isfinite, isnan, nextafter
+from math import ceil, inf, nan, nextafter
 from numbers import Real
 from typing import Any
 
@@ -128,8 +128,8 @@ class Setting:
         put("beta", number("beta", self.beta, least=0.0, most=1.0))
         put("delta", number("delta", self.delta, least=LEAST_DELTA, below=1.0))
         put("xi", number("xi", self.xi, least=0.0))
-        put("m", number("m", self.m, least=0.0, most=self.M, most_name="M"))
-        put("ridge", number("ridge", self.ridge, least=0.0, most=self.m, most_name="m"))
+        put("m", number("m", self.m, least=0.0, most=self.M, called=f"M = {self.M}"))
+        put("ridge", number("ridge", self.ridge, least=0.0, most=self.m, called=f"m = {self.m}"))
         put("eta_follows", self.eta is None)
         if self.eta is not None or self.M < inf:
             put("eta", number("eta", self.K / self.M if self.eta is None else self.eta, above=0.0))
@@ -335,29 +335,20 @@ def number(
     least: float = -inf,
     below: float = inf,
     most: float = inf,
-    most_name: str = "",
+    called: str = "",
     infinite: bool = False,
 ) -> float:
-    """A checked number, finite unless `infinite`. Raises `Refused` unless it is within the limits."""
+    """A checked number, finite unless `infinite`; messages call `most` so. Raises `Refused` unless it is within the limits."""
     lower = f"above {above:g}" if above > -inf else f"of at least {least:g}"
-    upper = (
-        f" and below {below:g}"
-        if below < inf
-        else f" and at most {f'{most_name} = {most}' if most_name else f'{most:g}'}"
-        if most < inf
-        else ""
-    )
-    allowed = f"a {'' if infinite else 'finite '}number {lower}{upper}{' (inf is allowed)' if infinite else ''}"
-    if not _is_real(value):
-        raise _refuse(name, value, allowed)
+    upper = f" and below {below:g}" if below < inf else f" and at most {called or f'{most:g}'}" if most < inf else ""
     try:
-        x = float(value)
+        x = float(value) if _is_real(value) else nan
     except OverflowError:
-        raise _refuse(name, value, allowed) from None
-    if isnan(x) or (not infinite and not isfinite(x)) or not (above < x and least <= x and x <= most):
-        raise _refuse(name, value, allowed)
-    if below < inf and not x < below:
-        raise _refuse(name, value, allowed)
+        x = nan
+    within = above < x and least <= x <= most and (x < below or below == inf)
+    if not within or (x == inf and not infinite):
+        finite, noted = ("", " (inf is allowed)") if infinite else ("finite ", "")
+        raise _refuse(name, value, f"a {finite}number {lower}{upper}{noted}")
     return x + 0.0  # not -0.0, whose reciprocal is -inf
 
 
