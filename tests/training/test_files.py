@@ -3,6 +3,7 @@
 import csv
 import json
 from dataclasses import replace
+from math import inf
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from tests.effort import examples
 from tests.training.small import small_task
 from zoexplore import Accounting
-from zoexplore.training import METHODS, frontier, load, save
+from zoexplore.training import METHODS, frontier, frontier_files, load, save
 from zoexplore.training.frontier_files import from_json, to_csv, to_json
 
 
@@ -19,6 +20,11 @@ from zoexplore.training.frontier_files import from_json, to_csv, to_json
 def found():
     accounting = Accounting(conversion="cks", sensitivity="least")
     return frontier(task=small_task("softmax", R=float("inf")), methods=list(METHODS), seeds=(5, 2), T=4, accounting=accounting)
+
+
+def signed(content):
+    """A saved frontier that was changed, with the digest of what it is now."""
+    return content | {"digest": frontier_files._digest({name: value for name, value in content.items() if name != "digest"})}
 
 
 def test_what_is_loaded_equals_what_was_saved(found, tmp_path):
@@ -44,6 +50,15 @@ def test_rows_are_read_by_others(found, tmp_path):
     assert float(last["accuracy"]) == point.accuracy[0][-1] and float(last["epsilon sharp"]) == point.epsilon["sharp"]
     first = found.points[0]
     assert float(rows[0]["accuracy"]) == first.accuracy[0][0] and int(rows[0]["seed"]) == 5
+
+
+def test_what_was_saved_before_a_bound_was_added_is_loaded_without_it(found):
+    content = json.loads(to_json(found))
+    for point in content["points"]:
+        del point["epsilons"]["sharp"], point["reason"]["sharp"]
+    for again, point in zip(from_json(json.dumps(signed(content))).points, found.points, strict=True):
+        assert again.epsilon["sharp"] == inf and again.reason["sharp"] == frontier_files.NOT_YET
+        assert again.epsilons["composition"] == point.epsilons["composition"]
 
 
 @examples(100)

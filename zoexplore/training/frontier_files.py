@@ -8,6 +8,7 @@ import json
 from dataclasses import asdict
 from hashlib import sha256
 from io import StringIO
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from zoexplore.run.setting import Accounting, Setting
 from zoexplore.training.results import Frontier, Point
 
 KIND = "zoexplore frontier 1"
+NOT_YET = "this bound was added after the point was computed"  # as whoever adds a bound of their own reads
 COLUMNS = ("point", "method", "sigma", "seed", "step", "accuracy", "loss")
 
 
@@ -123,6 +125,11 @@ def _rows(frontier: Frontier) -> list[tuple]:
 
 
 def _point(about: dict[str, Any]) -> Point:
+    """A point; bounds that did not exist when it was computed are inf."""
+    absent = [bound for bound in BOUNDS if bound not in about["epsilons"]]
+    epsilons = about["epsilons"] | dict.fromkeys(absent, [inf] * len(about["steps"]))
     found = {name: tuples(value) for name, value in about.items()}
-    found["epsilons"] = {bound: tuple(values) for bound, values in about["epsilons"].items()}
+    found["epsilons"] = {bound: tuple(epsilons[bound]) for bound in BOUNDS}
+    found["epsilon"] = {bound: values[-1] for bound, values in found["epsilons"].items()}
+    found["reason"] = {bound: NOT_YET if bound in absent else about["reason"][bound] for bound in BOUNDS}
     return Point(**found | {"setting": about["setting"] and Setting(**about["setting"])})
