@@ -20,9 +20,11 @@ from tests.convention import (
 from tests.effort import examples, proof
 from zoexplore import BOUNDS
 from zoexplore.questions import SOLVABLE_FIELDS, Unreachable
+from zoexplore.questions.recommendation import meanings
 from zoexplore.run.fields import FIELDS
+from zoexplore.run.formatting import format_count
 from zoexplore.run.presets import DEMONSTRATION as SHOWN
-from zoexplore.run.setting import LARGEST_INTEGER, SAMPLINGS, Refused
+from zoexplore.run.setting import LARGEST_INTEGER, NEIGHBOURS, SAMPLINGS, Refused
 
 RUN = DEMONSTRATION
 SMALL = DEMONSTRATION.replace(n=300, d=40, K=10, T=50, sigma=0.1, m=0.5, ridge=0.5, M=1.0, R=0.5)
@@ -189,27 +191,58 @@ def test_a_plan_needs_nothing_of_the_loss():
     """It asked for M, which composition does without; with one it took a single direction, and 23 000 times as much noise."""
     plan = zoexplore.recommend(BRIEF, epsilon=2.0, bound="composition")
     assert (plan.bound, plan.setting.beta, plan.setting.clipping) == ("composition", 1.0, "joint")
-    assert plan.signal > 3 and plan.setting.K > 16 and plan.setting.T >= 200
+    assert plan.signal > 3 and (plan.setting.K, plan.setting.T) == (10, 3200)
     assert 0.95 * 204.8 < plan.passes <= 204.8, "what the run would have taken, batches and all"
     assert 1.999 < plan.epsilon <= 2 and epsilon(plan.setting, "composition", Accounting()) == plan.epsilon
     assert any("2KTb/n" in reason for reason in plan.reasons)
 
 
+@pytest.mark.parametrize("passes, K, T, batch", [(5, 1, 1000, 50), (8, 1, 1250, 64), (19, 1, 2968, 64), (64, 3, 3333, 64)])
+def test_a_plan_takes_small_batches_and_one_direction_until_there_are_many_steps(passes, K, T, batch):
+    plan = zoexplore.recommend(n=20_000, d=10**6, epsilon=2.0, passes=passes)
+    assert (plan.setting.K, plan.setting.T, plan.setting.batch) == (K, T, batch)
+    said = " ".join(plan.reasons)
+    assert f"40 of the steps find clip and rate, {format_count(T - 40)} train; all cost the same." in said
+    assert "Nothing to tune." in said and "With one record replaced ε ≤ 2, with one added or removed" in said
+    few = zoexplore.recommend(n=20_000, d=10**6, epsilon=2.0, passes=5, batch=150)
+    assert few.setting.T == 333 and any("take smaller batches and more steps" in reason for reason in few.reasons)
+
+
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("batch, sampling", [(1000, "cyclic"), (50, "cyclic"), (50, "poisson"), (50, "without-replacement")])
+def test_epsilon_is_said_in_both_meanings(batch, sampling, neighbours):
+    """Against the same run counted the other way, where a bound covers that."""
+    drawn = {"batch": batch, "sampling": sampling, "neighbours": neighbours}
+    run = zoexplore.Setting(n=1000, d=100, K=2, T=300, sigma=0.1, beta=1.0, **drawn)
+    own = zoexplore.epsilon(run, "composition")
+    said = meanings(run)
+    if own == inf:
+        assert said == ""
+        return
+    replaced, removed = (float(word.split()[0].strip(",.")) for word in said.split("ε ≤ ")[1:])
+    assert (replaced if neighbours == "replace-one" else removed) == pytest.approx(own, rel=1e-2)
+    other = next(x for x in NEIGHBOURS if x != neighbours)
+    known = zoexplore.epsilon(run.replace(neighbours=other), "composition")
+    found = replaced if other == "replace-one" else removed
+    assert removed < replaced and (known == inf or found == pytest.approx(known, rel=1e-2))
+
+
 def test_noise_that_drowns_a_step_is_said_first():
-    drowned = zoexplore.recommend(n=1000, d=1000, epsilon=0.1, passes=1e6)
+    drowned = zoexplore.recommend(n=1000, d=1000, epsilon=0.1, passes=1e6, batch=1000)
     assert drowned.signal < 1 and drowned.reasons[0].startswith("The noise drowns the step")
-    heard = zoexplore.recommend(n=1000, d=1000, epsilon=0.1, passes=drowned.passes * drowned.signal**2)
+    heard = zoexplore.recommend(n=1000, d=1000, epsilon=0.1, passes=drowned.passes * drowned.signal**2, batch=1000)
     assert heard.signal == pytest.approx(1, rel=0.1), "so many passes are heard"
-    clear = zoexplore.recommend(n=10**5, d=1000, epsilon=0.1, passes=1e4)
+    clear = zoexplore.recommend(n=10**5, d=1000, epsilon=0.1, passes=1e4, batch=10**5)
     assert clear.signal >= 3 and "drowns" not in " ".join(clear.reasons)
 
 
 @pytest.mark.parametrize("K", [1, 16, 160])
 def test_whether_a_step_is_heard_depends_on_the_passes_not_on_their_split(K):
-    plans = [zoexplore.recommend(n=20_000, d=10**6, epsilon=2.0, passes=p, K=K) for p in (3200, 12_800)]
+    known = {"n": 20_000, "d": 10**6, "epsilon": 2.0, "batch": 20_000}
+    plans = [zoexplore.recommend(**known, passes=p, K=K) for p in (3200, 12_800)]
     signals = [plan.signal for plan in plans]
     assert all(plan.setting.K == K for plan in plans) and signals[0] == pytest.approx(2 * signals[1], rel=0.05)
-    assert signals[0] == pytest.approx(zoexplore.recommend(n=20_000, d=10**6, epsilon=2.0, passes=3200).signal, rel=0.1)
+    assert signals[0] == pytest.approx(zoexplore.recommend(**known, passes=3200).signal, rel=0.1)
 
 
 def test_a_plan_hides_iterates_where_that_needs_less_noise():
@@ -234,7 +267,7 @@ def test_what_is_given_is_kept():
 @pytest.mark.parametrize(
     "known, words",
     [
-        ({"d": 10}, "n is missing"), ({"n": 10}, "d is missing"), ({"n": 10, "d": 10, "passes": 1.0}, "give at least that"),
+        ({"d": 10}, "n is missing"), ({"n": 10}, "d is missing"), ({"n": 10, "d": 10, "passes": 0.1}, "give at least that"),
         ({"n": 10, "d": 10, "passes": -1.0}, "above 0"), ({"n": 10, "d": 10, "K": 11}, "K = 11"),
         ({"n": 10, "d": 10, "T": 100, "passes": 20.0}, "give at least that"), ({"n": 10, "d": 10, "colour": 3}, "colour"),
     ],

@@ -54,6 +54,20 @@ def same(group):
     return [outcome(train(made(group, kind=kind))) for kind in (torch.float32, torch.bfloat16)]
 
 
+def scaled(group, at=45):
+    """A run that finds its own scale, and is taken up in the middle of its probes."""
+
+    def of(seeds):
+        return NoisyZOGD.for_epsilon(
+            network(), cross_entropy, n=24, epsilon=2.0, delta=1e-5, T=at, K=2, batch=7, microbatch=2,
+            sources=Sources(*seeds), group=group, show=str,
+        )  # fmt: skip
+
+    first, second = train(of((1, 2)), 30), of((3, 4))
+    second.load_state_dict(first.state_dict())
+    return [*outcome(train(second, at - 30)), repr(second.found)]
+
+
 def secure(group):
     """The same in all processes, though each has keys of its own; and another one each time."""
     first, second = (train(made(group, secure=True)) for _ in range(2))

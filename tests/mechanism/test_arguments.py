@@ -75,6 +75,8 @@ class TestForEpsilon:
             T=3,
             K=3,
             lr=0.1,
+            clip=1.0,
+            xi=0.01,
             batch=batch,
             sources=Sources(1, 2),
             show=str,
@@ -87,7 +89,7 @@ class TestForEpsilon:
     def test_what_no_noise_meets_or_what_would_undo_it(self, options):
         with pytest.raises(ValueError, match="is not allowed"):
             NoisyZOGD.for_epsilon(
-                network(), cross_entropy, **{"n": 24, "epsilon": 1.0, "delta": 1e-5, "T": 5, "lr": 0.1} | options
+                network(), cross_entropy, **{"n": 24, "epsilon": 1.0, "delta": 1e-5, "T": 50} | options
             )
 
 

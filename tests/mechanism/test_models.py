@@ -239,6 +239,7 @@ class TestForEpsilon:
             K=K,
             lr=0.1,
             clip=0.5,
+            xi=0.01,
             batch=batch,
             sources=Sources(1, 2),
         )
@@ -249,10 +250,11 @@ class TestForEpsilon:
         kept = from_yaml(to_yaml(made.setting, Accounting())).setting
         assert kept == made.setting and epsilon(kept, "composition") == made.privacy_report().epsilon
         said = capsys.readouterr().out
-        assert "gives ε = 2 at δ = 1e-05 after 5 steps on" in said and f"K = {K}" in said
+        assert "ε ≤ 2 at δ = 1e-05 for T = 5 steps on" in said and f"K = {K}" in said
+        assert "With one record replaced ε ≤ 2, with one added or removed, its place left empty, ε ≤ " in said
 
     def test_its_sources_are_secure_by_default(self):
-        made = NoisyZOGD.for_epsilon(network(), cross_entropy, n=24, epsilon=2.0, delta=1e-5, T=5, lr=0.1, show=lambda _: None)
+        made = NoisyZOGD.for_epsilon(network(), cross_entropy, n=24, epsilon=2.0, delta=1e-5, T=50, show=lambda _: None)
         assert made.sources.is_secure
         with pytest.raises(ValueError, match="lr = 0 is not allowed"):
             NoisyZOGD.for_epsilon(network(), cross_entropy, n=24, epsilon=2.0, delta=1e-5, T=5, lr=0)

@@ -8,7 +8,7 @@ import torch
 from tests import processes
 from tests.mechanism import ranks
 
-SCENARIOS = ("same", "secure", "sent", "failing", "other", "unlike", "drifting", "attacked", "ending")
+SCENARIOS = ("same", "scaled", "secure", "sent", "failing", "other", "unlike", "drifting", "attacked", "ending")
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +25,11 @@ def test_two_processes_make_the_steps_of_one_bit_for_bit_and_report_the_same(two
     expected = [alone(kind) for kind in (torch.float32, torch.bfloat16)]
     found = {rank: said["same"] for rank, said in two.items()}
     assert found[0] == found[1] == expected
+
+
+def test_they_find_the_scale_that_one_finds(two):
+    alone = ranks.scaled(None)
+    assert two[0]["scaled"] == two[1]["scaled"] == alone and alone[3] <= 2
 
 
 def test_secure_noise_is_the_first_s_alone_and_another_each_time(two):

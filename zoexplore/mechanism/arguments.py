@@ -9,13 +9,14 @@ import torch
 from torch import Tensor, distributed, nn
 from torch.nn.modules.conv import _ConvNd
 
-from zoexplore.bounds import guarantee
 from zoexplore.bounds.bound import Trajectory
 from zoexplore.mechanism.record import Declared
 from zoexplore.mechanism.rng import Sources
+from zoexplore.mechanism.scale import AUTO, DECAYS, Choices, Scale
 from zoexplore.mechanism.state import SCHEDULED
+from zoexplore.mechanism.target import HEADROOM
 from zoexplore.questions import recommend, signal_to_noise
-from zoexplore.run.formatting import round_up
+from zoexplore.questions.recommendation import in_words, meanings
 from zoexplore.run.setting import Setting
 
 KINDS = {"setting": Setting, "sources": Sources, "declared": Declared}
@@ -89,6 +90,7 @@ def check_rounding(device: torch.device, module: nn.Module) -> None:
 
 
 COARSE = ("tf32", "bf16")
+RARELY = 0.1  # the part of a run that finding its scale should be
 PRODUCTS = {"conv": _ConvNd, "rnn": nn.RNNBase}  # beside those of matrices: layers, by torch's name for what they compute
 
 
@@ -128,40 +130,80 @@ def planned(schedule: Schedule, setting: Setting) -> dict[str, list]:
 USUAL_XI = 1e-3  # times sqrt(d): half the distance of MeZO's two points, along a unit vector
 
 
+def choices(*, lr: Any, clip: Any, xi: Any, decay: str | None, public: bool) -> Choices:
+    """What a run finds by itself: what is "auto".
+
+    Raises:
+        ValueError: a number or a word is not allowed.
+    """
+    given = {"lr": lr, "clip": clip, "xi": xi}
+    for name, value in given.items():
+        is_number = isinstance(value, int | float) and 0 <= value < inf
+        if value != AUTO and not (is_number and (value > 0 or name == "xi")) and not (name == "xi" and value is None):
+            raise ValueError(f"{name} = {value!r} is not allowed: give a number above 0, or {AUTO!r} and the run finds it")
+    auto = frozenset(name for name, value in given.items() if value == AUTO)
+    decay = decay or ("linear" if "lr" in auto else "constant")
+    if decay not in DECAYS:
+        raise ValueError(f"decay = {decay!r} is not allowed: give one of {', '.join(map(repr, DECAYS))}")
+    if public and not auto:
+        raise ValueError("scale_from is not allowed where lr, clip and xi are given: nothing is left to find")
+    return Choices(auto, decay, public)
+
+
+PLANNED = ("batch", "sampling", "neighbours", "beta", "clipping", "R", "ridge")  # that `for_epsilon` hands to `setting_for`
+
+
 def setting_for(
     *,
-    lr: float,
     d: int,
+    lr: Any = AUTO,
+    clip: Any = AUTO,
+    xi: Any = AUTO,
     T: int | None = None,
     K: int | None = None,
-    xi: float | None = None,
     R: float = inf,
     ridge: float = 0.0,
     **known: Any,
 ) -> Setting:
     """The run with the least noise that composition allows for a target, its clip joint: as `NoisyZOGD.for_epsilon` describes.
-    `known` goes to `zoexplore.recommend`; xi is 1e-3 sqrt(d) if None.
+    What the run is to find has the value 1 here: lr, the clip on a quotient, and xi, which is 1e-3 sqrt(d) if None. `known` goes
+    to `zoexplore.recommend`.
 
     >>> round(setting_for(epsilon=2.0, delta=1e-5, n=1000, d=10**6, T=1000, K=4, lr=0.1, clip=1.0).sigma, 5)
     0.06305
     """
-    if not lr > 0:
-        raise ValueError(f"lr = {lr!r} is not allowed: give a number above 0")
     if T is not None and known.get("passes") is None:
         K = K or 1
     known |= {name: value for name, value in (("K", K), ("T", T)) if value is not None}
     run = recommend(bound="composition", d=d, **{"beta": 1.0} | known).setting
-    xi, M = USUAL_XI * sqrt(d) if xi is None else xi, inf if ridge == 0 else ridge
-    return run.replace(eta=lr * run.K, xi=xi, R=R, M=M, m=ridge, ridge=ridge)
+    lr, xi = (1.0 if value == AUTO else value for value in (lr, USUAL_XI * sqrt(d) if xi is None else xi))
+    longest = clip if clip != AUTO else sqrt(run.K) if run.clipping == "joint" else 1.0
+    sigma = run.sigma * longest / run.clip * (1 + HEADROOM)
+    M = inf if ridge == 0 else ridge
+    return run.replace(eta=lr * run.K, clip=longest, sigma=sigma, xi=xi, R=R, M=M, m=ridge, ridge=ridge)
 
 
-def described(setting: Setting) -> str:
-    """The choices in a sentence, after a warning if the noise drowns a step."""
+def described(setting: Setting, epsilon: float, scale: Scale) -> str:
+    """The plan in sentences, after a warning if the noise drowns a step.
+
+    Raises:
+        ValueError: no step is left to train.
+    """
+    train, auto = setting.T - scale.planned, scale.choices.auto
+    if train < 1:
+        more = "give more, of smaller batches, or lr, clip and xi"
+        raise ValueError(f"T = {setting.T} is not allowed: {scale.planned} steps find the scale; {more}")
     signal = signal_to_noise(setting)
-    drowned = f"The noise drowns the step: it is {1 / signal:.3g} times as long as the longest one. " if signal < 1 else ""
-    on = "all records" if setting.full_batch else f"batches of {setting.batch}"
-    counted = guarantee(setting, "composition")
-    budget = f"σ = {setting.sigma:.4g} gives ε = {round_up(counted.epsilon):.4g} at δ = {round_up(setting.delta, 6):g}"
-    run = f"after {setting.T} steps on {on} of n = {setting.n}, by composition"
-    sizes = f"d = {setting.d}, K = {setting.K}, lr = η/K = {setting.eta / setting.K:.4g}, ξ = {setting.xi:.4g}"
-    return f"{drowned}{budget} {run}. {sizes}; each record's {setting.K} quotients are clipped together at {setting.clip:.4g}."
+    said = [f"The noise drowns the step: it is {1 / signal:.3g} times as long as the longest one."] if signal < 1 else []
+    on = "all records" if setting.full_batch else f"{setting.batch} of n = {setting.n}"
+    probes = f"{scale.planned} find the scale, {train} train; all cost the same" if scale.planned else "by composition"
+    said.append(f"ε ≤ {epsilon:g} at δ = {setting.delta:g} for T = {setting.T} steps on {on}: {probes}.")
+    said.append(meanings(setting))
+    noise = setting.sigma / setting.clip_each
+    said.append(f"d = {setting.d}, K = {setting.K}. Noise σ = {noise:.4g} × the clip on a quotient.")
+    said.append(in_words(auto, noise * sqrt(setting.batch or setting.n), scale.choices.decay))
+    given = {"lr": ("lr = η/K", setting.eta / setting.K), "clip": ("clip", setting.clip), "xi": ("ξ", setting.xi)}
+    said += [f"{word} = {value:.4g}, as given." for name, (word, value) in given.items() if name not in auto]
+    if scale.planned > setting.T * RARELY:
+        said.append("Over a tenth of the steps find the scale: take smaller batches and more steps.")
+    return " ".join(filter(None, said))

@@ -79,7 +79,7 @@ class LossChecks:
         losses.fingerprint.last = at
         objective.check()
         parameters.check_in_place()
-        if step.xi > 0 and self.quotient_error is None:
+        if step.xi > 0 and step.kind == "step" and self.quotient_error is None:
             error = quotient_error(losses, perturbed, data, step.xi)
             check_error(error, step.xi, parameters.d, kind)
             self.quotient_error = error

@@ -23,6 +23,7 @@ from zoexplore.mechanism.record import RunRecord, Step
 from zoexplore.run.setting import Accounting, Setting, VariedSetting
 
 ULPS_UP = 1 + 4e-16
+SAME = 1e-9  # relative difference of costs that count as the larger
 ORDERS = np.log(np.geomspace(1e-3, 1e5, 33))  # logarithms of orders over 1 that are tried first; any is sound
 SAME_COST = 48  # different steps on batches whose costs are added up one by one; more are rounded up to as many
 SECTIONS = 12  # of the search for an order
@@ -30,9 +31,19 @@ SECTIONS = 12  # of the search for an order
 
 def composition(record: RunRecord, accounting: Accounting) -> Guarantee:
     """Composition, for any loss; less where the length of gradients is declared."""
-    if len({replace(step, eta=1.0) for step in record.moving}) > 1 or record.skips_batches:  # what a step costs has no eta in it
+    if len(record.looked) == 1 and not record.skips_batches:
+        return guarantee(record.of(record.last, record.steps), "composition", accounting)
+    if record.skips_batches or (costliest := _alike(record)) is None:
         return _added_up(record, accounting)
-    return guarantee(record.of(record.last, record.steps), "composition", accounting)
+    return guarantee(record.of(costliest, record.steps), "composition", accounting.replace(sensitivity="clip"))
+
+
+def _alike(record: RunRecord) -> Step | None:
+    """The costliest entry, where all cost the same but for rounding, as probes and steps of a plan do; else None."""
+    costs = {step: cost(record, step) for step in record.looked}
+    costliest = max(costs, key=lambda step: costs[step])
+    batches = {(step.sampling, step.batch) for step in costs}
+    return costliest if len(batches) == 1 and min(costs.values()) >= costs[costliest] * (1 - SAME) else None
 
 
 def of_last(record: RunRecord, bound: str, accounting: Accounting) -> Guarantee:
@@ -54,6 +65,8 @@ def against(record: RunRecord, bound: str) -> list[str]:
     missing = []
     if record.returned:
         missing.append("the parameters went back to an earlier iterate, and only what covers every iterate covers the choice")
+    if record.probes:
+        missing.append("probes of the data chose its constants, and this bound is for constants that data did not choose")
     if record.rounded:
         missing.append("parameters in half precision are rounded at every step, which no proof about distances covers")
     if record.halves:
@@ -124,12 +137,12 @@ def _of(record: RunRecord, step: Step, slowest: float, bound: str, accounting: A
 
 def _added_up(record: RunRecord, accounting: Accounting) -> Guarantee:
     """Composition of steps that differ: the sum of their budgets, and their privacy losses where some are on sampled batches."""
-    how, first = accounting.replace(sensitivity="clip"), next(iter(record.moving))
-    for step in {(s.sampling, s.on_all(record.setting.n)): s for s in record.moving}.values():
+    how, first = accounting.replace(sensitivity="clip"), next(iter(record.looked))
+    for step in {(s.sampling, s.on_all(record.setting.n)): s for s in record.looked}.values():
         one = guarantee(record.of(step, 1), "composition", how)
         if any(check.met is False for check in one.checks):
             return one
-    rho, sampled = _budget(record), {s: count for s, count in record.moving.items() if is_sampled(record, s)}
+    rho, sampled = _budget(record), {s: count for s, count in record.looked.items() if is_sampled(record, s)}
     like = record.of(first, record.steps, batch=None)
     if not sampled:
         mean = sqrt(2 * rho / record.steps)  # the constant step that costs as much

@@ -19,12 +19,14 @@ from zoexplore.mechanism.losses import Losses, Objective
 from zoexplore.mechanism.parallel import Drifted, Flawed, Ranks
 from zoexplore.mechanism.parameters import Parameters
 from zoexplore.mechanism.perturbation import Perturbation
-from zoexplore.mechanism.record import Declared, RunRecord, Step
+from zoexplore.mechanism.record import Declared, Found, RunRecord, Step
 from zoexplore.mechanism.report import Report, privacy_report
 from zoexplore.mechanism.rng import Sources, untouched_on_error
+from zoexplore.mechanism.scale import AUTO, Scale
 from zoexplore.mechanism.slopes import AT_ONCE, Slopes, measure
 from zoexplore.mechanism.state import RunState
 from zoexplore.mechanism.step import HEAD, Estimate, apply, estimated, into_ball, noisy, summed
+from zoexplore.mechanism.target import Left
 from zoexplore.run.formatting import round_up
 from zoexplore.run.setting import Setting
 from zoexplore.run.text import say
@@ -127,27 +129,37 @@ class NoisyZOGD(torch.optim.Optimizer):
         epsilon: float,
         delta: float,
         n: int,
-        lr: float,
         T: int | None = None,
         K: int | None = None,
         passes: float | None = None,
-        clip: float = 1.0,
+        lr: float | str = AUTO,
+        clip: float | str = AUTO,
+        xi: float | str = AUTO,
+        decay: str | None = None,
+        scale_from: Any = None,
         show: Callable[[str], None] = say,
         **options: Any,
     ) -> "NoisyZOGD":
         """The optimiser with the least noise that meets a target by composition; it prints its choices. The clip is joint; all
-        noise is along the directions, and the sources are secure, by default.
+        noise is along the directions, and the sources are secure, by default. What is "auto" the run finds in its first steps,
+        which are private as all are (docs/mechanism.md, "A scale that the run finds"). Every step keeps the target: a state of
+        another plan is taken up with the noise that what is left needs, and a step that would exceed it is refused.
 
         Args:
             parameters, loss: as above.
             epsilon, delta: the target. It holds even if every iterate is seen.
             n: how many records there are.
-            T, K: steps, and directions a step (1 if only T is given).
+            T, K: steps, and directions a step (1 if only T is given). Probes are among the T.
             passes: forward passes a record, which determine T and K where these are left out (`zoexplore.recommend`).
-            lr: the learning rate eta/K: a step is lr times the gradient's part in the K directions, and noise.
+            lr: the learning rate eta/K: a step is lr times the gradient's part in the K directions, and noise. Where the run
+                finds it, `param_groups` has 1.0 and schedulers set a part of what is found.
             clip: the longest vector of K directional derivatives a record may have.
+            xi: half the distance of two points; 0 for derivatives.
+            decay: how the rate falls over the training steps: "linear" to 0, or "constant"; where None, linear if the run finds
+                the rate.
+            scale_from: a batch of public data, which no record of the n is in, tells the scale in place of probes.
             show: prints the choices.
-            options: those of `arguments.setting_for` (batch, beta, xi, R, ridge) and of `NoisyZOGD`.
+            options: those of `arguments.setting_for` (batch, sampling, neighbours, beta, clipping, R, ridge) and of `NoisyZOGD`.
 
         Raises:
             ValueError: the target cannot be met, or an argument is not allowed.
@@ -158,15 +170,30 @@ class NoisyZOGD(torch.optim.Optimizer):
             raise ValueError(
                 "a schedule is not allowed here: sigma is chosen for T equal steps; leave it out, or make the optimiser itself"
             )
-        chosen = {name: options.pop(name) for name in ("batch", "beta", "xi", "R", "ridge") if name in options}
-        d = sum(p.numel() for p in tensors)
-        setting = arguments.setting_for(
-            epsilon=epsilon, delta=delta, n=n, d=d, T=T, K=K, passes=passes, lr=lr, clip=clip, **chosen
-        )
-        show(arguments.described(setting))
+        choices = arguments.choices(lr=lr, clip=clip, xi=xi, decay=decay, public=scale_from is not None)
+        known = {name: options.pop(name) for name in arguments.PLANNED if name in options}
+        known |= {"lr": lr, "clip": clip, "xi": xi, "T": T, "K": K, "passes": passes}
+        setting = arguments.setting_for(epsilon=epsilon, delta=delta, n=n, d=sum(p.numel() for p in tensors), **known)
+        scale = Scale(choices)
+        show(arguments.described(setting, epsilon, scale))
         device = options.get("device") or (tensors[0].device if tensors else "cpu")
         sources = options.pop("sources", None) or Sources.secure(device=device)
-        return cls(parameters, loss, setting, sources=sources, **options)
+        made = cls(parameters, loss, setting, sources=sources, **options)
+        if choices.public:
+            made._find_publicly(scale, batches.plain(scale_from))
+        made._run.aim(epsilon, scale)
+        made.param_groups[0]["lr"] = made.defaults["lr"] = made._run.rate
+        return made
+
+    def _find_publicly(self, scale: Scale, data: Any) -> None:
+        """Let public data tell the scale, as probes would without noise."""
+        run = self._run
+        losses = Losses(self.objective, max(1, min(self._microbatch, batches.number_of(data))), run.fingerprint)
+        while scale.asking is not None:
+            directions = frame(run.parameters, 1, self.sources.directions, streamed=self._streamed, position=False)
+            with torch.no_grad(), self._perturbation.along(directions) as perturbed:
+                answers = scale.answers(losses, perturbed, data).values
+            scale.take(float(answers.mean()), 0)
 
     @property
     def setting(self) -> Setting:
@@ -180,8 +207,26 @@ class NoisyZOGD(torch.optim.Optimizer):
 
     @property
     def steps(self) -> int:
-        """Steps made."""
+        """Steps made, probes among them."""
         return self._run.counts.steps
+
+    @property
+    def probes_left(self) -> int:
+        """How many of the next steps find the scale and move nothing."""
+        return self._run.scale.left
+
+    @property
+    def found(self) -> Found | None:
+        """The scale that the run has found; None before, or where everything was given."""
+        return self._run.scale.found(self._run.plan)
+
+    def left(self) -> Left:
+        """Epsilon spent, the target of `for_epsilon`, and how many more of the planned steps keep to it.
+
+        Raises:
+            ValueError: the optimiser has no target.
+        """
+        return self._run.left()
 
     @property
     def w(self) -> Tensor:
@@ -248,7 +293,8 @@ class NoisyZOGD(torch.optim.Optimizer):
             if show is not None and (now - shown >= EVERY or made >= T):
                 left = (now - begun) / (made - first) * (T - made)
                 spent = round_up(self.privacy_report(released="all").epsilon, 3)
-                show(f"step {made} of {T}, {left:.0f} s left, ε = {spent:.3g} so far if every iterate is released")
+                found = "" if self.found is None or self.probes_left else f"; {self.found.words}"
+                show(f"step {made} of {T}, {left:.0f} s left, ε = {spent:.3g} so far if every iterate is released{found}")
                 shown = now
 
     @torch.no_grad()
@@ -274,7 +320,8 @@ class NoisyZOGD(torch.optim.Optimizer):
                 raise
 
     def _step(self, batch: Batch) -> float:
-        run, count = self._run, HEAD + 2 * self.setting.K  # numbers that processes exchange
+        run = self._run
+        count = HEAD + 2 * (self.setting.K if run.scale.asking is None else 1)  # numbers that processes exchange
         with self._ranks.telling(count, lambda: bool(run.ledger.flaw)):
             step, drawn = run.next_step(float(self.param_groups[0]["lr"])), self.drawn(self.steps)
             arguments.check_processes(self._ranks.group)
@@ -305,16 +352,28 @@ class NoisyZOGD(torch.optim.Optimizer):
             slopes = Slopes(torch.zeros(0, step.K, dtype=torch.float64), 0, nan)
             if own.start < own.stop:
                 part = batches.part(data, own)
-                slopes = measure(losses, run.parameters, directions, perturbed, part, step.xi, self._chunk_size)
+                if step.kind == "probe":
+                    slopes = run.scale.answers(losses, perturbed, part)
+                else:
+                    slopes = measure(losses, run.parameters, directions, perturbed, part, step.xi, self._chunk_size)
             perturbed.back()
             run.fingerprint.check(by_versions=not is_due)  # at w again: no loss has written to it where torch does not count that
             rows = self._ranks.gather(self._header(step, drawn, data), summed(slopes, step))
             ridge = step.ridge * directions.coordinates().cpu() if step.ridge > 0 else 0.0
             found = estimated(rows, step, n, ridge)
-            counts = run.counts.after(found.looked_at, found.clipped, found.not_finite)
-            run.write_down(step, counts, directions.xi_factor if step.xi > 0 else 1.0)
-            self._move(directions, step, found)
+            if step.kind == "probe":
+                run.write_down(step, run.counts.after())
+                run.answered(-float(self._released(step, found)[:1].view(torch.float64)))
+            else:
+                counts = run.counts.after(found.looked_at, found.clipped, found.not_finite)
+                run.write_down(step, counts, directions.xi_factor if step.xi > 0 else 1.0)
+                self._move(directions, step, found)
         return found.loss
+
+    def _released(self, step: Step, found: Estimate) -> Tensor:
+        """What leaves the step: `noisy`, of the first process."""
+        own = noisy(step, found.mean, self._run.parameters.d, self.sources.noise) if self._ranks.rank == 0 else None
+        return self._ranks.from_first(own, step.K + 4)
 
     def _header(self, step: Step, drawn: Tensor, data: Any) -> tuple:
         """Everything that must agree between the processes of a run before a step."""
@@ -326,9 +385,7 @@ class NoisyZOGD(torch.optim.Optimizer):
     def _move(self, directions: Frame, step: Step, found: Estimate) -> None:
         run, parameters = self._run, self._run.parameters
         parameters.displaced = True
-        own = noisy(step, found.mean, parameters.d, self.sources.noise) if self._ranks.rank == 0 else None
-        released = self._ranks.from_first(own, step.K + 4)
-        apply(parameters, directions, step, released, self.sources, self._rounding())
+        apply(parameters, directions, step, self._released(step, found), self.sources, self._rounding())
         if into_ball(parameters, step.R):
             run.counts = replace(run.counts, projected=run.counts.projected + 1)
         run.fingerprint.renew()

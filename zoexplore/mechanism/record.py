@@ -12,8 +12,8 @@ from zoexplore.run.setting import REGIMES, Setting
 
 @dataclass(frozen=True)
 class Step:
-    """One finished step, in the fields of `Setting`, its mean taken over `batch` records; `clip` limits as `clipping` says, `eta`
-    0 is a step that moved nothing and looked at no data.
+    """One entry of a ledger, in the fields of `Setting`, its mean taken over `batch` records; `clip` limits as `clipping` says. A
+    step of `eta` 0 moved nothing and looked at no data. A "probe" moved nothing either, and costs what a step of its noise does.
     """
 
     K: int
@@ -27,6 +27,7 @@ class Step:
     ridge: float
     R: float
     sampling: str = "without-replacement"
+    kind: str = "step"
 
     def on_all(self, n: int) -> bool:
         """Whether its batch is all n records, however it was drawn."""
@@ -50,6 +51,35 @@ class Counts:
         """One more step."""
         steps = self.steps + 1, self.looked_at + looked_at, self.clipped + clipped, self.steps_clipped + (clipped > 0)
         return Counts(*steps, self.not_finite + not_finite, self.projected)
+
+
+class Found(NamedTuple):
+    """The scale that a run found, which is released with it.
+
+    Args:
+        length: r, of a random move that doubles the loss of a quarter of the records.
+        quotient: c, the median of the quotients' sizes; None where it was not looked for.
+        xi: half the distance of two points.
+        clip: on a quotient.
+        rate: the learning rate at first, eta/K.
+        decay: how it falls.
+        public: whether public data told r and c.
+    """
+
+    length: float
+    quotient: float | None
+    xi: float
+    clip: float
+    rate: float
+    decay: str
+    public: bool
+
+    @property
+    def words(self) -> str:
+        """The numbers in a line."""
+        median = "" if self.quotient is None else f", c = {self.quotient:.3g}"
+        rate = f"lr = {self.rate:.3g}{'' if self.decay == 'constant' else ' at first'}"
+        return f"r = {self.length:.3g}{median}, ξ = {self.xi:.3g}, clip on a quotient {self.clip:.3g}, {rate}"
 
 
 class Branch(NamedTuple):
@@ -98,8 +128,14 @@ class Ledger:
         self.path[-1] = self.path[-1]._replace(steps=self.path[-1].steps + 1)
 
     @property
-    def has_moved(self) -> bool:
+    def has_looked(self) -> bool:
+        """Whether an entry looked at the data."""
         return any(step.eta > 0 for step, _ in self.stages)
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether a step moved the parameters."""
+        return any(step.eta > 0 and step.kind == "step" for step, _ in self.stages)
 
     def part(self, drawn: int) -> None:
         """Begin a branch, with so many batches that were drawn before."""
@@ -229,6 +265,8 @@ class RunRecord:
         returned: whether the parameters went back to a saved iterate of this run, chosen by whatever chose it.
         path: the branches that led here, this one last; empty if unknown.
         is_secure: whether every run and branch draws other noise (`Sources.secure()`).
+        found: the scale, where the run found it.
+        target: the epsilon that the run keeps to; None if it has none.
         equal: of the records that were seen, how many equal an earlier one, bit by bit.
         changed: how many records were handed out with other numbers than before.
         runs: how many were added up (`report.together`).
@@ -248,23 +286,40 @@ class RunRecord:
     returned: bool = False
     path: tuple[Branch, ...] = ()
     is_secure: bool = False
+    found: Found | None = None
+    target: float | None = None
     equal: int = 0
     changed: int = 0
     runs: int = 1
+
+    @cached_property
+    def looked(self) -> dict[Step, int]:
+        """The different entries that looked at data, and how many of each. What one costs has no eta in it, so all have 1."""
+        found: dict[Step, int] = {}
+        for step, count in self.stages:
+            if step.eta > 0:
+                alike = replace(step, eta=1.0)
+                found[alike] = found.get(alike, 0) + count
+        return found
 
     @cached_property
     def moving(self) -> dict[Step, int]:
         """The different steps that moved anything, and how many of each."""
         found: dict[Step, int] = {}
         for step, count in self.stages:
-            if step.eta > 0:
+            if step.eta > 0 and step.kind == "step":
                 found[step] = found.get(step, 0) + count
         return found
 
     @property
     def steps(self) -> int:
-        """How many steps moved the parameters."""
-        return sum(self.moving.values())
+        """How many entries looked at the data."""
+        return sum(self.looked.values())
+
+    @property
+    def probes(self) -> int:
+        """How many of them moved nothing."""
+        return sum(count for step, count in self.looked.items() if step.kind == "probe")
 
     @property
     def skips_batches(self) -> bool:
@@ -273,8 +328,9 @@ class RunRecord:
 
     @property
     def last(self) -> Step:
-        """The last step that moved anything."""
-        return next(step for step, _ in reversed(self.stages) if step.eta > 0)
+        """The last step that moved anything, or else the last probe."""
+        kind = "step" if self.moving else "probe"
+        return next(step for step, _ in reversed(self.stages) if step.eta > 0 and step.kind == kind)
 
     def varies(self, *fields: str) -> list[str]:
         """The fields among these that changed during the run."""
@@ -285,7 +341,8 @@ class RunRecord:
         and may act unless the declared constants prove it idle. xi includes the factor; if it exceeds 1, two points along a
         direction no longer show one linear form.
         """
-        fields = asdict(step) | {"xi": step.xi * self.xi_factor, "T": count} | changes
+        fields = {name: x for name, x in asdict(step).items() if name != "kind"}
+        fields |= {"xi": step.xi * self.xi_factor, "T": count} | changes
         # the clip is idle only if the declared constants prove it, whatever the setting says
         supposed = {"regime": "non-convex", "M": max(self.setting.M, step.ridge), "m": step.ridge}
         supposed |= {"lipschitz": self.declared.lipschitz if step.clipping == "joint" else None, "linear": False}

@@ -60,6 +60,11 @@ class Report:
         clipped = f"{counts.clipped} of {counts.looked_at} clipped, in {counts.steps_clipped} steps"
         not_finite = f"{counts.not_finite} quotients not finite, taken as 0"
         lines.append(f"Counted: {clipped}; {not_finite}; {counts.projected} steps projected.")
+        if record.found is not None:
+            how = "Public data told" if record.found.public else f"{record.probes} probes found, and released,"
+            lines.append(f"{how} the scale: {record.found.words}.")
+        if record.target is not None:
+            lines.append(f"Every step keeps to ε ≤ {record.target:g} by composition.")
         if record.quotient_error is not None:
             lines.append(
                 f"At the first step two points were off by {record.quotient_error:.2g} of the slope (rounding, curvature)."
@@ -69,9 +74,11 @@ class Report:
 
 def _directions(record: RunRecord) -> str:
     """Describe the directions, and the fields that varied, with their ranges."""
+    if not record.moving:
+        return f"{record.probes} probes and no step that moved anything"
     K = sorted({step.K for step in record.moving})
     said = f"{' or '.join(map(str, K))} directions of {record.setting.d}"
-    for name in record.varies(*(name for name in Step.__annotations__ if name not in ("K", "clipping", "sampling"))):
+    for name in record.varies(*(name for name in Step.__annotations__ if name not in ("K", "clipping", "sampling", "kind"))):
         values = [record.setting.n if (x := getattr(step, name)) is None else x for step in record.moving]
         said += f", {name} from {min(values):.4g} to {max(values):.4g}"
     return said
@@ -129,7 +136,7 @@ def _checks(record: RunRecord, released: str) -> Iterator[Check]:
 
 def vouched_for(record: RunRecord, released: str) -> list[str]:
     """List what the report assumes and cannot check, as docs/mechanism.md does under "What you vouch for"."""
-    n, sampled = record.setting.n, {step.sampling for step in record.moving if not step.on_all(record.setting.n)}
+    n, sampled = record.setting.n, {step.sampling for step in record.looked if not step.on_all(record.setting.n)}
     equal = f" {record.equal} records equal another one, bit by bit." if record.equal else ""
     changed = f" {record.changed} records changed from one step to another." if record.changed else ""
     checked = f", last at step {record.checked} of {record.counts.steps}" if record.checked else ""
@@ -144,6 +151,8 @@ def vouched_for(record: RunRecord, released: str) -> list[str]:
         "state: zoexplore.mechanism.together(reports) adds them up.",
         "Choices: no setting, stopping time or best run was chosen by looking at these data, and no loss or count is shown.",
     ]
+    if record.found is not None and record.found.public:
+        said.append("Scale: the batch that told it has no record of these data.")
     if released == "last":
         said.append("Release: nobody ever sees another iterate, a checkpoint or an average, or, choosing data, the directions.")
     if record.setting.neighbours == "add-remove":
@@ -202,7 +211,7 @@ def _not_known(records: list[RunRecord]) -> str:
         return "several runs of which one is a demonstration may share their noise: only those of Sources.secure() add up"
     if any(sum(branch.steps for branch in record.path) != record.counts.steps for record in records):
         return "it is not known which steps the runs share: one goes on from a state without their history"
-    sizes = {step.batch for record in records for step in record.moving if step.sampling == "cyclic"}
+    sizes = {step.batch for record in records for step in record.looked if step.sampling == "cyclic"}
     return "cyclic batches are of several sizes" if len(sizes - {None}) > 1 else ""
 
 

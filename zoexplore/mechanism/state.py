@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import zip_longest
 from math import isfinite, sqrt
 from threading import Lock
@@ -14,13 +14,16 @@ from torch import Tensor
 from zoexplore.mechanism.batches import BatchDraws, SeenRecords
 from zoexplore.mechanism.checks import Kept, LossChecks, Mixed
 from zoexplore.mechanism.checksums import Changed, Fingerprint
+from zoexplore.mechanism.guarantees import cost
 from zoexplore.mechanism.losses import Losses, Objective
 from zoexplore.mechanism.parallel import digest
 from zoexplore.mechanism.parameters import Parameters
 from zoexplore.mechanism.perturbation import Perturbed
 from zoexplore.mechanism.record import Counts, Declared, Ledger, RunRecord, Step
 from zoexplore.mechanism.rng import REKEYED, Sources
+from zoexplore.mechanism.scale import GIVEN, Scale, probe_of
 from zoexplore.mechanism.step import check_noise
+from zoexplore.mechanism.target import HEADROOM, Left, noise_for, spent, steps_left
 from zoexplore.run.setting import Setting
 
 VERSION = 1  # of saved states
@@ -37,7 +40,8 @@ SHARED = ("n", "d", "neighbours")  # fields that two phases of one run must shar
 
 
 STATE = {
-    *("version", "run", "rate", "param_group", "w", "bits", "frozen", "ledger", "counts", "draws", "quotient_error", "sources")
+    *("version", "run", "rate", "param_group", "w", "bits", "frozen", "ledger", "counts", "draws"),
+    *("quotient_error", "sources", "scale", "noise"),
 }
 WHOLE = "give one as state_dict() made it"
 
@@ -49,6 +53,8 @@ class Loaded(NamedTuple):
     counts: Counts
     draws: BatchDraws
     checks: LossChecks
+    scale: Scale
+    plan: Setting
 
 
 class RunState:
@@ -70,7 +76,17 @@ class RunState:
         self.ledger, self.counts, self.checks, self.seen = Ledger(), Counts(), LossChecks(), SeenRecords(setting.n)
         self.draws = BatchDraws(setting.n, setting.sampling, schedule.get("batch") or setting.batch or setting.n, sources)
         self.fingerprint = Fingerprint(objective.trained, objective.rest, objective.saved)
+        self.plan, self.scale = setting, Scale(GIVEN)
+        self.target: float | None = None
+        self.rate = setting.eta / setting.K  # as schedulers begin with it
+        self._kept: tuple[set[Step], int] = set(), 0  # entries that keep to the target, up to which number
         self._lock = Lock()
+
+    def aim(self, target: float, scale: Scale) -> None:
+        """Keep to a target, which the plan meets, and find the scale."""
+        self.target, self.scale = target, scale
+        self.rate = 1.0 if "lr" in scale.choices.auto else self.rate
+        self.setting, self._kept = scale.applied(self.plan), (set(), self.plan.T)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -94,6 +110,8 @@ class RunState:
             rounded=self.parameters.has_halves,
             quotient_error=self.checks.quotient_error,
             is_secure=self.sources.is_secure,
+            found=self.scale.found(self.plan),
+            target=self.target,
             equal=self.seen.equal,
             changed=self.seen.changed,
             **self.ledger.facts() | {"flaw": self.ledger.flaw or (INTERRUPTED if interrupted else "")},
@@ -108,17 +126,61 @@ class RunState:
             )
 
     def next_step(self, lr: float) -> Step:
-        """Raises RuntimeError where there is none, or the last one was interrupted; ValueError where a rate is not allowed."""
+        """The next entry: a probe while the scale is looked for.
+
+        Raises:
+            RuntimeError: there is none, the last one was interrupted, or it would exceed the target.
+            ValueError: a rate is not allowed.
+        """
         self.check_steps_left()
         self._check_in_place()
         setting, t = self.setting, self.counts.steps
         if not (lr >= 0 and isfinite(lr)):
             raise ValueError(f"lr = {lr!r} is not allowed: give a finite number of at least 0")
-        eta = setting.eta if lr == setting.eta / setting.K else lr * setting.K
-        varied = {name: self.schedule[name][t] if name in self.schedule else getattr(setting, name) for name in SCHEDULED}
-        step = Step(eta=eta, **varied, **{name: getattr(setting, name) for name in FIXED})
-        check_noise(step)
+        if self.scale.asking is not None:
+            step = probe_of(self.plan, setting.batch)
+        else:
+            part = self.scale.decayed(setting.T, t)
+            eta = setting.eta * part if lr == self.rate else lr * part * (setting.eta if self.finds_rate else setting.K)
+            varied = {name: self.schedule[name][t] if name in self.schedule else getattr(setting, name) for name in SCHEDULED}
+            step = Step(eta=eta, **varied, **{name: getattr(setting, name) for name in FIXED})
+            check_noise(step)
+        self._keep_target(step)
         return step
+
+    @property
+    def finds_rate(self) -> bool:
+        """Whether the run finds its learning rate, of which schedulers then set a part."""
+        return "lr" in self.scale.choices.auto
+
+    def answered(self, mean: float) -> None:
+        """Go on from what the probe that was written down last has released."""
+        self.scale.take(mean, self.counts.steps - 1)
+        if self.scale.asking is None:
+            self.setting, self.checks = self.scale.applied(self.plan), LossChecks()
+
+    def _keep_target(self, step: Step) -> None:
+        """Raises RuntimeError where a step would exceed the target: as a plan's steps do not, up to its T."""
+        kept, until = self._kept
+        alike = replace(step, eta=1.0)
+        if self.target is None or step.eta == 0 or (alike in kept and self.counts.steps < until):
+            return
+        record, planned = self._entries(self.ledger), probe_of(self.plan, self.plan.batch)
+        same = (step.sampling, step.batch) == (planned.sampling, planned.batch)
+        if same and self.counts.steps < until and cost(record, step) <= cost(record, planned) * (1 + HEADROOM / 2):
+            kept.add(alike)
+        elif (reached := spent(record, step, 1)) > self.target:
+            raise RuntimeError(
+                f"this step would bring ε to {reached:.4g}, above the target {self.target:g}: "
+                "left() says what it leaves; for more, make the optimiser with a larger epsilon and load this one's state_dict"
+            )
+
+    def left(self) -> Left:
+        """What the target leaves."""
+        if self.target is None:
+            raise ValueError("there is no target to keep: make the optimiser by NoisyZOGD.for_epsilon")
+        record, step = self._entries(self.ledger), probe_of(self.plan, self.plan.batch)
+        return Left(spent(record), self.target, steps_left(record, step, self.target))
 
     @contextmanager
     def unchanged_by_others(self) -> Iterator[None]:
@@ -126,7 +188,7 @@ class RunState:
         self.objective.check()
         self.parameters.check_in_place()
         self.fingerprint.check_unclaimed()
-        if not self.ledger.has_moved:
+        if not self.ledger.has_looked:
             self.parameters.check_start(self.setting)
             self.fingerprint.start()
         elif self.fingerprint.versions() != self.fingerprint.seen:
@@ -149,7 +211,7 @@ class RunState:
             self.checks.make(losses, perturbed, data, step, moved=ledger.has_moved)
         except Mixed as found:
             unseen = isinstance(found, Kept) or not self.checks.saw_change(self.objective.structure())
-            if ledger.has_moved and unseen:
+            if ledger.has_looked and unseen:
                 since = f"of the steps since the {ledger.checked}th" if ledger.checked else "of the steps before"
                 self.note(f"at step {number} {found}; how many {since} were so is not known")
             raise
@@ -188,7 +250,9 @@ class RunState:
         return {
             "version": VERSION,
             "run": self._arguments(),
-            "rate": self.setting.eta / self.setting.K,
+            "rate": self.rate,
+            "scale": self.scale.state_dict(),
+            "noise": probe_of(self.plan, None).sigma,
             "param_group": {name: x for name, x in group.items() if name != "params"},
             "w": [tensor.detach().clone() for tensor in tensors] if weights else None,
             "bits": self.fingerprint.bits_of(tensors),
@@ -216,9 +280,10 @@ class RunState:
                 tensor.data.copy_(saved)
         self.fingerprint.renew()
         loaded.ledger.flaw = self.ledger.flaw or self.fingerprint.changes() or loaded.ledger.flaw  # of this model and loss too
-        self.ledger, self.counts, self.draws, self.checks = loaded
+        self.ledger, self.counts, self.draws, self.checks, self.scale, self.plan = loaded
+        self.setting, self._kept = self.scale.applied(self.plan), (set(), self.plan.T)
         self._branch()
-        goes_on = state["rate"] == self.setting.eta / self.setting.K  # else the new setting's rate holds
+        goes_on = state["rate"] == self.rate  # else the new setting's rate holds
         group.update({name: x for name, x in state["param_group"].items() if goes_on or name != "lr"})
         self.parameters.displaced = False
         if self.sources.is_secure:
@@ -235,7 +300,7 @@ class RunState:
             raise ValueError(f"a state of the version {version!r} is not allowed: this version's state_dict() makes {VERSION}")
         if wrong := sorted(state.keys() ^ STATE):
             raise ValueError(f"a state that lacks, or has beside its own, {', '.join(map(repr, wrong))} is not allowed: {WHOLE}")
-        if not self.ledger.has_moved:
+        if not self.ledger.has_looked:
             self.fingerprint.start()
         try:
             self._check_state(state)
@@ -243,9 +308,34 @@ class RunState:
             draws = BatchDraws(self.setting.n, self.setting.sampling, self.draws.sizes, self.sources)
             draws.load_state_dict(state["draws"], state["counts"]["steps"])
             dict(state["param_group"])
-            return Loaded(Ledger.of(state["ledger"]), Counts(**state["counts"]), draws, LossChecks(state["quotient_error"]))
+            ledger, counts, scale = Ledger.of(state["ledger"]), Counts(**state["counts"]), Scale(self.scale.choices)
+            scale.load_state_dict(state["scale"] if scale.choices.auto else scale.state_dict())
+            noise = float(state["noise"])
+            checks = LossChecks(state["quotient_error"])
+            return Loaded(ledger, counts, draws, checks, scale, self._with_noise_left(ledger, counts.steps, noise))
         except (KeyError, TypeError, AttributeError, IndexError, RuntimeError) as error:
             raise ValueError(f"the state is damaged ({type(error).__name__}: {error}): {WHOLE}") from error
+
+    def _with_noise_left(self, ledger: Ledger, made: int, before: float) -> Setting:
+        """The plan with noise that keeps the target for all steps that are left: its own, that of the saved run, whose probes had
+        the noise `before`, or what is solved for.
+
+        Raises:
+            ValueError: none does.
+        """
+        left, record, probe = self.plan.T - made, self._entries(ledger), probe_of(self.plan, self.plan.batch)
+        if self.target is None or left == 0:
+            return self.plan
+        for noise in (probe.sigma, before):
+            if spent(record, replace(probe, sigma=noise), left) <= self.target:
+                break
+        else:
+            noise = noise_for(record, probe, left, self.target)
+        return self.plan if noise == probe.sigma else self.plan.replace(sigma=self.plan.sigma * noise / probe.sigma)
+
+    def _entries(self, ledger: Ledger) -> RunRecord:
+        """What a ledger costs, without what else a record says."""
+        return RunRecord(self.plan, tuple(ledger.stages), Counts(), self.declared, noise="")
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the lock."""
@@ -270,7 +360,7 @@ class RunState:
 
     def _check_model(self) -> None:
         """Record a flaw if somebody else changed the model. Before the first step, the model's current state is the start."""
-        if not self.ledger.has_moved:
+        if not self.ledger.has_looked:
             self.fingerprint.start()
         found = self.fingerprint.changes()
         if found and self.fingerprint.goes_back(self.ledger.kept):  # an own iterate, which every step so far has paid for

@@ -1,8 +1,8 @@
 """A plan for a target epsilon before training: directions, steps, share and noise."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from math import inf, isfinite, sqrt
+from math import exp, inf, isfinite, sqrt
 from typing import Any
 
 import numpy as np
@@ -10,12 +10,16 @@ import numpy as np
 from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.bounds.guarantee import BEST, DEFAULT
 from zoexplore.questions.calibration import Unreachable, calibrate
-from zoexplore.run.formatting import format_count, format_delta, format_short
+from zoexplore.run.formatting import format_count, format_delta, format_short, round_up
 from zoexplore.run.setting import LARGEST_INTEGER, OWN, Accounting, Refused, Setting
 
 PASSES = 100.0  # forward passes a record by default
-CLEAR = 3.0  # a step this many times as long as its noise is clear enough; fewer directions would gain little
-LEAST_STEPS = 200  # if the budget allows: a single step must stay where the loss is nearly linear
+MANY = 3000  # steps: with fewer, more of them teach more than more directions; measured on four problems (docs/finetuning.md)
+FEW = 1000  # steps, for which batches become smaller
+SMALL = 64  # records of a batch
+BETTER = 1.05  # how many times as clear a step must be, against its noise, to take more directions sooner
+PROBES = 20  # steps of a search: one for the length of a step, one for the clip
+LEAST_CLIP, MOST_CLIP = 0.25, 4.0  # in median quotients
 SHARES = 1 / (1 + np.exp(-np.linspace(-5, 5, 21)))  # shares tried where noise across the directions hides something
 
 
@@ -80,9 +84,9 @@ def recommend(
 
     It assumes nothing of the loss by default: composition needs the clip alone, all noise lies along the directions (beta = 1),
     and the clip is joint. Whether a step stands out from its noise depends on the passes K T and hardly on their split
-    (docs/concepts.md, "A step and its noise"). So the plan takes the most directions and fewest steps that leave a step 3 times
-    as long as its noise, or else the K with the longest step. It takes at least 200 steps if the budget allows. Where a bound for
-    hidden iterates applies and needs less noise, the plan chooses beta for it.
+    (docs/concepts.md, "A step and its noise"), what a run learns on the number of steps. So the plan takes one direction and
+    batches of at most 64, and more directions only beyond 3000 steps. Where a bound for hidden iterates applies and needs less
+    noise, the plan chooses beta for it, and more directions if a step is clearer so.
 
     Args:
         setting: a run with the known fields; its K and T count only as a budget of passes, its beta and sigma not at all. Where
@@ -92,7 +96,7 @@ def recommend(
         bound: the bound that meets the target: an id of `BOUNDS`, or "best".
         accounting: how to count; schedule="optimal" changes nothing, since a plan has a single share.
         known: fields of `Setting` that replace the setting's: n, d, batch, delta, lipschitz, ... K, T and beta are chosen unless
-            given here. The clip is joint unless clipping="each".
+            given here, and so is the batch without a setting or T. The clip is joint unless clipping="each".
 
     Raises:
         Unreachable: no noise meets the target by that bound.
@@ -100,7 +104,7 @@ def recommend(
 
     >>> plan = recommend(n=20_000, d=10**6, batch=64, epsilon=2.0, passes=200)
     >>> plan.setting.K, plan.setting.T, plan.setting.beta, plan.bound, plan.epsilon <= 2, plan.signal > 3
-    (156, 200, 1.0, 'composition', True, True)
+    (10, 3125, 1.0, 'composition', True, True)
     """
     base = _known(setting, known)
     fixed: dict[str, int] = {name: getattr(base, name) for name in ("K", "T") if name in known}
@@ -110,18 +114,34 @@ def recommend(
         raise Refused(f"passes = {passes!r} is not allowed: give a finite number above 0", "passes")
     shares = (base.beta,) if "beta" in known else (1.0, 0.5) if isfinite(base.M) else (1.0,)
     question = _Question(shares, epsilon, bound, accounting.replace(schedule="constant"))
-    runs, failed = [], None
-    for run in _splits(base, passes, fixed):
+    if setting is None and not {"batch", "T"} & known.keys() and base.records_per_person == 1 and bound in ON_BATCHES:
+        base = _on_small_batches(base, passes, fixed.get("K", 1), "sampling" in known)
+    usual, *others = _splits(base, passes, fixed, isfinite(base.M) and bound != "composition")
+    best, failed = None, None
+    for run in (usual, *others):
         try:
-            runs.append(question.quietest(run))
+            found = question.quietest(run)
         except Unreachable as unreachable:
             failed = failed or unreachable
-    if not runs:
+            continue
+        if best is None or signal_to_noise(found) > BETTER * signal_to_noise(best):
+            best = found
+    if best is None:
         assert failed is not None
         raise failed
-    clear = [run for run in runs if signal_to_noise(run) >= CLEAR]
-    best = max(clear, key=lambda run: run.K) if clear else max(runs, key=signal_to_noise)
     return question.plan(question.with_best_share(best))
+
+
+ON_BATCHES = (BEST, "composition", "sharp")  # bounds that cover batches drawn afresh
+
+
+def _on_small_batches(base: Setting, passes: float, K: int, is_drawn: bool) -> Setting:
+    """The run on batches that leave it enough steps."""
+    batch = int(min(SMALL, max(1.0, passes * base.n / (2 * K * FEW))))
+    if batch >= base.n:
+        return base
+    poisson = base.neighbours == "add-remove" and not is_drawn
+    return base.replace(batch=batch, sampling="poisson" if poisson else base.sampling)
 
 
 def _known(setting: Setting | None, known: dict[str, Any]) -> Setting:
@@ -135,8 +155,8 @@ def _known(setting: Setting | None, known: dict[str, Any]) -> Setting:
     return Setting(**values)
 
 
-def _splits(base: Setting, passes: float, fixed: Mapping[str, int]) -> list[Setting]:
-    """Runs that split the passes into ever fewer directions and more steps."""
+def _splits(base: Setting, passes: float, fixed: Mapping[str, int], is_hidden: bool) -> list[Setting]:
+    """Runs that split the passes into directions and steps: the usual one, and more and fewer directions for a hidden run."""
     work = passes * base.n / (2 * (base.batch or base.n))  # K T
     if "K" in fixed and "T" in fixed:
         return [base]
@@ -147,9 +167,11 @@ def _splits(base: Setting, passes: float, fixed: Mapping[str, int]) -> list[Sett
         return _too_few(base, passes)
     if "K" in fixed:
         return [base.replace(T=int(most // base.K))]
-    largest = min(base.d, max(most / LEAST_STEPS, least))
-    Ks = np.unique(np.floor(largest / 4.0 ** np.arange(int(np.log(largest) / np.log(4)) + 2)).clip(1))
-    return [base.replace(K=int(K), T=int(most // K)) for K in Ks]
+    usual, largest = max(1, min(int(most // MANY), base.d)), min(base.d, max(most / 200, least))
+    Ks = [usual]
+    if is_hidden:
+        Ks += np.unique(np.floor(largest / 4.0 ** np.arange(int(np.log(largest) / np.log(4)) + 2)).clip(1)).tolist()
+    return [base.replace(K=int(K), T=int(most // K)) for K in dict.fromkeys(Ks)]
 
 
 def _too_few(base: Setting, passes: float) -> list[Setting]:
@@ -195,7 +217,9 @@ class _Question:
         """The run with its reasons."""
         g = guarantee(run, self.bound, self.accounting)
         signal = signal_to_noise(run)
+        noise = run.sigma / run.clip_each * sqrt(run.batch or run.n)
         reasons = (_of_the_noise(run, signal), _of_the_passes(run), self._of_sigma(run, g.bound), *self._of_beta(run, g.bound))
+        reasons += tuple(filter(None, (_of_the_steps(run), in_words({"lr", "clip", "xi"}, noise, "linear"), meanings(run))))
         said = tuple(filter(None, (g.reason, g.note)))
         return Plan(run, g.epsilon, g.bound, signal, passes_of(run), reasons, g.supposes, said)
 
@@ -232,3 +256,55 @@ def _of_the_noise(run: Setting, signal: float) -> str:
 def _of_the_passes(run: Setting) -> str:
     each, T = f"K = {format_count(run.K)} direction{'s' if run.K > 1 else ''}", format_count(run.T)
     return f"{each} at each of T = {T} steps take {format_short(passes_of(run))} forward passes a record, 2KTb/n."
+
+
+def _of_the_steps(run: Setting) -> str:
+    """How many of them find the scale, where the optimiser is to."""
+    train = run.T - 2 * PROBES
+    if train < 1:
+        return f"{2 * PROBES} steps would find clip and rate and leave none to train: take smaller batches, or give lr, clip, xi."
+    rarely = " Over a tenth: take smaller batches and more steps." if run.T < 20 * PROBES else ""
+    return f"{2 * PROBES} of the steps find clip and rate, {format_count(train)} train; all cost the same.{rarely}"
+
+
+def in_words(auto: Collection[str], noise: float, decay: str) -> str:
+    """What `NoisyZOGD.for_epsilon` does by itself, given its noise on a sum of root b records in units of the clip."""
+    said = []
+    if "clip" in auto:
+        part = min(max(1 / noise, LEAST_CLIP), MOST_CLIP)
+        said.append(f"Clip: {format_short(part, 2)} × the median quotient, found in training.")
+    if "lr" in auto:
+        falling = ", falling to 0" if decay == "linear" else ""
+        walk = "the whole walk is as long as a random move that doubles the loss of a quarter of the records"
+        said.append(f"Rate: set so that {walk}{falling}.")
+    return " ".join([*said, "Nothing to tune."] if len(said) == 2 else said)
+
+
+def meanings(run: Setting) -> str:
+    """Epsilon by composition in both meanings of neighbours, in a sentence; empty where one of them is not known."""
+    own = guarantee(run, "composition").epsilon
+    other = _otherwise(run, own)
+    replaced, removed = (own, other) if run.neighbours == "replace-one" else (other, own)
+    if not (isfinite(replaced) and isfinite(removed)):
+        return ""
+    said = "With one record replaced", "with one added or removed, its place left empty,"
+    return f"{said[0]} ε ≤ {format_short(round_up(replaced, 3), 3)}, {said[1]} ε ≤ {format_short(round_up(removed, 3), 3)}."
+
+
+def _otherwise(run: Setting, own: float) -> float:
+    """Epsilon in the other meaning. A record that leaves its place empty moves a mean half as far as one that is replaced. A
+    replaced record is one removed and one added, each epsilon' at delta' <= delta/(1 + e^epsilon').
+    """
+    if run.neighbours == "replace-one":
+        sampled = not run.full_batch and run.sampling == "without-replacement"
+        half = {"clip": run.clip / 2} if sampled else {"neighbours": "add-remove"}
+        return guarantee(run.replace(**half), "composition", Accounting(sensitivity="clip")).epsilon
+    if run.full_batch or run.sampling != "poisson":
+        return guarantee(run.replace(neighbours="replace-one"), "composition", Accounting(sensitivity="clip")).epsilon
+    epsilon = own
+    for _ in range(50):
+        at = guarantee(run.replace(delta=run.delta / (1 + exp(min(epsilon, 500.0)))), "composition").epsilon
+        if at <= epsilon:
+            return 2 * epsilon
+        epsilon = at
+    return inf
