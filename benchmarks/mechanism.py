@@ -108,7 +108,7 @@ def made(way, d, K, kind, device):
         return lambda: replay.step(batch), size, 0
     setting = Setting(n=RECORDS, d=d, K=K, T=10**6, sigma=SIGMA, beta=BETA, clip=CLIP, eta=lr * K, xi=xi)
     optimiser = NoisyZOGD(module, losses, setting, sources=Sources(1, 2, device=device), clipping="joint")
-    return lambda: optimiser.step(optimiser.batch(batch)), size, size * (optimiser._perturbation.module is None)
+    return lambda: optimiser.step(optimiser.batch(batch)), size, size * (optimiser._steps.perturbation.module is None)
 
 
 def seconds(d, K, kind, device, repeats):

@@ -1,5 +1,6 @@
 """Plans for the data of published runs, and for an example, each trained with for some steps:
-`python -m benchmarks.plans aggzo-mnli-1 --steps 100`.
+`python -m benchmarks.plans aggzo-mnli-1 --steps 100`. What runs learn that find their own scale:
+`python -m benchmarks.plans learn`.
 
 The model has random weights and the sentences are made up. The signal of a step is measured by other code than the mechanism's:
 the length of the mean of the records' clipped quotients along K random directions, over K sigma (docs/published.md).
@@ -8,7 +9,7 @@ the length of the mean of the records' clipped quotients along K random directio
 import argparse
 from math import inf, sqrt
 from statistics import fmean
-from sys import stderr
+from sys import argv, stderr
 from time import monotonic
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from torch import Tensor, nn
 from torch.distributions import Chi2
 from torch.nn.functional import cross_entropy, linear
 
+from benchmarks import untuned
 from zoexplore import Setting, recommend
 from zoexplore.mechanism import NoisyZOGD, Sources
 from zoexplore.questions import Plan
@@ -153,6 +155,8 @@ def row(key: str, parameters: int, steps: int, minutes: float) -> tuple[str, ...
 
 
 def main() -> None:
+    if argv[1:2] == ["learn"]:
+        return untuned.main(argv[2:])
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", nargs="*", choices=[*CASES, []], help="all where none is named")
     parser.add_argument("--parameters", type=float, help="of the model; as many as were published where not given")

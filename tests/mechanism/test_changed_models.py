@@ -23,8 +23,7 @@ from tests.mechanism.problems import (
     run,
     says_nothing,
 )
-from zoexplore.mechanism import NoisyZOGD, Sources
-from zoexplore.mechanism import optimiser as optimisers
+from zoexplore.mechanism import NoisyZOGD, Sources, steps
 from zoexplore.mechanism.checksums import Changed
 
 
@@ -258,7 +257,7 @@ def test_a_step_that_is_stopped_while_written_goes_on_only_from_a_state(where, m
     state = made.state_dict()
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(
-            *{"at the projection": (optimisers, "into_ball"), "at the fingerprint": (made._run.fingerprint, "renew")}[where], stop
+            *{"at the projection": (steps, "into_ball"), "at the fingerprint": (made._run.fingerprint, "renew")}[where], stop
         )
         run(made, 1, classes())
     assert made.steps == 3 and says_nothing(made, "interrupted")

@@ -97,7 +97,7 @@ def test_half_precision_needs_no_copy(kind, keep_copy, monkeypatch):
     X, y = classes()
     made = over(network().to(kind), xi=0.3, keep_copy=keep_copy)
     copied = over(network().to(kind), xi=0.3, keep_copy=True)
-    assert made._perturbation.module is not None and copied._perturbation.module is None
+    assert made._steps.perturbation.module is not None and copied._steps.perturbation.module is None
     for optimiser in (made, copied):
         run(optimiser, 8, (X.to(kind), y))
     near = 6 * torch.finfo(kind).eps  # mirrored points are rounded once more, and updates by chance
@@ -116,10 +116,10 @@ def test_a_module_that_reads_past_its_layers_is_found_out_and_moved(kind, monkey
     monkeypatch.setattr("zoexplore.mechanism.perturbation.MIDDLING", 10)
     X, y = classes()
     made, copied = (over(ReadElsewhere().to(kind), xi=0.3, keep_copy=copy) for copy in (None, True))
-    assert made._perturbation.module is not None
+    assert made._steps.perturbation.module is not None
     for optimiser in (made, copied):
         run(optimiser, 8, (X.to(kind), y))
-    assert made._perturbation.module is None and torch.equal(made.w, copied.w)
+    assert made._steps.perturbation.module is None and torch.equal(made.w, copied.w)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])

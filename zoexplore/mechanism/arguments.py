@@ -14,7 +14,6 @@ from zoexplore.mechanism.record import Declared
 from zoexplore.mechanism.rng import Sources
 from zoexplore.mechanism.scale import AUTO, DECAYS, Choices, Scale
 from zoexplore.mechanism.state import SCHEDULED
-from zoexplore.mechanism.target import HEADROOM
 from zoexplore.questions import recommend, signal_to_noise
 from zoexplore.questions.recommendation import in_words, meanings
 from zoexplore.run.setting import Setting
@@ -166,21 +165,19 @@ def setting_for(
     **known: Any,
 ) -> Setting:
     """The run with the least noise that composition allows for a target, its clip joint: as `NoisyZOGD.for_epsilon` describes.
-    What the run is to find has the value 1 here: lr, the clip on a quotient, and xi, which is 1e-3 sqrt(d) if None. `known` goes
-    to `zoexplore.recommend`.
+    What the run is to find has the value 1 here: lr, clip and xi, which is 1e-3 sqrt(d) if None. `known` goes to
+    `zoexplore.recommend`.
 
     >>> round(setting_for(epsilon=2.0, delta=1e-5, n=1000, d=10**6, T=1000, K=4, lr=0.1, clip=1.0).sigma, 5)
     0.06305
     """
     if T is not None and known.get("passes") is None:
         K = K or 1
-    known |= {name: value for name, value in (("K", K), ("T", T)) if value is not None}
+    known |= {name: value for name, value in (("K", K), ("T", T), ("clip", clip)) if value not in (None, AUTO)}
     run = recommend(bound="composition", d=d, **{"beta": 1.0} | known).setting
     lr, xi = (1.0 if value == AUTO else value for value in (lr, USUAL_XI * sqrt(d) if xi is None else xi))
-    longest = clip if clip != AUTO else sqrt(run.K) if run.clipping == "joint" else 1.0
-    sigma = run.sigma * longest / run.clip * (1 + HEADROOM)
     M = inf if ridge == 0 else ridge
-    return run.replace(eta=lr * run.K, clip=longest, sigma=sigma, xi=xi, R=R, M=M, m=ridge, ridge=ridge)
+    return run.replace(eta=lr * run.K, xi=xi, R=R, M=M, m=ridge, ridge=ridge)
 
 
 def described(setting: Setting, epsilon: float, scale: Scale) -> str:

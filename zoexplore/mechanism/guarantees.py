@@ -23,7 +23,7 @@ from zoexplore.mechanism.record import RunRecord, Step
 from zoexplore.run.setting import Accounting, Setting, VariedSetting
 
 ULPS_UP = 1 + 4e-16
-SAME = 1e-9  # relative difference of costs that count as the larger
+SAME = 1e-8  # relative difference of costs that count as the plan's
 ORDERS = np.log(np.geomspace(1e-3, 1e5, 33))  # logarithms of orders over 1 that are tried first; any is sound
 SAME_COST = 48  # different steps on batches whose costs are added up one by one; more are rounded up to as many
 SECTIONS = 12  # of the search for an order
@@ -31,19 +31,24 @@ SECTIONS = 12  # of the search for an order
 
 def composition(record: RunRecord, accounting: Accounting) -> Guarantee:
     """Composition, for any loss; less where the length of gradients is declared."""
-    if len(record.looked) == 1 and not record.skips_batches:
-        return guarantee(record.of(record.last, record.steps), "composition", accounting)
-    if record.skips_batches or (costliest := _alike(record)) is None:
+    if not record.skips_batches and (alike := _alike(record)) is not None:
+        return guarantee(alike, "composition", accounting.replace(sensitivity="clip"))
+    if len(record.looked) > 1 or record.skips_batches:
         return _added_up(record, accounting)
-    return guarantee(record.of(costliest, record.steps), "composition", accounting.replace(sensitivity="clip"))
+    return guarantee(record.of(record.last, record.steps), "composition", accounting)
 
 
-def _alike(record: RunRecord) -> Step | None:
-    """The costliest entry, where all cost the same but for rounding, as probes and steps of a plan do; else None."""
-    costs = {step: cost(record, step) for step in record.looked}
-    costliest = max(costs, key=lambda step: costs[step])
-    batches = {(step.sampling, step.batch) for step in costs}
-    return costliest if len(batches) == 1 and min(costs.values()) >= costs[costliest] * (1 - SAME) else None
+def _alike(record: RunRecord) -> Setting | None:
+    """The plan, for as many steps, where all entries cost that but for rounding, as probes and steps of a plan do: its number is
+    then the one that the target was compared with.
+    """
+    plan, drawn = record.plan, {(step.sampling, step.batch) for step in record.looked}
+    if plan is None or drawn != {(plan.sampling, plan.batch)}:
+        return None
+    noise = plan.sigma * sqrt(plan.beta + (1 - plan.beta) * plan.K / plan.d)
+    planned = float(RunArrays.of(plan).person_share) * 2 * plan.clip_each / (plan.batch or plan.n) / noise
+    costs = [cost(record, step) for step in record.looked]
+    return plan.replace(T=record.steps) if planned * (1 - SAME) <= min(costs) <= max(costs) <= planned else None
 
 
 def of_last(record: RunRecord, bound: str, accounting: Accounting) -> Guarantee:

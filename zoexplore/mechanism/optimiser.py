@@ -1,32 +1,29 @@
 """`NoisyZOGD`: differentially private training from loss values along random directions, for a model of one's own."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from inspect import unwrap
-from math import nan
 from time import monotonic
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from zoexplore.mechanism import arguments, batches
+from zoexplore.mechanism import arguments, batches, saved
 from zoexplore.mechanism.arguments import Schedule, planned
 from zoexplore.mechanism.batches import Batch
-from zoexplore.mechanism.checksums import of_records
-from zoexplore.mechanism.directions import Frame, frame, is_streamed
-from zoexplore.mechanism.losses import Losses, Objective
-from zoexplore.mechanism.parallel import Drifted, Flawed, Ranks
+from zoexplore.mechanism.directions import is_streamed
+from zoexplore.mechanism.losses import Objective
+from zoexplore.mechanism.parallel import Flawed, Ranks
 from zoexplore.mechanism.parameters import Parameters
 from zoexplore.mechanism.perturbation import Perturbation
-from zoexplore.mechanism.record import Declared, Found, RunRecord, Step
+from zoexplore.mechanism.record import Declared, Found, RunRecord
 from zoexplore.mechanism.report import Report, privacy_report
-from zoexplore.mechanism.rng import Sources, untouched_on_error
+from zoexplore.mechanism.rng import Sources
 from zoexplore.mechanism.scale import AUTO, Scale
-from zoexplore.mechanism.slopes import AT_ONCE, Slopes, measure
+from zoexplore.mechanism.slopes import AT_ONCE
 from zoexplore.mechanism.state import RunState
-from zoexplore.mechanism.step import HEAD, Estimate, apply, estimated, into_ball, noisy, summed
-from zoexplore.mechanism.target import Left
+from zoexplore.mechanism.steps import Steps
+from zoexplore.mechanism.target import HEADROOM, Left
 from zoexplore.run.formatting import round_up
 from zoexplore.run.setting import Setting
 from zoexplore.run.text import say
@@ -107,15 +104,15 @@ class NoisyZOGD(torch.optim.Optimizer):
         self._ranks.share(sources, self.objective.tensors)
         trained, lr = Parameters(self.objective.tensors), setting.eta / setting.K
         trained.check_start(setting)
-        self._streamed = is_streamed(directions, trained, setting.K)
-        self._microbatch = microbatch or (setting.n if group is None else -(-(setting.batch or setting.n) // self._ranks.size))
-        self._chunk_size = chunk_size
+        streamed = is_streamed(directions, trained, setting.K)
+        microbatch = microbatch or (setting.n if group is None else -(-(setting.batch or setting.n) // self._ranks.size))
         if chunk_size is None and self.objective.of_vector:
-            self._chunk_size = max(1, AT_ONCE // (setting.d * min(self._microbatch, 8)))
+            chunk_size = max(1, AT_ONCE // (setting.d * min(microbatch, 8)))
         layers = self.objective.layers if setting.xi > 0 else None
-        self._perturbation = Perturbation(trained, layers, keep_copy, setting.K)
+        perturbation = Perturbation(trained, layers, keep_copy, setting.K)
         varied = planned(schedule, setting)
         self._run = RunState(self.objective, trained, setting, sources, declared, varied)
+        self._steps = Steps(self._run, self._ranks, perturbation, streamed, microbatch, chunk_size)
         own = setting, declared, varied
         self._ranks.agree("its arguments or its model", lambda: (own, self._run.fingerprint.bits()))
         super().__init__(self.objective.tensors, {"lr": lr})
@@ -178,22 +175,13 @@ class NoisyZOGD(torch.optim.Optimizer):
         show(arguments.described(setting, epsilon, scale))
         device = options.get("device") or (tensors[0].device if tensors else "cpu")
         sources = options.pop("sources", None) or Sources.secure(device=device)
-        made = cls(parameters, loss, setting, sources=sources, **options)
+        plan = setting.replace(sigma=setting.sigma * (1 + HEADROOM)) if choices.auto else setting
+        made = cls(parameters, loss, plan, sources=sources, **options)
         if choices.public:
-            made._find_publicly(scale, batches.plain(scale_from))
-        made._run.aim(epsilon, scale)
+            made._steps.find_publicly(scale, batches.plain(scale_from))
+        made._run.aim(epsilon, scale, setting if choices.auto else None)
         made.param_groups[0]["lr"] = made.defaults["lr"] = made._run.rate
         return made
-
-    def _find_publicly(self, scale: Scale, data: Any) -> None:
-        """Let public data tell the scale, as probes would without noise."""
-        run = self._run
-        losses = Losses(self.objective, max(1, min(self._microbatch, batches.number_of(data))), run.fingerprint)
-        while scale.asking is not None:
-            directions = frame(run.parameters, 1, self.sources.directions, streamed=self._streamed, position=False)
-            with torch.no_grad(), self._perturbation.along(directions) as perturbed:
-                answers = scale.answers(losses, perturbed, data).values
-            scale.take(float(answers.mean()), 0)
 
     @property
     def setting(self) -> Setting:
@@ -248,9 +236,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         Raises:
             ValueError: it was made already, or is none of the T steps.
         """
-        if not self.steps <= t < self.setting.T:
-            raise ValueError(f"t = {t!r} is not allowed: give a step from {self.steps} to {self.setting.T - 1}")
-        return self._run.draws.of(t)
+        return self._run.batch_of(t)
 
     def batch(self, dataset: Any, *, collate_fn: Callable[[list], Any] | None = None) -> Batch:
         """The next step's records of a data set.
@@ -314,94 +300,10 @@ class NoisyZOGD(torch.optim.Optimizer):
         """
         with self._run.alone():
             try:
-                return self._step(batch)
+                return self._steps.make(batch, float(self.param_groups[0]["lr"]))
             except Flawed as found:
                 self._run.note(str(found))
                 raise
-
-    def _step(self, batch: Batch) -> float:
-        run = self._run
-        count = HEAD + 2 * (self.setting.K if run.scale.asking is None else 1)  # numbers that processes exchange
-        with self._ranks.telling(count, lambda: bool(run.ledger.flaw)):
-            step, drawn = run.next_step(float(self.param_groups[0]["lr"])), self.drawn(self.steps)
-            arguments.check_processes(self._ranks.group)
-            arguments.check_rounding(run.parameters.device, self.objective.plain)
-            data = batches.checked(batch, drawn, run.parameters.device)
-            if step.eta == 0:  # as at either end of many learning rates' schedules
-                self._ranks.gather(self._header(step, drawn, data), torch.zeros(count, dtype=torch.int64))
-                run.write_down(step, run.counts.after())
-                return nan
-            microbatch = max(1, min(self._microbatch, len(drawn)))
-            losses = Losses(self.objective, microbatch, run.fingerprint)
-            with run.unchanged_by_others(), untouched_on_error(self.sources.directions):
-                return self._moved(step, drawn, data, losses)
-
-    def _moved(self, step: Step, drawn: Tensor, data: Any, losses: Losses) -> float:
-        """Check the losses if that is due, measure slopes, move the parameters, and return the mean loss."""
-        run, n = self._run, self.setting.n
-        run.note_order(drawn, data, step)
-        directions = frame(run.parameters, step.K, self.sources.directions, streamed=self._streamed, position=step.ridge > 0)
-        run.checks.begin_step(len(drawn))
-        is_due = run.checks.is_due(len(drawn), self.objective.structure(), self.steps + 1 == self.setting.T)
-        if is_due:
-            self._perturbation.check_reach(losses.here, batches.part(data, slice(0, 1)))
-        with self._perturbation.along(directions) as perturbed:
-            if is_due:
-                run.check_losses(losses, perturbed, data, step)
-            own = self._ranks.records(len(drawn), losses.microbatch)
-            slopes = Slopes(torch.zeros(0, step.K, dtype=torch.float64), 0, nan)
-            if own.start < own.stop:
-                part = batches.part(data, own)
-                if step.kind == "probe":
-                    slopes = run.scale.answers(losses, perturbed, part)
-                else:
-                    slopes = measure(losses, run.parameters, directions, perturbed, part, step.xi, self._chunk_size)
-            perturbed.back()
-            run.fingerprint.check(by_versions=not is_due)  # at w again: no loss has written to it where torch does not count that
-            rows = self._ranks.gather(self._header(step, drawn, data), summed(slopes, step))
-            ridge = step.ridge * directions.coordinates().cpu() if step.ridge > 0 else 0.0
-            found = estimated(rows, step, n, ridge)
-            if step.kind == "probe":
-                run.write_down(step, run.counts.after())
-                run.answered(-float(self._released(step, found)[:1].view(torch.float64)))
-            else:
-                counts = run.counts.after(found.looked_at, found.clipped, found.not_finite)
-                run.write_down(step, counts, directions.xi_factor if step.xi > 0 else 1.0)
-                self._move(directions, step, found)
-        return found.loss
-
-    def _released(self, step: Step, found: Estimate) -> Tensor:
-        """What leaves the step: `noisy`, of the first process."""
-        own = noisy(step, found.mean, self._run.parameters.d, self.sources.noise) if self._ranks.rank == 0 else None
-        return self._ranks.from_first(own, step.K + 4)
-
-    def _header(self, step: Step, drawn: Tensor, data: Any) -> tuple:
-        """Everything that must agree between the processes of a run before a step."""
-        if self._ranks.size == 1:
-            return ()
-        records = drawn.numpy().tobytes(), of_records(data, len(drawn)).tobytes()
-        return self.steps, step, records, self._run.fingerprint.bits()
-
-    def _move(self, directions: Frame, step: Step, found: Estimate) -> None:
-        run, parameters = self._run, self._run.parameters
-        parameters.displaced = True
-        apply(parameters, directions, step, self._released(step, found), self.sources, self._rounding())
-        if into_ball(parameters, step.R):
-            run.counts = replace(run.counts, projected=run.counts.projected + 1)
-        run.fingerprint.renew()
-        try:
-            self._ranks.agree("its parameters after a step", run.fingerprint.bits)
-        except Drifted as drifted:
-            run.note(str(drifted))
-            raise
-        parameters.displaced = False
-
-    def _rounding(self) -> torch.Generator | None:
-        """The generator that rounds half-precision parameters: public, as rounding follows the noise, and new at every step."""
-        if not self._run.parameters.has_halves:
-            return None
-        seed = (self.sources.initialisation.initial_seed() + self.steps) % 2**63
-        return torch.Generator(self._run.parameters.device).manual_seed(seed)
 
     def state_dict(self, *, weights: bool = True) -> dict[str, Any]:
         """Everything that an exact resume needs, for `torch.save`. As secret as the iterates are.
@@ -413,7 +315,7 @@ class NoisyZOGD(torch.optim.Optimizer):
             RuntimeError: a step is being made, or the last one was interrupted while it moved the parameters.
         """
         with self._run.alone():
-            return self._run.saved(self.param_groups[0], weights)
+            return saved.state_of(self._run, self.param_groups[0], weights)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where `state_dict` was taken: the same numbers follow, unless the sources are secure.
@@ -426,7 +328,7 @@ class NoisyZOGD(torch.optim.Optimizer):
             RuntimeError: a step is being made.
         """
         with self._run.alone():
-            self._run.load(state, self.param_groups[0])
+            saved.load(self._run, state, self.param_groups[0])
             self._ranks.share(self.sources)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:

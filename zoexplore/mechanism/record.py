@@ -267,6 +267,7 @@ class RunRecord:
         is_secure: whether every run and branch draws other noise (`Sources.secure()`).
         found: the scale, where the run found it.
         target: the epsilon that the run keeps to; None if it has none.
+        plan: that its entries are to cost no more than, as it is counted.
         equal: of the records that were seen, how many equal an earlier one, bit by bit.
         changed: how many records were handed out with other numbers than before.
         runs: how many were added up (`report.together`).
@@ -288,6 +289,7 @@ class RunRecord:
     is_secure: bool = False
     found: Found | None = None
     target: float | None = None
+    plan: Setting | None = None
     equal: int = 0
     changed: int = 0
     runs: int = 1

@@ -201,7 +201,7 @@ def _merged(records: list[RunRecord]) -> RunRecord:
     flaws = [record.flaw for record in records] + ([_not_known(records)] if len(records) > 1 else [])
     counts = Counts(**{f.name: sum(getattr(record.counts, f.name) for record in records) for f in fields(Counts)})
     noise, flaw = ("; ".join(dict.fromkeys(filter(None, words))) for words in ([r.noise for r in records], flaws))
-    whole = replace(first, counts=counts, declared=Declared(), flaw=flaw, noise=noise, runs=len(records))
+    whole = replace(first, plan=None, counts=counts, declared=Declared(), flaw=flaw, noise=noise, runs=len(records))
     return whole if flaw else replace(whole, stages=tuple((step, 1) for step in _steps(records, first)))
 
 

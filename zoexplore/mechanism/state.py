@@ -1,13 +1,11 @@
 """The state of a run: shared by its steps, reported on, and saved."""
 
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, replace
-from itertools import zip_longest
-from math import isfinite, sqrt
+from dataclasses import replace
+from math import isfinite
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 from torch import Tensor
 
@@ -16,17 +14,15 @@ from zoexplore.mechanism.checks import Kept, LossChecks, Mixed
 from zoexplore.mechanism.checksums import Changed, Fingerprint
 from zoexplore.mechanism.guarantees import cost
 from zoexplore.mechanism.losses import Losses, Objective
-from zoexplore.mechanism.parallel import digest
 from zoexplore.mechanism.parameters import Parameters
 from zoexplore.mechanism.perturbation import Perturbed
 from zoexplore.mechanism.record import Counts, Declared, Ledger, RunRecord, Step
-from zoexplore.mechanism.rng import REKEYED, Sources
+from zoexplore.mechanism.rng import Sources
 from zoexplore.mechanism.scale import GIVEN, Scale, probe_of
 from zoexplore.mechanism.step import check_noise
-from zoexplore.mechanism.target import HEADROOM, Left, noise_for, spent, steps_left
+from zoexplore.mechanism.target import HEADROOM, Left, spent, steps_left
 from zoexplore.run.setting import Setting
 
-VERSION = 1  # of saved states
 INTERRUPTED = (
     "the last step, or the loading of a state, was interrupted while it moved the parameters: load a state_dict from before it"
 )
@@ -36,25 +32,7 @@ GONE = (
 )
 SCHEDULED = ("beta", "sigma", "clip", "batch")  # the learning rate is torch's schedulers' to vary
 FIXED = ("K", "xi", "ridge", "R", "sampling", "clipping")
-SHARED = ("n", "d", "neighbours")  # fields that two phases of one run must share
 
-
-STATE = {
-    *("version", "run", "rate", "param_group", "w", "bits", "frozen", "ledger", "counts", "draws"),
-    *("quotient_error", "sources", "scale", "noise"),
-}
-WHOLE = "give one as state_dict() made it"
-
-
-class Loaded(NamedTuple):
-    """What a saved state describes beside weights and generators."""
-
-    ledger: Ledger
-    counts: Counts
-    draws: BatchDraws
-    checks: LossChecks
-    scale: Scale
-    plan: Setting
 
 
 class RunState:
@@ -78,15 +56,16 @@ class RunState:
         self.fingerprint = Fingerprint(objective.trained, objective.rest, objective.saved)
         self.plan, self.scale = setting, Scale(GIVEN)
         self.target: float | None = None
+        self.counted: Setting | None = None
         self.rate = setting.eta / setting.K  # as schedulers begin with it
         self._kept: tuple[set[Step], int] = set(), 0  # entries that keep to the target, up to which number
         self._lock = Lock()
 
-    def aim(self, target: float, scale: Scale) -> None:
-        """Keep to a target, which the plan meets, and find the scale."""
-        self.target, self.scale = target, scale
+    def aim(self, target: float, scale: Scale, counted: Setting | None) -> None:
+        """Keep to a target, which the plan meets as it is counted, with a little less noise, and find the scale."""
+        self.target, self.scale, self.counted = target, scale, counted
         self.rate = 1.0 if "lr" in scale.choices.auto else self.rate
-        self.setting, self._kept = scale.applied(self.plan), (set(), self.plan.T)
+        self.settle()
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -112,10 +91,21 @@ class RunState:
             is_secure=self.sources.is_secure,
             found=self.scale.found(self.plan),
             target=self.target,
+            plan=self.counted,
             equal=self.seen.equal,
             changed=self.seen.changed,
             **self.ledger.facts() | {"flaw": self.ledger.flaw or (INTERRUPTED if interrupted else "")},
         )
+
+    def batch_of(self, t: int) -> Tensor:
+        """The records of step t.
+
+        Raises:
+            ValueError: it was made already, or is none of the T steps.
+        """
+        if not self.counts.steps <= t < self.setting.T:
+            raise ValueError(f"t = {t!r} is not allowed: give a step from {self.counts.steps} to {self.setting.T - 1}")
+        return self.draws.of(t)
 
     def check_steps_left(self) -> None:
         """Raises RuntimeError where there are none."""
@@ -133,7 +123,8 @@ class RunState:
             ValueError: a rate is not allowed.
         """
         self.check_steps_left()
-        self._check_in_place()
+        self.check_in_place()
+        self._settle()
         setting, t = self.setting, self.counts.steps
         if not (lr >= 0 and isfinite(lr)):
             raise ValueError(f"lr = {lr!r} is not allowed: give a finite number of at least 0")
@@ -156,8 +147,17 @@ class RunState:
     def answered(self, mean: float) -> None:
         """Go on from what the probe that was written down last has released."""
         self.scale.take(mean, self.counts.steps - 1)
-        if self.scale.asking is None:
-            self.setting, self.checks = self.scale.applied(self.plan), LossChecks()
+        self._settle()
+
+    def settle(self) -> None:
+        """Make the plan that holds now the run's, in the numbers that are found."""
+        self.setting, self._kept = self.scale.applied(self.plan), (set(), self.plan.T)
+
+    def _settle(self) -> None:
+        """Take over what the scale's probes have found."""
+        if self.setting is self.plan and self.scale.choices.auto and self.scale.asking is None:
+            self.settle()
+            self.checks = LossChecks()
 
     def _keep_target(self, step: Step) -> None:
         """Raises RuntimeError where a step would exceed the target: as a plan's steps do not, up to its T."""
@@ -165,7 +165,7 @@ class RunState:
         alike = replace(step, eta=1.0)
         if self.target is None or step.eta == 0 or (alike in kept and self.counts.steps < until):
             return
-        record, planned = self._entries(self.ledger), probe_of(self.plan, self.plan.batch)
+        record, planned = self.entries(self.ledger), probe_of(self.plan, self.plan.batch)
         same = (step.sampling, step.batch) == (planned.sampling, planned.batch)
         if same and self.counts.steps < until and cost(record, step) <= cost(record, planned) * (1 + HEADROOM / 2):
             kept.add(alike)
@@ -179,7 +179,7 @@ class RunState:
         """What the target leaves."""
         if self.target is None:
             raise ValueError("there is no target to keep: make the optimiser by NoisyZOGD.for_epsilon")
-        record, step = self._entries(self.ledger), probe_of(self.plan, self.plan.batch)
+        record, step = self.entries(self.ledger), probe_of(self.plan, self.plan.batch)
         return Left(spent(record), self.target, steps_left(record, step, self.target))
 
     @contextmanager
@@ -192,7 +192,7 @@ class RunState:
             self.parameters.check_start(self.setting)
             self.fingerprint.start()
         elif self.fingerprint.versions() != self.fingerprint.seen:
-            self._check_model()
+            self.check_model()
         before = self.fingerprint.last
         try:
             yield
@@ -236,106 +236,9 @@ class RunState:
         if step.eta > 0:
             self.fingerprint.claim()
 
-    def saved(self, group: dict[str, Any], weights: bool) -> dict[str, Any]:
-        """The state, in tensors, numbers and text, with the parameters or their checksums.
-
-        Raises:
-            RuntimeError: the last step was interrupted while it moved the parameters.
-        """
-        self._check_in_place()
-        self._check_model()
-        self.draws.draw_coming(self.counts.steps)
-        tensors = self.parameters.tensors
-        self.ledger.kept.append(digest(self.fingerprint.last))
-        return {
-            "version": VERSION,
-            "run": self._arguments(),
-            "rate": self.rate,
-            "scale": self.scale.state_dict(),
-            "noise": probe_of(self.plan, None).sigma,
-            "param_group": {name: x for name, x in group.items() if name != "params"},
-            "w": [tensor.detach().clone() for tensor in tensors] if weights else None,
-            "bits": self.fingerprint.bits_of(tensors),
-            "frozen": self.fingerprint.frozen(),
-            "ledger": self.ledger.state_dict(),
-            "counts": asdict(self.counts),
-            "draws": self.draws.state_dict(),
-            "quotient_error": self.checks.quotient_error,
-            "sources": self.sources.state_dict(),
-        }
-
-    def load(self, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """Go on from a saved state, all of which is read before anything is changed.
-
-        Raises:
-            ValueError: it is no whole state of this version, or was made for other data or another model. Nothing is changed
-                then.
-        """
-        loaded = self._read(state)
-        self.fingerprint.claim(whole=True)  # they are where the state's steps led, whoever moved them before
-        self.parameters.displaced = True  # an interruption from here on leaves neither the old run nor the saved one
-        self.sources.load_state_dict(state["sources"])
-        if state["w"] is not None:
-            for tensor, saved in zip(self.parameters.tensors, state["w"], strict=True):
-                tensor.data.copy_(saved)
-        self.fingerprint.renew()
-        loaded.ledger.flaw = self.ledger.flaw or self.fingerprint.changes() or loaded.ledger.flaw  # of this model and loss too
-        self.ledger, self.counts, self.draws, self.checks, self.scale, self.plan = loaded
-        self.setting, self._kept = self.scale.applied(self.plan), (set(), self.plan.T)
-        self._branch()
-        goes_on = state["rate"] == self.rate  # else the new setting's rate holds
-        group.update({name: x for name, x in state["param_group"].items() if goes_on or name != "lr"})
-        self.parameters.displaced = False
-        if self.sources.is_secure:
-            warnings.warn(REKEYED, stacklevel=3)
-
-    def _read(self, state: Any) -> "Loaded":
-        """Make what a state describes.
-
-        Raises:
-            ValueError: as in `load`.
-        """
-        version = state.get("version") if isinstance(state, Mapping) else None
-        if version != VERSION:
-            raise ValueError(f"a state of the version {version!r} is not allowed: this version's state_dict() makes {VERSION}")
-        if wrong := sorted(state.keys() ^ STATE):
-            raise ValueError(f"a state that lacks, or has beside its own, {', '.join(map(repr, wrong))} is not allowed: {WHOLE}")
-        if not self.ledger.has_looked:
-            self.fingerprint.start()
-        try:
-            self._check_state(state)
-            self.sources.check_state(state["sources"])
-            draws = BatchDraws(self.setting.n, self.setting.sampling, self.draws.sizes, self.sources)
-            draws.load_state_dict(state["draws"], state["counts"]["steps"])
-            dict(state["param_group"])
-            ledger, counts, scale = Ledger.of(state["ledger"]), Counts(**state["counts"]), Scale(self.scale.choices)
-            scale.load_state_dict(state["scale"] if scale.choices.auto else scale.state_dict())
-            noise = float(state["noise"])
-            checks = LossChecks(state["quotient_error"])
-            return Loaded(ledger, counts, draws, checks, scale, self._with_noise_left(ledger, counts.steps, noise))
-        except (KeyError, TypeError, AttributeError, IndexError, RuntimeError) as error:
-            raise ValueError(f"the state is damaged ({type(error).__name__}: {error}): {WHOLE}") from error
-
-    def _with_noise_left(self, ledger: Ledger, made: int, before: float) -> Setting:
-        """The plan with noise that keeps the target for all steps that are left: its own, that of the saved run, whose probes had
-        the noise `before`, or what is solved for.
-
-        Raises:
-            ValueError: none does.
-        """
-        left, record, probe = self.plan.T - made, self._entries(ledger), probe_of(self.plan, self.plan.batch)
-        if self.target is None or left == 0:
-            return self.plan
-        for noise in (probe.sigma, before):
-            if spent(record, replace(probe, sigma=noise), left) <= self.target:
-                break
-        else:
-            noise = noise_for(record, probe, left, self.target)
-        return self.plan if noise == probe.sigma else self.plan.replace(sigma=self.plan.sigma * noise / probe.sigma)
-
-    def _entries(self, ledger: Ledger) -> RunRecord:
+    def entries(self, ledger: Ledger) -> RunRecord:
         """What a ledger costs, without what else a record says."""
-        return RunRecord(self.plan, tuple(ledger.stages), Counts(), self.declared, noise="")
+        return RunRecord(self.plan, tuple(ledger.stages), Counts(), self.declared, noise="", plan=self.counted)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the lock."""
@@ -348,17 +251,17 @@ class RunState:
         self.__dict__.update(state)
         self._lock = Lock()
         self.checks = LossChecks(self.checks.quotient_error)
-        self._branch()
+        self.branch()
 
-    def _branch(self) -> None:
+    def branch(self) -> None:
         self.ledger.part(self.draws.ahead(self.counts.steps))
 
     def _check_between_steps(self) -> None:
         """Check the model, unless a step is moving it right now."""
         if not self.parameters.displaced and not self._lock.locked():
-            self._check_model()
+            self.check_model()
 
-    def _check_model(self) -> None:
+    def check_model(self) -> None:
         """Record a flaw if somebody else changed the model. Before the first step, the model's current state is the start."""
         if not self.ledger.has_looked:
             self.fingerprint.start()
@@ -367,38 +270,6 @@ class RunState:
             self.ledger.returned, found = True, self.fingerprint.changes()
         self.note(found)
 
-    def _check_in_place(self) -> None:
+    def check_in_place(self) -> None:
         if self.parameters.displaced:
             raise RuntimeError(INTERRUPTED)
-
-    def _arguments(self) -> dict[str, Any]:
-        return self.setting.as_dict() | {f"declared {k}": v for k, v in asdict(self.declared).items()}
-
-    def _check_state(self, state: dict[str, Any]) -> None:
-        run, tensors, made = self._arguments(), self.parameters.tensors, state["counts"]["steps"]
-        saved_at: Sequence[Tensor] = tensors if state["w"] is None else state["w"]
-        if state["w"] is None and state["bits"] != self.fingerprint.bits_of(tensors):
-            raise ValueError("the state is of parameters saved beside it, and these are others: load that model, then the state")
-        compared = {name: (x, run[name]) for name, x in state["run"].items() if name in SHARED or name.startswith("declared")}
-        kinds = {f"parameter {i}": (_kind(saved), _kind(own)) for i, (saved, own) in enumerate(zip_longest(saved_at, tensors))}
-        for name, (saved, own) in (compared | kinds).items():
-            if own != saved:
-                raise ValueError(f"the saved run had {name} = {saved!r}, this one has {own!r}: make it the same way")
-        frozen = self.fingerprint.frozen()
-        for name, bits in state["frozen"].items():
-            if frozen.get(name) != bits:
-                raise ValueError(f"the saved run had other numbers in {name!r}, which it does not train: give it the same model")
-        if state["bits"] != self.fingerprint.bits_of(saved_at):
-            raise ValueError("the saved numbers are not those that the saved steps led to: the state was changed since")
-        if made != sum(count for _, count in state["ledger"]["stages"]):
-            raise ValueError(f"the saved run has {made} steps and a record of others: it was changed")
-        if made > self.setting.T:
-            raise ValueError(f"the saved run had made {made} steps, more than T = {self.setting.T}: give the setting a larger T")
-        R, before = self.setting.R, state["run"]["R"]
-        length = sqrt(sum(float(w.double().norm()) ** 2 for w in saved_at)) if R < before else 0.0
-        if length > R:
-            raise ValueError(f"the saved run had come to length {length:.4g}, beyond R = {R:.4g}: take a larger R")
-
-
-def _kind(tensor: Tensor | None) -> str:
-    return "none" if tensor is None else f"{tensor.dtype}, shape {tuple(tensor.shape)}"

@@ -9,6 +9,7 @@ from zoexplore.mechanism.record import RunRecord, Step
 from zoexplore.run.setting import LARGEST_INTEGER, Accounting
 
 CLOSE = 1e-4  # relative, by which solved noise may exceed the least
+MARGIN = 1e-5  # relative, below the target, at which noise is solved for: sums of losses are not smooth in it
 HEADROOM = 1e-9  # relative: noise planned beyond the least, so that rounding exceeds no target
 
 
@@ -54,6 +55,7 @@ def noise_for(record: RunRecord, step: Step, count: int, target: float) -> float
     """
     if (already := spent(record)) > target:
         raise ValueError(f"ε = {target:g} is not allowed: the steps so far cost {already:.4g}; give a larger one, or begin anew")
+    target *= 1 - MARGIN
     bad = good = step.sigma
     while spent(record, replace(step, sigma=good), count) > target:
         bad, good = good, 2 * good
@@ -64,4 +66,4 @@ def noise_for(record: RunRecord, step: Step, count: int, target: float) -> float
     while good > bad * (1 + CLOSE):
         middle = sqrt(good * bad)
         good, bad = (middle, bad) if spent(record, replace(step, sigma=middle), count) <= target else (good, middle)
-    return good * (1 + HEADROOM)
+    return good

@@ -268,7 +268,11 @@ def _of_the_steps(run: Setting) -> str:
 
 
 def in_words(auto: Collection[str], noise: float, decay: str) -> str:
-    """What `NoisyZOGD.for_epsilon` does by itself, given its noise on a sum of root b records in units of the clip."""
+    """What `NoisyZOGD.for_epsilon` does by itself, given its noise on a sum of root b records in units of the clip.
+
+    >>> in_words({"clip"}, 0.4, "linear")
+    'Clip: 2.5 × the median quotient, found in training.'
+    """
     said = []
     if "clip" in auto:
         part = min(max(1 / noise, LEAST_CLIP), MOST_CLIP)
@@ -281,7 +285,11 @@ def in_words(auto: Collection[str], noise: float, decay: str) -> str:
 
 
 def meanings(run: Setting) -> str:
-    """Epsilon by composition in both meanings of neighbours, in a sentence; empty where one of them is not known."""
+    """Epsilon by composition in both meanings of neighbours, in a sentence; empty where one of them is not known.
+
+    >>> meanings(Setting(n=1000, d=100, K=1, T=100, sigma=0.02, beta=1.0, delta=1e-5))
+    'With one record replaced ε ≤ 4.38, with one added or removed, its place left empty, ε ≤ 2.'
+    """
     own = guarantee(run, "composition").epsilon
     other = _otherwise(run, own)
     replaced, removed = (own, other) if run.neighbours == "replace-one" else (other, own)
