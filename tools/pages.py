@@ -76,19 +76,21 @@ def home(folder: Path, readme: str) -> str:
 
 
 def story(folder: Path) -> str:
-    """The explorer's six steps: their text, a picture, and the folded answer to their question."""
+    """The explorer's steps: their text, a picture, and the folded answer to their question."""
     steps = np.unique(np.geomspace(1, 10**6, 200).round())
     pictures = {
         "1": "![Ends of two runs, as clouds: with more noise they cannot be distinguished](docs/hidden-two-runs.png)",
         "2": figure(folder, "story-2", _drawn("T", range(1, 1001), ["composition"])),
-        "3": figure(folder, "story-3", _drawn("T", range(1, 1001), ["composition", "sharp"])),
-        "4": figure(folder, "story-4", _drawn("T", steps, ["composition", "sharp"])),
-        "5": figure(folder, "story-5", _drawn("beta", None, ["composition", "sharp"])),
-        "6": figure(folder, "story-6", plots.frontier(load(PRICE), bounds=["composition", "sharp"]).opts(**BELOW)),
+        "3": figure(folder, "story-3", _drawn("T", steps, ["composition", "sharp"])),
+        "4": figure(folder, "story-4", _drawn("beta", None, ["composition", "sharp"])),
+        "5": figure(folder, "story-6", plots.frontier(load(PRICE), bounds=["composition", "sharp"]).opts(**BELOW)),
+        "6": "",
     }
     text = f"## The story in six steps\n\nGuess before you look. `make app` tells it with sliders.\n\n{BOKEH.format(up='')}\n"
     for number, step in STEPS.items():
         text += f"\n### {number}. {step.title}\n\n{step.summary}\n\n{pictures[number]}\n"
+        if not step.tells:
+            continue
         before, after = ({b: guarantee(run, b) for b in BOUNDS} for run in _runs(step))
         right, why = step.tells(before, after)
         asked = f"{step.question} <i>{' · '.join(step.guesses)}</i>"

@@ -124,9 +124,8 @@ def _plans() -> States:
     for field in SOLVABLE_FIELDS:
         for target in {1.0, TARGETS[field], 1e6}:
             planner.param.update(field=field, target=target)
-            planner.buttons["solve"].clicks += 1
             yield f"plan: {field} for epsilon = {target:g}", said(explorer)
-    planner.param.update(field="sigma", target=1.0)
+    planner.param.update(field="sigma", target=1.0, whole="run")
     runs = {
         "non-convex": RUN.replace(**_NON_CONVEX),
         "short": RUN.replace(T=3),
@@ -136,11 +135,10 @@ def _plans() -> States:
         explorer.state.replace(run, Accounting())
         for target in (1e-3, 1.0, 30.0):
             planner.target = target
-            planner.buttons["recommend"].clicks += 1
             yield f"plan: {name}, a run for epsilon = {target:g}", said(explorer)
     explorer.state.replace(RUN, Accounting())
     for name, text in (("target", "x"), ("target", "∞"), ("delta", "2"), ("delta", "x")):
-        planner.texts[name].text.value = text
+        planner.take(name, text)
         yield f"plan: {name} of {text}", said(explorer)
 
 

@@ -1,42 +1,20 @@
-"""Columns of data for figures, shared by the page's sources and the elements of `zoexplore.plots`."""
+"""What figures of trained models draw: the page's, and the elements of `zoexplore.plots`."""
 
 from collections.abc import Sequence
 from math import inf, isnan
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from bokeh.plotting.contour import contour_data
 
 from zoexplore import palette
 from zoexplore.bounds import BOUNDS
-from zoexplore.bounds.bound import Trajectory
 from zoexplore.training import METHODS
 
 if TYPE_CHECKING:
     from zoexplore.training import Frontier, Point
 
 LEAST = 0.02  # least range of an axis of accuracy, so that negligible differences do not fill it
-STEP = ("z", "p", "a", "rho")  # columns of a trajectory
-EACH = 60  # steps of a trajectory that are all drawn
-_RATIO = 1.04  # of the steps left at two drawn steps of a longer one
 _PINS = [light for light, _ in palette.PINS]
-
-
-def bands(x: np.ndarray, y: np.ndarray, z: np.ndarray, edges: np.ndarray) -> dict[str, list]:
-    """Filled contours as columns of a multi-polygon glyph: xs, ys, and which band each is."""
-    found = contour_data(x, y, z, edges, want_line=False).fill_data
-    return {"xs": found.xs, "ys": found.ys, "band": list(range(len(found.xs)))}
-
-
-def thinned(path: Trajectory) -> dict[str, np.ndarray]:
-    """A trajectory as columns; a long one keeps steps evenly spaced in the logarithm of the steps left."""
-    N = path.rho.size
-    left = np.arange(N, 0, -1)
-    if N > EACH:
-        left = np.unique(np.geomspace(1, N, round(np.log(N) / np.log(_RATIO))).round().astype(int))[::-1]
-    nothing = np.full(N, np.nan)
-    columns = {name: nothing if (values := getattr(path, name)) is None else values for name in STEP}
-    return {"left": left.astype(float), **{name: values[N - left] for name, values in columns.items()}}
 
 
 class Look(NamedTuple):

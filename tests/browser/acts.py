@@ -20,16 +20,19 @@ IDLE = "() => window.Bokeh && Bokeh.documents.length > 0 && Bokeh.documents[0].i
 HTML = "<img src=x onerror=window.hacked=1>"
 VIEWPORT = {"width": 1280, "height": 900}
 VISIT = "search => { history.replaceState({}, '', location.pathname + search); dispatchEvent(new PopStateEvent('popstate')); }"
+# A reader who knows the page.
+KNOWN = "try { for (const name of ['all-bounds', 'met']) localStorage.setItem(`zoexplore-${name}`, '1'); } catch {}"
 CLOSE = """() => {
   scrollTo(0, 0);
   for (const model of Bokeh.documents[0].all_models) if (/Card$/.test(model.type)) model.collapsed = true;
 }"""
 DARK = "matchMedia('(prefers-color-scheme: dark)').matches"
-DATA = """([name, column]) => {
-  const data = Bokeh.documents[0].get_model_by_name(name)?.data;
-  const values = data?.get ? data.get(column) : data?.[column];
-  return values && Array.from(values, x => typeof x != "number" || isFinite(x) ? x : null);
-}"""
+CHART = "[...Bokeh.documents[0].all_models].find((each) => each.data?.view == view).data"
+DATA = f"""([view, key]) => {{
+  const chart = {CHART}, values = key == "value" ? chart.given.values : chart.lines.find((line) => line.key == key)?.y;
+  return values && Array.from(values, x => isFinite(x) ? x : null);
+}}"""
+FIGURE = ".frame > svg >> visible=true"  # of the view that is shown
 # Whether anything in a view is still computed.
 LATE = """
   const late = (view) => /zx-(veiled|waiting)/.test(view.el?.getAttribute("style") ?? "")
@@ -70,7 +73,7 @@ def idle(page):
 def opened(page, url):
     """The page, drawn and ready to be used."""
     page.set_default_timeout(1000 * PATIENCE)
-    page.add_init_script("try { localStorage.setItem('zoexplore-all-bounds', '1'); } catch {}")  # a reader who knows the page
+    page.add_init_script(KNOWN)
     page.goto(url, wait_until="commit")  # what the page loads is waited for below
     return drawn(page)
 
@@ -78,8 +81,8 @@ def opened(page, url):
 def drawn(page):
     """The page, once what is being loaded is drawn and ready to be used."""
     idle(page)
-    for part in ("canvas", ".noUi-handle[aria-label]"):
-        page.locator(f"{part}:visible").first.wait_for()  # of a story, the first one may be hidden
+    for part in (".frame > svg >> visible=true", ".noUi-handle[aria-label] >> visible=true"):
+        page.locator(part).first.wait_for()  # of a story, the first one may be hidden
     if not any(part in page.url for part in ("show=", "story=")):  # a lesson may do without the table
         page.locator(".zx-table td.number").first.wait_for()
     return page
@@ -190,9 +193,9 @@ def steady(page, what, milliseconds=600):
     pytest.fail(f"it goes on changing: {seen!r}")
 
 
-def data(page, name, column):
-    """A column of a named source of data; infinities are None."""
-    return page.evaluate(DATA, [name, column])
+def data(page, view, key):
+    """The values of a view's line, or those along its x axis as "value"; infinities are None."""
+    return page.evaluate(DATA, [view, key])
 
 
 def column(page, name):

@@ -1,11 +1,14 @@
 """The tabs in a real browser: each shows what it should, by mouse and by keyboard, and what sleeps costs nothing."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from tests.browser.acts import (
+    VISIT,
     becomes,
+    box_of,
     column,
     data,
     headline,
@@ -14,13 +17,14 @@ from tests.browser.acts import (
     show,
     type_in,
     until,
+    visit,
 )
 from zoexplore import curve, guarantee
 from zoexplore.questions import calibrate
 from zoexplore.run.axes import AXES
-from zoexplore.run.formatting import format_number
+from zoexplore.run.formatting import format_number, format_short, parse_number, round_up
 from zoexplore.run.presets import DEMONSTRATION
-from zoexplore.views.figures.parts import DIGITS
+from zoexplore.run.published import RUNS
 from zoexplore.views.tabs import TABS, VIEWS
 
 
@@ -54,23 +58,15 @@ def test_curves_along_other_fields(explorer):
     settled(explorer, lambda: type_in(explorer, "sigma", "0.01"), lambda: column(explorer, "composition"))
 
 
-def test_hovers_round_up_as_the_tables_do(explorer):
-    values = [0.9401, 0.941, 1.5, 9.996, 3.7411, 0.02670001, 7160.3, 99999.0, 2.7551e6, 1e-5, 9.999e-7, 123456.0]
-    code = "([code, xs]) => xs.map((x, i) => new Function('value', 'format', 'special_vars', 'source', 'absent', code)"
-    code += "(x, 'sharp', {index: i}, {data: {sharp: xs}}, '∞'))"
-    said = explorer.evaluate(code, [DIGITS, values])
-    assert said == [format_number(x).replace("\u202f×\u202f", " × ").replace("\u202f", "") for x in values]
-
-
 @pytest.mark.proof  # the views' own tests have its numbers
 def test_inside_the_bound(explorer):
     show(explorer, "inside")
-    until(explorer, lambda: data(explorer, "inside", "rho"))
+    until(explorer, lambda: data(explorer, "inside-cost", "rho"))
     spent = pytest.approx(guarantee(DEMONSTRATION, "sharp").rho, rel=1e-3)
-    becomes(explorer, lambda: sum(data(explorer, "inside", "rho")), spent)
+    becomes(explorer, lambda: sum(data(explorer, "inside-cost", "rho")), spent)
     explorer.get_by_text("half of it in the last").wait_for()
     theorem = explorer.get_by_role("radiogroup").get_by_text("Hidden-state theorem")
-    settled(explorer, theorem.click, lambda: data(explorer, "inside", "rho"))
+    settled(explorer, theorem.click, lambda: data(explorer, "inside-cost", "rho"))
     explorer.get_by_text(re.compile(r"Counting starts \d+ steps before the end")).wait_for()
 
 
@@ -99,8 +95,90 @@ def test_the_papers_printed_constants_are_drawn_where_its_misprints_are_listed(e
 
 def test_a_plan_is_found_and_applied(explorer):
     show(explorer, "plan")
-    explorer.get_by_role("button", name="Solve").click()
-    apply = explorer.get_by_role("button", name="Apply to the sliders")
-    apply.click()  # at once: it may be the button of the answer that the page began with
-    found = calibrate(DEMONSTRATION, "sigma", epsilon=1.0)
+    target = explorer.get_by_role("textbox", name="target ε")
+    target.fill("-3")
+    target.press("Enter")
+    explorer.get_by_text("-3 is not allowed").wait_for()
+    becomes(explorer, lambda: (target.input_value(), target.get_attribute("aria-invalid")), ("-3", "true"))
+    target.fill("2")
+    target.press("Enter")
+    found = calibrate(DEMONSTRATION, "sigma", epsilon=2.0)
+    explorer.get_by_text(f"σ = {format_short(round_up(found.sigma, 3))}").wait_for()
+    explorer.get_by_role("button", name="Use this run").click()
     becomes(explorer, lambda: headline(explorer), format_number(guarantee(found, "sharp").epsilon))
+
+
+def test_a_published_run_is_loaded_by_its_row_and_has_an_address(explorer):
+    show(explorer, "claims")
+    assert explorer.locator(".noUi-handle:visible").count() == 0, "no control changes it"
+    rows = explorer.get_by_role("link", name=re.compile("^Load "))
+    assert rows.count() == len(RUNS)
+    run = max(RUNS.values(), key=lambda each: each.ours / each.claimed)
+    assert "batch=8" in rows.first.get_attribute("href") and format_number(run.ours) in rows.first.inner_text()
+    rows.first.focus()
+    explorer.keyboard.press("Enter")
+    becomes(explorer, lambda: headline(explorer), format_number(run.ours))
+    explorer.go_back()
+    rows.first.wait_for()
+
+
+def test_the_ring_moves_the_run_over_the_map(explorer):
+    show(explorer, "helps")
+    ring = explorer.get_by_role("slider", name="your run on the map")
+    ring.focus()
+    ring.press("ArrowUp")
+    becomes(explorer, box_of(explorer, "beta").input_value, "0.55")
+    becomes(explorer, lambda: "β = 0.55" in ring.get_attribute("aria-valuetext"), True)
+    at = ring.bounding_box()
+    x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
+    explorer.mouse.move(x, y)
+    explorer.mouse.down()
+    explorer.mouse.move(x + 120, y, steps=5)
+    explorer.mouse.up()
+    until(explorer, lambda: parse_number(box_of(explorer, "T").input_value()) > DEMONSTRATION.T)
+    run = DEMONSTRATION.replace(T=int(parse_number(box_of(explorer, "T").input_value())), beta=0.55)
+    told = f"becomes {format_number(guarantee(run, 'sharp').epsilon)}"
+    becomes(explorer, lambda: told in ring.get_attribute("aria-valuetext"), True)
+
+
+SAVED = {"PNG": b"\x89PNG", "SVG": b"<svg", "CSV": b"# ", "Python": b"from zoexplore"}
+
+
+@pytest.mark.parametrize("kind", SAVED)
+def test_a_figure_saves_itself(explorer, kind):
+    button = explorer.get_by_role("button", name="Save this figure").locator("visible=true").first
+    button.focus()
+    explorer.keyboard.press("Enter")
+    item = explorer.get_by_role("menuitem", name=re.compile(f"^{kind}"))
+    for _ in range(list(SAVED).index(kind)):
+        explorer.keyboard.press("ArrowDown")
+    with explorer.expect_download() as coming:
+        explorer.keyboard.press("Enter")
+    text = Path(coming.value.path()).read_bytes()
+    assert text.startswith(SAVED[kind]) and item.is_hidden()
+    explorer.get_by_text(f"{kind} saved").wait_for(state="attached")
+    if kind == "SVG":
+        assert b">Sharper bound</text>" in text and b"light-dark" not in text and b"var(" not in text
+    if kind == "CSV":
+        head, first, *_ = [line for line in text.decode().splitlines() if not line.startswith("#")]
+        assert head.split(",")[:2] == ["T", "Composition"]
+        assert [float(x) for x in first.split(",")[:2]] == [1, guarantee(DEMONSTRATION.replace(T=1), "composition").epsilon]
+
+
+def test_quick_answers_of_the_game_are_all_counted_and_a_seed_deals_the_same_models(explorer):
+    def played():
+        visit(explorer, "T=150")
+        explorer.evaluate(VISIT, "?tab=game&game.seed=7&T=150&sensitivity=least")
+        explorer.get_by_role("button", name="Without").wait_for()
+        explorer.get_by_role("heading", name="With or without the record?").click()
+        for _ in range(20):
+            explorer.keyboard.press("ArrowLeft")
+        said = explorer.get_by_text("You caught")
+        said.wait_for()
+        return said.inner_text()
+
+    first = played()
+    assert "of 20" in first and "nobody can average above" in first
+    explorer.get_by_role("button", name="Every step published").click()
+    explorer.get_by_text("What all steps of one run add up to").wait_for()
+    assert played() == first

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from tests.compute import jobs
+from tests.views.drawn import at, y
 from tests.waiting import PATIENCE, gone, soon, until
 from zoexplore import Accounting, curve, guarantee
 from zoexplore.compute import ask as asking
 from zoexplore.compute.ask import REDRAW, ask, pool, quick
 from zoexplore.compute.cache import cached, lookup, size, store
-from zoexplore.compute.computations import curve_set, guarantees, public_epsilon
+from zoexplore.compute.computations import curve_set, guarantees
 from zoexplore.compute.limits import TRAININGS
 from zoexplore.compute.pool import LongWork, Pool
 from zoexplore.compute.process import Died
@@ -40,7 +41,7 @@ def elsewhere(monkeypatch):
 
     monkeypatch.setattr(Pool, "submit", watched)
     monkeypatch.setattr(asking, "_seconds", {})
-    public_epsilon.cache.clear()
+    guarantees.cache.clear()
     return made
 
 
@@ -77,20 +78,20 @@ def test_quick_settings_are_drawn_at_once_and_in_this_process(elsewhere):
     asyncio.run(move())
     assert elsewhere == []
     expected = curve(DEMONSTRATION.replace(sigma=0.002), "T", T_VALUES)["sharp"]
-    np.testing.assert_array_equal(parts[0].source.data["sharp"], expected)
+    np.testing.assert_array_equal(y(parts[0], "sharp"), expected)
     assert format_number(guarantee(DEMONSTRATION.replace(sigma=0.002), "sharp").epsilon) in parts[1].number.object
 
 
 def test_slow_settings_are_computed_elsewhere_and_the_last_one_is_drawn(elsewhere):
     state = State()
     views = [Curves(state), Attack(state), Inside(state), Theory(state), Headline(state)]
-    before = views[0].source.data["sharp"].copy()
+    before = y(views[0], "sharp").copy()
 
     async def move():
         for batch in (101, 102, 103):
             state.ask(batch=batch)
         assert all(view.waiting for view in views)
-        np.testing.assert_array_equal(views[0].source.data["sharp"], before)
+        np.testing.assert_array_equal(y(views[0], "sharp"), before)
         await until(lambda: not any(view.waiting or view.sketch for view in views))
 
     asyncio.run(move())
@@ -98,7 +99,7 @@ def test_slow_settings_are_computed_elsewhere_and_the_last_one_is_drawn(elsewher
     asked = [call for call in elsewhere if call[0] is guarantees]
     assert asked and len(asked) == len(set(asked)), "five views ask for the same, and it is computed once"
     exact = curve(last, "T", T_VALUES)["sharp"]
-    assert (views[0].source.data["sharp"] <= exact * (1 + NEAR)).all(), "where the sketch is smaller it stays"
+    assert (y(views[0], "sharp") <= exact * (1 + NEAR)).all(), "where the sketch is smaller it stays"
     assert format_number(guarantee(last, "sharp").epsilon) in views[4].number.object
     with pytest.raises(KeyError):
         lookup(curve_set, (DEMONSTRATION.replace(batch=102), Accounting(), "delta"))
@@ -106,17 +107,17 @@ def test_slow_settings_are_computed_elsewhere_and_the_last_one_is_drawn(elsewher
 
 def test_a_quick_state_overtakes_a_slow_one():
     view, seen = Curves(), []
-    view.source.on_change("data", lambda attr, old, new: seen.append(new))
+    view.chart.param.watch(lambda event: seen.append({each["key"]: each["y"] for each in event.new}), "lines")
 
     async def move():
         view.state.ask(batch=201)
         view.state.ask(batch=None, sigma=0.003)
-        assert not view.waiting and len(seen) == 1
+        assert not view.waiting and seen
         await ask(guarantees, DEMONSTRATION.replace(batch=201), Accounting())
 
     asyncio.run(move())
-    assert len(seen) == 1
-    same(seen[0]["sharp"], curve(DEMONSTRATION.replace(sigma=0.003), "T", T_VALUES)["sharp"])
+    for each in seen:  # with the ghost of the curve before, and without it
+        same(each["sharp"], curve(DEMONSTRATION.replace(sigma=0.003), "T", T_VALUES)["sharp"])
 
 
 def test_another_field_keeps_its_axis_with_its_curves():
@@ -124,11 +125,11 @@ def test_another_field_keeps_its_axis_with_its_curves():
 
     async def turn():
         view.along = "delta"
-        assert view.waiting and view.handle.title.startswith("T")
+        assert view.waiting and view.chart.given["across"]["title"].startswith("T")
         await until(lambda: not view.waiting)
 
     asyncio.run(turn())
-    assert view.handle.title.startswith("δ")
+    assert view.chart.given["across"]["title"].startswith("δ")
 
 
 def test_a_view_that_falls_asleep_computes_no_further_and_catches_up():
@@ -139,11 +140,11 @@ def test_a_view_that_falls_asleep_computes_no_further_and_catches_up():
         view.active = False
         assert not view.waiting
         view.state.ask(batch=None, T=77)
-        assert view.handle.line.location != 77
+        assert at(view) != 77
         view.active = True
 
     asyncio.run(sleep())
-    assert view.handle.line.location == 77
+    assert at(view) == 77
 
 
 def test_where_no_answer_comes_the_sign_goes_and_the_next_is_asked(monkeypatch):
@@ -173,12 +174,12 @@ def test_answers_are_cached_up_to_a_size_and_are_the_same_from_elsewhere():
     found = pool().submit(curve_set, (run, Accounting(), "T")).answer.result(PATIENCE)
     for bound, values in curve_set(run, Accounting(), "T").epsilon.items():
         same(found.epsilon[bound], values)
-    assert not found.reference.flags.writeable
-    assert size(found) > 8 * 200 * 7
-    public_epsilon.cache.clear()
-    store(public_epsilon, (run, Accounting()), np.zeros(10**8))
+    assert not found.epsilon["sharp"].flags.writeable
+    assert size(found) > 8 * 150 * 6
+    guarantees.cache.clear()
+    store(guarantees, (run, Accounting()), np.zeros(10**8))
     with pytest.raises(KeyError):
-        lookup(public_epsilon, (run, Accounting()))
+        lookup(guarantees, (run, Accounting()))
 
 
 def test_a_cached_function_is_called_once_for_what_its_answer_depends_on():

@@ -21,10 +21,11 @@ _KERNEL = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kern
 
 
 def canvases(within="document"):
-    """A script for the pictures of all canvases, through every shadow root, since Bokeh draws inside them."""
+    """A script for the pictures of all figures, through every shadow root, since they are drawn inside them."""
     return f"""() => {{
       const found = [], walk = root => root.querySelectorAll("*").forEach(e => {{
         if (e.tagName == "CANVAS" && e.width > 50) found.push(e.toDataURL());
+        if (e.matches(".frame > svg")) found.push(e.innerHTML);
         if (e.shadowRoot) walk(e.shadowRoot);
       }});
       walk({within});

@@ -105,10 +105,11 @@ def test_an_address_that_ends_the_story_is_shown():
 
 def test_what_is_asked_in_a_view_comes_back_from_its_address():
     asked = {"attack.fpr": "0.05", "attack.prior": "0.2", "plan.target": "3", "plan.field": "T"}
-    asked |= {"hide": "theorem", "tab": "curves"}
+    asked |= {"hide": "theorem", "tab": "curves", "game.seed": "77"}
     one = Explorer(search="?" + "&".join(f"{key}={text}" for key, text in asked.items()))
     assert one.state.note == "" and one.tabs["attack"].fpr == 0.05 and one.tabs["plan"].target == 3
-    assert not one.curves.lines["theorem"].visible
+    assert one.tabs["game"].board.seed == 77, "the same models as whoever sent the link has seen"
+    assert one.curves.chart.muted == ["theorem"]
     assert dict(parse_qsl(one.address.search().removeprefix("?"))) == asked
     one.tabs["attack"].fpr = 0.02
     assert "attack.fpr=0.02" in one.bridge.search

@@ -1,12 +1,12 @@
 """Attack says what a guarantee leaves to an attacker: the accountant's numbers, live."""
 
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import panel as pn
 import pytest
 
+from tests.views.drawn import at, drag, lines, y
 from zoexplore import BOUNDS, guarantee
 from zoexplore.run.formatting import THIN, format_percent
 from zoexplore.run.presets import DEMONSTRATION
@@ -42,15 +42,9 @@ def test_the_curves_are_the_guarantees_and_follow_the_sliders():
     view = Attack()
     for sigma in (DEMONSTRATION.sigma, 2e-3):
         view.state.ask(sigma=sigma)
-        g, data = guarantee(DEMONSTRATION.replace(sigma=sigma), "sharp"), view.source.data
-        np.testing.assert_array_equal(data["sharp"], g.true_positive_rate(data["x"]))
-        assert (data["sharp"] >= data[GUESSING]).all()  # no bound promises more than that blind guessing finds
-
-
-def test_what_hovering_names_are_columns_of_what_is_drawn():
-    view = Attack()
-    named = re.findall(r"@\{(.+?)\}(?:\{(.+?)\})?", view.hover.tooltips)
-    assert named and {name for pair in named for name in pair if name} <= set(view.source.data)
+        g, drawn = guarantee(DEMONSTRATION.replace(sigma=sigma), "sharp"), lines(view)["sharp"]
+        np.testing.assert_array_equal(drawn["y"], g.true_positive_rate(drawn["x"]))
+        assert (drawn["y"] >= y(view, GUESSING)).all()  # no bound promises more than that blind guessing finds
 
 
 def test_rates_can_be_chosen():
@@ -59,27 +53,26 @@ def test_rates_can_be_chosen():
     g = guarantee(DEMONSTRATION, "sharp")
     assert measures(view) == expected(g, 0.05, 0.1, 0.02)
     assert found(view)["Sharper bound"] == format_percent(float(g.true_positive_rate(0.05)), 3)
-    assert view.legend.title == f"Found, at 5{THIN}% false alarms"
+    assert view.legend.title == f"Found, at 5{THIN}% falsely accused"
 
 
 def test_the_handle_and_a_click_set_the_rate():
     view = Attack()
-    view.handle.param.update(held=True, asked=0.0312)
-    assert view.fpr == 0.031 == view.handle.line.location and view.handle.label == f"3.1{THIN}% false alarms"
-    view.handle._tapped(SimpleNamespace(x=5.0))
+    drag(view, 0.0312)
+    assert view.fpr == 0.031 == at(view) and view.chart.given["handle"]["label"] == f"3.1{THIN}%"
+    drag(view, 5.0, held=False)
     assert view.fpr == 0.99, "no rate is 1"
 
 
 def test_a_curve_is_switched_off_in_the_table():
     view = Attack()
-    assert not view.lines["corollary"].visible and view.lines["theorem"].visible
+    assert "corollary" in view.chart.muted and "theorem" not in view.chart.muted
     view.legend.muted = ["theorem"]
-    assert view.lines["corollary"].visible and not view.lines["theorem"].visible
+    assert view.chart.muted == ["theorem"]
 
 
-def test_it_renders_alone_and_paints_itself():
+def test_it_renders_alone():
     view = Attack(State(DEMONSTRATION.replace(regime="non-convex", neighbours="add-remove")))
-    view.paint(True)
     assert pn.panel(view).get_root() is not None
 
 

@@ -6,19 +6,15 @@ from collections import Counter
 import numpy as np
 import panel as pn
 import pytest
-from bokeh.models import ColumnDataSource
 
 from zoexplore import BOUNDS, Accounting, guarantee
-from zoexplore.columns import EACH, thinned
 from zoexplore.compute.computations import guarantees
 from zoexplore.run.formatting import format_number, format_tex
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import SCHEDULES
 from zoexplore.views import Inside, State, Tabs, Theory
-from zoexplore.views.figures.inside import describe_trajectory
+from zoexplore.views.figures.inside import EACH, describe_trajectory, thinned
 from zoexplore.views.panels.theory import Errata, _errata, _proofs, substituted
-from zoexplore.views.pins import Pin, Pins
-from zoexplore.views.style import theme
 from zoexplore.views.tabs import VIEWS
 
 CHANGES = [
@@ -55,12 +51,11 @@ def test_a_tab_is_built_when_shown_and_sleeps_when_not():
     tabs.parts.selected = "attack"
     assert tabs.selected == "attack" and set(tabs.views) == {"publish", "game", "attack"}
     assert not tabs["publish"].active and tabs["attack"].active
-    source = tabs["publish"].source
-    before = dict(source.data)
+    before = tabs["publish"].chart.lines
     tabs.state.ask(sigma=0.5)
-    assert all(source.data[name] is column for name, column in before.items())
+    assert tabs["publish"].chart.lines is before
     tabs.bar.selected = "Publish or hide"
-    assert any(source.data[name] is not column for name, column in before.items())
+    assert tabs["publish"].chart.lines is not before
 
 
 def test_every_tab_has_a_title_and_can_be_painted():
@@ -71,39 +66,36 @@ def test_every_tab_has_a_title_and_can_be_painted():
     assert all(view.dark for view in tabs.views.values())
 
 
+def test_a_figure_that_bokeh_draws_is_painted_as_it_would_be_built_and_back():
+    light, dark = (VIEWS["results"][1](State(), dark=dark) for dark in (False, True))
+    first = painted(light)
+    light.paint(True)
+    assert painted(light) == painted(dark) != first
+    light.paint(False)
+    assert painted(light) == first
+
+
 def painted(view):
-    """Every colour in a view's figures, those of data included, by where it is."""
+    """Every colour in a view's figures by where it is."""
     found = Counter()
     for model in {model for pane in view.panes for model in pane.object.references()}:
         given = [(name, getattr(model, name)) for name in model.properties() if name.endswith("color")]
-        if isinstance(model, ColumnDataSource):
-            given += [(f"{model.name} {name}", c) for name, column in model.data.items() for c in column]
         found.update((type(model).__name__, name, c) for name, c in given if isinstance(c, str) and c.startswith("#"))
     return found
-
-
-@pytest.mark.parametrize("name", VIEWS)
-def test_a_view_is_painted_as_it_would_be_built_and_back(name):
-    pins = Pins(pins=[Pin("louder", DEMONSTRATION.replace(sigma=0.01), Accounting())])
-    light, dark = (VIEWS[name][1](State(), dark=dark, pins=pins) for dark in (False, True))
-    first = painted(light)
-    light.paint(True)
-    assert painted(light) == painted(dark)
-    assert not {colour for *_, colour in painted(dark)} & {pair[theme.LIGHT] for pair in theme.COLOURS.values()}
-    light.paint(False)
-    assert painted(light) == first
 
 
 @pytest.mark.parametrize("bound", ["theorem", "sharp"])
 def test_inside_draws_the_trajectory(bound):
     view, g = Inside(bound=bound), guarantee(DEMONSTRATION, bound)
-    assert view.source.data["rho"].sum() == pytest.approx(g.rho, rel=1e-3)
-    assert view.source.data["left"][0] == g.N and view.source.data["left"][-1] == 1
-    z, drawn = g.trajectory.z[(g.N - view.source.data["left"]).astype(int)], view.source.data["z"]
+    lengths, cost = ({line["key"]: line for line in chart.lines} for chart in view.charts)
+    left = cost["rho"]["x"]
+    assert cost["rho"]["y"].sum() == pytest.approx(g.rho, rel=1e-3)
+    assert left[0] == g.N and left[-1] == 1
+    z, drawn = g.trajectory.z[(g.N - left).astype(int)], lengths["z"]["y"]
     assert z[0] == pytest.approx(g.start)
     shown = ~np.isnan(drawn)
     np.testing.assert_array_equal(drawn[shown], z[shown])
-    assert (z[~shown] > drawn[shown].max()).all() and drawn[shown].max() <= view.lengths.y_range.end, "it begins inside the frame"
+    assert (z[~shown] > drawn[shown].max()).all() and drawn[shown].max() <= view.charts[0].given["up"]["end"], "it begins inside"
 
 
 def test_long_runs_are_thinned_to_their_last_steps():

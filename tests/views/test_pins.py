@@ -14,6 +14,11 @@ from zoexplore.views.pins import LONGEST_NAME, MOST_PINS, Pin, Pins
 from zoexplore.views.state import State
 
 
+def pinned(view):
+    """The lines of pins."""
+    return [line for line in view.chart.lines if line["key"].startswith("pin")]
+
+
 def test_pinning_keeps_what_is_set_and_names_it():
     pins = Pins()
     assert pins.add(State(DEMONSTRATION.replace(K=52), Accounting(printed=True)))
@@ -48,7 +53,7 @@ def test_a_page_is_there_before_what_is_pinned_is_computed(monkeypatch):
 
     monkeypatch.setattr("zoexplore.views.figures.pins.ask", never)
     page = asyncio.run(read())
-    assert [pin.name for pin in page.pins.pins] == ["a", "b"] and page.curves.pinned.source.data["ys"] == []
+    assert [pin.name for pin in page.pins.pins] == ["a", "b"] and page.curves.chart.lines == []
 
 
 def test_a_row_of_the_table_uses_its_pin_and_unpins_it():
@@ -100,26 +105,23 @@ def test_pins_too_long_for_an_address_are_left_out_aloud():
 def test_pins_are_drawn_by_the_accountants_numbers():
     explorer = Explorer()
     explorer.tools.apply("figure-1a")
-    source, preset = explorer.curves.pinned.source, PRESETS["figure-1a"]
-    assert len(source.data["xs"]) == len(preset.pins)
-    for ys, (_, setting) in zip(source.data["ys"], preset.pins, strict=True):
+    view, preset = explorer.curves, PRESETS["figure-1a"]
+    assert len(pinned(view)) == len(preset.pins)
+    for line, (_, setting) in zip(pinned(view), preset.pins, strict=True):
         expected = curve(setting, "T", T_VALUES, ["corollary"], preset.accounting)["corollary"]
-        np.testing.assert_array_equal(ys, np.where(np.isfinite(expected), expected, np.nan))
-    light = list(source.data["colour"])
-    explorer.dark.value = True
-    assert all(a != b for a, b in zip(light, source.data["colour"], strict=True))
+        np.testing.assert_array_equal(line["y"], expected)
     explorer.pins.compare = ""
-    assert np.nanmin(source.data["ys"][0]) < np.nanmin(expected)
+    assert np.min(pinned(view)[0]["y"]) < np.min(expected)
     explorer.curves.along = "sigma"
-    assert source.data["xs"][0][-1] == 10.0
+    assert pinned(view)[0]["x"][-1] == 10.0
     explorer.tools.reset.clicks += 1
-    assert source.data["xs"] == [] and explorer.pins.pins == []
+    assert pinned(view) == [] and explorer.pins.pins == []
 
 
 def test_a_bound_that_never_applies_is_drawn_as_nothing():
     pins = Pins(pins=[Pin("many", DEMONSTRATION.replace(K=300), Accounting())], compare="theorem")
-    drawn = Curves(State(), pins=pins).pinned
-    assert np.isnan(drawn.source.data["ys"][0]).all() and drawn.ends(dark=False) == {}
+    (drawn,) = pinned(Curves(State(), pins=pins))
+    assert not np.isfinite(drawn["y"]).any()
 
 
 def test_a_figures_pins_go_with_it_and_ones_own_stay():

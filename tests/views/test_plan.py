@@ -7,12 +7,13 @@ import panel as pn
 import pytest
 
 from tests.compute import jobs
+from tests.views.drawn import dots, lines, y
 from zoexplore import curve, epsilon
 from zoexplore.compute.ask import ask
 from zoexplore.compute.pool import Pool
 from zoexplore.questions import SOLVABLE_FIELDS
 from zoexplore.run.axes import AXES
-from zoexplore.run.formatting import format_number, format_short
+from zoexplore.run.formatting import format_number
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views import Planner, State
 from zoexplore.views.panels.planner import _safe
@@ -29,27 +30,40 @@ def planner(monkeypatch):
     return Planner(State(DEMONSTRATION.replace(T=50)), bound="theorem")
 
 
-def press(planner, name):
-    planner.buttons[name].clicks += 1
+def use(planner):
+    planner.use.clicks += 1
+
+
+def solve(planner):
+    planner.ask(planner._solve)
+
+
+def recommend(planner):
+    planner.whole = "run"
+
+
+def put(planner, name, text):
+    """Put a text into a blank."""
+    planner.sentence.asked = [name, text, (planner.sentence.asked or [0])[-1] + 1]
 
 
 @pytest.mark.parametrize("field", SOLVABLE_FIELDS)
 def test_the_answer_meets_the_target_and_can_be_applied(planner, field):
     planner.param.update(field=field, target=2.0 if field != "beta" else 4.0)
-    press(planner, "solve")
+    solve(planner)
     if planner.answer is None:
         assert "Out of reach" in planner.words.object
         return
     found = planner.answer
     assert planner.state.setting == DEMONSTRATION.replace(T=50)
     assert epsilon(found, "theorem") <= planner.target
-    press(planner, "apply")
+    use(planner)
     assert getattr(planner.state.setting, field) == pytest.approx(getattr(found, field))
-    assert not planner.buttons["apply"].visible
+    assert not planner.use.visible
 
 
 def test_the_answer_is_rounded_to_the_safe_side():
-    assert (_safe("sigma", 0.123456789), _safe("R", 0.123456789)) == ("0.12346", "0.12345")
+    assert (_safe("sigma", 0.123456789), _safe("R", 0.123456789)) == ("0.124", "0.123")
     assert _safe("T", 12345678) == "12345678"
 
 
@@ -65,15 +79,15 @@ def test_what_cannot_be_met_is_drawn_too(monkeypatch):
     async def refused():
         planner = Planner(State(DEMONSTRATION.replace(T=50)), bound="theorem")
         planner.param.update(field="R", target=1e-9)
-        press(planner, "solve")
+        solve(planner)
         while "Out of reach" not in planner.words.object:
             await asyncio.sleep(0.01)
         await asyncio.sleep(0.05)
         return planner
 
-    drawn = asyncio.run(asyncio.wait_for(refused(), 60)).drawn
-    assert drawn.figure.tags == [f"ε against {AXES['R'].title}, and the target"]
-    assert np.isfinite(drawn.curve.data["y"]).any() and drawn.level.location == 1e-9
+    planner = asyncio.run(asyncio.wait_for(refused(), 60))
+    assert planner.chart.given["said"].startswith(f"ε against {AXES['R'].title}, and the target")
+    assert np.isfinite(y(planner, "last")).any() and planner.chart.given["levels"][0]["y"] == 1e-9
 
 
 def test_an_answer_that_is_asked_for_again_and_applied_at_once_is_applied(monkeypatch):
@@ -86,20 +100,20 @@ def test_an_answer_that_is_asked_for_again_and_applied_at_once_is_applied(monkey
 
     async def applied():
         planner = Planner(State(DEMONSTRATION.replace(T=50)), bound="theorem", target=2.0)
-        while not planner.buttons["apply"].visible:
+        while not planner.use.visible:
             await asyncio.sleep(0.01)
         found = planner.answer.sigma
         held.clear()
-        press(planner, "solve")
-        press(planner, "apply")
+        solve(planner)
+        use(planner)
         assert planner.state.sigma == DEMONSTRATION.sigma
         held.set()
         while planner.state.sigma == DEMONSTRATION.sigma:
             await asyncio.sleep(0.01)
         held.clear()
         planner.target = 1.0
-        press(planner, "apply")
-        press(planner, "cancel")
+        use(planner)
+        planner.stop()
         held.set()
         await asyncio.sleep(0.05)
         return found, planner.state.sigma
@@ -112,60 +126,82 @@ def test_an_answer_that_is_asked_for_again_and_applied_at_once_is_applied(monkey
 
 def test_what_cannot_be_met_says_why(planner):
     planner.param.update(field="R", target=1e-9)
-    press(planner, "solve")
+    solve(planner)
     assert planner.answer is None and "Out of reach" in planner.words.object
-    assert not planner.buttons["apply"].visible
+    assert not planner.use.visible
 
 
 def test_a_recommended_run_has_reasons(planner):
     planner.bound = "composition"
-    press(planner, "recommend")
+    recommend(planner)
     assert epsilon(planner.answer, "composition") <= 1
     assert "Why" in planner.words.object and "2KTb/n" in planner.words.object
 
 
 def test_the_least_bound_that_applies_is_the_usual_one_and_is_named(planner):
     planner.param.update(bound=Planner.param.bound.default, field="sigma")
-    press(planner, "solve")
+    solve(planner)
     assert "sharper bound" in planner.words.object and epsilon(planner.answer, "best") <= 1
     planner.state.ask(beta=1.0)
-    press(planner, "solve")
+    solve(planner)
     assert "composition" in planner.words.object.lower() and epsilon(planner.answer, "composition") <= 1
 
 
 def test_noise_that_drowns_the_steps_comes_before_all_else(planner):
     planner.state.ask(n=1000, d=1000, K=1, T=50_000, regime="non-convex", m=0.0, ridge=0.0, lipschitz=float("inf"))
-    planner.param.update(bound="composition", target=0.1)
-    press(planner, "recommend")
+    planner.param.update(bound="composition", target=0.1, passes=100_000.0)
+    recommend(planner)
     assert planner.words.object.startswith('<p class="warn" role="alert">The noise drowns the step')
     assert planner.words.object.count("drowns") == 1
 
 
-def test_delta_and_target_are_texts(planner):
-    target, delta = (planner.texts[name].text for name in ("target", "delta"))
-    target.value, delta.value = "3", "1e-6"
-    assert (planner.target, planner.state.delta) == (3, 1e-6)
-    target.value, delta.value = "-1", "2"
-    assert (target.value, delta.value) == ("3", "1e-6")
+def test_what_is_typed_wrongly_stays_and_is_marked_and_changes_nothing(planner):
+    put(planner, "target", "3")
+    put(planner, "delta", "1e-6")
+    put(planner, "bound", "composition")
+    assert (planner.target, planner.state.delta, planner.bound) == (3, 1e-6, "composition")
+    wrong = {"target": ("-1", "above 0"), "n": ("0", "whole number"), "delta": ("2", "δ = 2"), "T": ("x", "number")}
+    for name, (text, said) in wrong.items():
+        put(planner, name, text)
+        assert planner.sentence.blanks[name] | {"wrong": True, "text": text} == planner.sentence.blanks[name], name
+        assert said in planner.words.object and planner.answer is None
+    assert (planner.target, planner.state.delta, planner.state.n) == (3, 1e-6, DEMONSTRATION.n)
+    put(planner, "T", "60")
+    assert planner.state.T == 60 and not any(each["wrong"] for each in planner.sentence.blanks.values())
+
+
+def test_the_sought_fields_blank_reads_its_symbol_and_a_whole_run_is_asked_in_another_sentence(planner):
+    planner.field = "n"
+    assert planner.sentence.blanks["n"]["text"] == "n" and planner.sentence.blanks["d"]["text"] == "520"
+    planner.whole = "run"
+    assert "{passes}" in planner.sentence.said and planner.sentence.blanks["n"]["text"] == "20\u202f000"
+    assert planner.sentence.blanks["batch"]["text"] == "all" and not planner.drawing.visible
+    put(planner, "batch", "64")
+    put(planner, "passes", "200")
+    assert planner.state.batch == 64 and planner.answer.batch == 64
+    assert 2 * planner.answer.K * planner.answer.T * 64 / planner.answer.n <= 200 * 1.01
 
 
 def test_it_answers_at_once_and_follows_the_sliders_when_they_are_let_go(planner):
     first = planner.answer
     assert first.T == 50 and epsilon(first, "theorem") <= 1
-    assert f"Now ε = {format_number(epsilon(DEMONSTRATION.replace(T=50), 'theorem'))}" in planner.words.object
-    assert planner.drawn.marks.data["y"] == [epsilon(DEMONSTRATION.replace(T=50), "theorem"), epsilon(first, "theorem")]
-    assert planner.drawn.level.location == 1 and planner.drawn.handle.label == f"σ = {format_short(DEMONSTRATION.sigma)}"
-    drawn = planner.drawn.curve.data
-    expected = curve(DEMONSTRATION.replace(T=50), "sigma", drawn["x"], ["theorem"])["theorem"]
-    np.testing.assert_array_equal(drawn["y"], np.where((expected > 0) & np.isfinite(expected), expected, np.nan))
+    now = epsilon(DEMONSTRATION.replace(T=50), "theorem")
+    assert f"Now ε = {format_number(now)}" in planner.words.object
+    assert (dots(planner)["yours"]["y"], dots(planner)["last"]["y"]) == (now, epsilon(first, "theorem"))
+    assert planner.chart.given["levels"][0]["y"] == 1
+    x = lines(planner)["last"]["x"]
+    np.testing.assert_array_equal(y(planner, "last"), curve(DEMONSTRATION.replace(T=50), "sigma", x, ["theorem"])["theorem"])
+    public = dots(planner)["every"]
+    assert public["hollow"] and epsilon(DEMONSTRATION.replace(T=50, sigma=public["x"]), "composition") == public["y"] <= 1
+    assert f"{format_number(public['x'] / first.sigma, 2)} times" in planner.found.object
     planner.state.slide(T=60)
-    assert planner.answer is None and not planner.buttons["apply"].visible
+    assert planner.answer is None and not planner.use.visible
     planner.state.moving = False
-    assert planner.answer.T == 60 and planner.buttons["apply"].visible
+    assert planner.answer.T == 60 and planner.use.visible
 
 
 AFTER = {
-    "cancelled": lambda planner: press(planner, "cancel"),
+    "stopped": lambda planner: planner.stop(),
     "overtaken by a moved slider": lambda planner: planner.state.slide(T=60),
     "overtaken by another question": lambda planner: planner.ask(planner._recommend),
 }

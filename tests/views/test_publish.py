@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
+from tests.views.drawn import at, drag, ends, lines, y
 from zoexplore import Accounting, curve, guarantee
 from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.conversion import delta_of
@@ -24,31 +25,32 @@ def view():
 def test_the_two_curves_are_composition_and_the_least_of_the_run(view):
     own = [bound for bound in BOUNDS if BOUNDS[bound].of_this_run]
     found = curve(DEMONSTRATION, "T", T_VALUES, own)
-    shown = np.isin(view.source.data["T"], T_VALUES)
-    at = np.isin(T_VALUES, view.source.data["T"][shown])
-    np.testing.assert_allclose(view.source.data["every"][shown], found["composition"][at])
-    np.testing.assert_allclose(view.source.data["last"][shown], np.minimum.reduce(list(found.values()))[at])
+    T = lines(view)["every"]["x"]
+    shown, known = np.isin(T, T_VALUES), np.isin(T_VALUES, T)
+    np.testing.assert_array_equal(y(view, "every")[shown], found["composition"][known])
+    np.testing.assert_array_equal(y(view, "last")[shown], np.minimum.reduce(list(found.values()))[known])
+    assert [float(y(view, kind)[T == 200][0]) for kind in ("every", "last")] == list(view.epsilons.values()), "and the run's own"
 
 
 def test_the_switch_changes_the_number_and_fades_one_curve_never_its_name(view):
     for kind, other in (("every", "last"), ("last", "every")):
         view.publish = kind
-        assert view.lines[kind].glyph.line_alpha == 1 > view.lines[other].glyph.line_alpha
+        assert lines(view)[kind]["alpha"] == 1 > lines(view)[other]["alpha"]
         assert view.clouds.shown == kind
-        assert {text.split("\n")[0] for text in view.names.source.data["text"]} == {"every step", "only the last"}
+        assert {line["name"] for line in view.chart.lines} == {"every step", "only the last"}
     found = guarantees(DEMONSTRATION, Accounting())
     assert view.epsilons == {"every": found["composition"].epsilon, "last": smallest(found).epsilon}
-    assert any(format_number(view.epsilons["last"]) in text for text in view.names.source.data["text"])
+    assert format_number(view.epsilons["last"]) in lines(view)["last"]["note"]
 
 
 def test_the_axis_reaches_twice_the_steps_and_stays_while_a_slider_is_held(view):
-    assert view.figure.x_range.end == nice(2 * DEMONSTRATION.T) == 400
+    assert ends(view, "across")[1] == nice(2 * DEMONSTRATION.T) == 400
     view.state.slide(T=300)
-    assert view.figure.x_range.end == 400 and view.handle.line.location == 300 == view.handle.at
+    assert ends(view, "across")[1] == 400 and at(view) == 300
     view.state.ask(T=300)
-    assert view.figure.x_range.end == 600
-    view.handle.param.update(held=True, asked=450.0)
-    view.handle.held = False
+    assert ends(view, "across")[1] == 600
+    drag(view, 450.0)
+    drag(view, 450.0, held=False)
     assert view.state.T == 450
 
 
@@ -73,9 +75,8 @@ UNUSUAL = [{"T": 1}, {"sigma": 1e-8}, {"sigma": 1e6}, {"T": 10**9}, {"beta": 1.0
 @pytest.mark.parametrize("changes", UNUSUAL, ids=str)
 def test_every_run_is_drawn(changes):
     view = Publish(State(DEMONSTRATION.replace(**changes)))
-    assert view.figure.y_range.end > 0 and view.figure.x_range.end >= 2
+    assert ends(view, "up")[1] > 0 and ends(view, "across")[1] >= 2
     assert np.isfinite(view.clouds.every).all() and np.isfinite(view.clouds.last).all()
-    view.paint(True)
 
 
 def test_the_games_ceiling_is_the_bounds_and_its_clouds_are_that_far_apart():

@@ -101,7 +101,7 @@ def test_a_refusal_of_what_has_a_label_in_words_reads_as_a_sentence():
 def test_a_plan_writes_large_targets_as_powers():
     planner = Planner(target=1e6)
     solved, now = (guarantee(run, "sharp") for run in (DEMONSTRATION.replace(T=LARGEST_INTEGER), DEMONSTRATION))
-    found = "".join(_solution("T", planner._goal(), solved, now))
+    found = "".join(_solution("T", planner._goal(), solved, now, None))
     assert f"The sharper bound gives ε\u00a0≤\u00a0{format_short(1e6)} at δ\u00a0=\u00a010⁻⁵ however large T is" in found
 
 
@@ -157,13 +157,13 @@ def test_what_is_out_of_reach_says_how_near_it_comes():
 
 def test_what_was_found_is_written_for_readers():
     assert _found("T", LARGEST_INTEGER) == "∞" and _found("n", 19_999) == f"19{THIN}999"
-    assert _found("sigma", 0.00089341234) == f"8.9342{THIN}×{THIN}10⁻⁴"
+    assert _found("sigma", 0.00089341234) == f"8.94{THIN}×{THIN}10⁻⁴"
 
 
 def test_a_large_target_may_be_typed():
     planner = Planner()
     for text in ("1e6", "1000000"):
-        planner.texts["target"].text.value = text
+        planner.take("target", text)
         assert planner.target == 1e6
 
 

@@ -17,15 +17,12 @@ from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.compute.cache import cached, lookup
 from zoexplore.questions import Plan, Unreachable, calibrate, recommend
-from zoexplore.questions.export import to_csv
 from zoexplore.questions.hiding import Gain, gain_map
 from zoexplore.questions.statement import statement
 from zoexplore.run.axes import AXES, T_MOST
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import LARGEST_INTEGER, Accounting, Setting
 
-REFERENCE = "reference"  # the column of composition at beta = 1
-REFERENCE_TITLE = "Composition at β\u00a0=\u00a01"
 _EVEN, _FEW = np.linspace(0.01, 0.99, 99), np.geomspace(1e-6, 0.01, 81)
 RATES = np.unique(np.concatenate([_FEW, _EVEN, 1 - _FEW]))  # of false alarms: even, and close together at either end
 RATES.flags.writeable = False
@@ -48,24 +45,23 @@ def load() -> None:
 
 @dataclass(frozen=True)
 class CurveSet:
-    """Every bound's epsilon along `values`, inf where it does not apply, and composition at beta = 1 beside them."""
+    """Every bound's epsilon along `values`, inf where it does not apply."""
 
     values: np.ndarray
     epsilon: dict[str, np.ndarray]
-    reference: np.ndarray
 
     def __post_init__(self) -> None:
-        for array in (self.values, *self.epsilon.values(), self.reference):
+        for array in (self.values, *self.epsilon.values()):
             array.flags.writeable = False
 
     def minimum(self, other: "CurveSet") -> "CurveSet":
         """The smaller of two bounds along the same values."""
         least = {bound: np.minimum(epsilon, other.epsilon[bound]) for bound, epsilon in self.epsilon.items()}
-        return CurveSet(self.values, least, np.minimum(self.reference, other.reference))
+        return CurveSet(self.values, least)
 
     def __reduce__(self) -> tuple:
         """Rebuilt when unpickled, so that it is read-only in other processes too."""
-        return CurveSet, (self.values, self.epsilon, self.reference)
+        return CurveSet, (self.values, self.epsilon)
 
 
 def any_T(setting: Setting, accounting: Accounting, field: str) -> tuple:
@@ -94,16 +90,7 @@ def sketched(setting: Setting, accounting: Accounting, field: str) -> Accounting
 def curve_set(setting: Setting, accounting: Accounting, field: str) -> CurveSet:
     """Compute the data of the curves along a field."""
     values = AXES[field].values(setting)
-    epsilon = curve(setting, field, values, accounting=accounting)
-    public = curve(setting.replace(beta=1.0), field, values, ["composition"], accounting)["composition"]
-    if field == "beta":
-        public = np.full(values.shape, public_epsilon(setting, accounting))
-    return CurveSet(values, epsilon, public)
-
-
-def csv(setting: Setting, accounting: Accounting, field: str) -> str:
-    """The same numbers as CSV."""
-    return to_csv(setting, accounting, field, AXES[field].values(setting))
+    return CurveSet(values, curve(setting, field, values, accounting=accounting))
 
 
 @cached()
@@ -115,12 +102,6 @@ def guarantees(setting: Setting, accounting: Accounting) -> dict[str, Guarantee]
 def smallest(found: dict[str, Guarantee]) -> Guarantee:
     """The guarantee of this run with the least epsilon; the first in the registry's order where several tie."""
     return min((g for bound, g in found.items() if BOUNDS[bound].of_this_run), key=lambda g: g.epsilon)
-
-
-@cached()
-def public_epsilon(setting: Setting, accounting: Accounting) -> float:
-    """Composition at beta = 1: the same noise energy, and every iterate public."""
-    return guarantee(setting.replace(beta=1.0), "composition", accounting).epsilon
 
 
 @cached(in_background=True)
@@ -161,9 +142,9 @@ def solved(setting: Setting, field: str, epsilon: float, bound: str, accounting:
         return str(error)
 
 
-def recommended(setting: Setting, epsilon: float, bound: str, accounting: Accounting) -> Plan | str:
-    """`recommend` for the data, loss and length of a setting; returns the reason where it raises."""
+def recommended(setting: Setting, epsilon: float, bound: str, accounting: Accounting, passes: float | None = None) -> Plan | str:
+    """`recommend` for the data and loss of a setting, and its own passes or so many; returns the reason where it raises."""
     try:
-        return recommend(setting, epsilon=epsilon, bound=bound, accounting=accounting)
+        return recommend(setting, epsilon=epsilon, bound=bound, accounting=accounting, passes=passes)
     except (Unreachable, ValueError) as error:
         return str(error)

@@ -12,9 +12,10 @@ from zoexplore.run.setting import LARGEST_INTEGER, Setting
 
 POINTS = 81
 T_MOST = int(FIELDS["T"].high)
-T_VALUES = np.unique(np.round(np.geomspace(1, T_MOST, 200)))
+T_VALUES = np.unique([float(f"{T:.3g}") for T in np.round(np.geomspace(1, T_MOST, 200))])  # each is said in three digits
 T_VALUES.flags.writeable = False
-_LEAST, _REST = 1e-6, 1e-7  # the smallest 1 - share that is drawn, and where a share of 1 is drawn
+EDGE, DEEP = 0.99, 4  # a share is drawn evenly up to here; decades of 1 - share in the strip above
+_STRIP = 0.08  # of the axis
 MOST_DECADES = 5
 NEAR = 100.0  # comparators lower than this run's bounds by this factor are off the scale
 
@@ -64,26 +65,32 @@ class FieldAxis(Field):
         if high == 0:  # a ridge below m = 0
             return np.zeros(1)
         if self.linear:
-            return np.unique(np.concatenate([[low], high - np.geomspace(high - low, _LEAST, points - 1), [high]]))
+            rest = np.geomspace(high - EDGE, 10.0**-DEEP * (high - EDGE), points // 4)
+            return np.concatenate([np.linspace(low, EDGE, points), high - rest[1:], [high]])
         if self.whole:
             return _counts(low, high, points)
         return np.clip(np.geomspace(low, high, points), low, high)  # geomspace rounds its ends
 
     def place(self, values: Any) -> Any:
-        """Positions of values on a log axis. A share x lies at 1/(1 - x), which spreads out the values near 1."""
-        return self.high / np.maximum(self.high - values, _REST) if self.linear else values
+        """Positions of values on a log axis; those of a share are even up to `EDGE`, and by the logarithm of the rest above."""
+        if not self.linear:
+            return values
+        deep = np.clip(np.log10((1 - EDGE) / np.maximum(1 - np.asarray(values, float), 1e-300)), 0, DEEP) / DEEP
+        return np.where(np.asarray(values) <= EDGE, np.asarray(values) / EDGE * (1 - _STRIP), 1 - _STRIP + _STRIP * deep)
 
     def value(self, place: float) -> float:
-        """The inverse of `place`, rounded to a whole number for counts."""
-        at = self.high - self.high / place if self.linear else place
-        at = self.high if self.linear and place > self.high / (_LEAST * _REST) ** 0.5 else at
+        """The inverse of `place`, rounded to a whole number for counts, and to two digits for an even share."""
+        at = place
+        if self.linear and place <= 1 - _STRIP:
+            at = round(place / (1 - _STRIP) * EDGE, 2)
+        elif self.linear:
+            at = self.high if place >= 1 - 1e-3 else 1 - (1 - EDGE) * 10 ** (-DEEP * (place - 1 + _STRIP) / _STRIP)
         at = float(min(max(at, self.low), self.high))
         return round(at) if self.whole else at
 
     def ticks(self) -> dict[float, str]:
         """Positions and labels of a share's ticks."""
-        few = {x: f"{x:g}" for x in (0.0, 0.9, 0.999)} | {1 - 1e-5: f"1−{format_power(-5)}"}  # none touch on a phone
-        return {float(self.place(x)): text for x, text in (few | {1.0: "1"}).items()}
+        return {float(self.place(x)): f"{x:g}" for x in (0.0, 0.25, 0.5, 0.75, EDGE, 1.0)}
 
 
 def _counts(low: float, high: float, points: int) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 
 _HOMES = {
     "Attack": "figures.attack",
+    "Claims": "figures.claims",
     "Controls": "panels.controls",
     "Curves": "figures.curves",
     "Game": "figures.game",

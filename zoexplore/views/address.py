@@ -85,6 +85,7 @@ class Bridge(pn.custom.JSComponent):
     visits = param.Integer(0, doc="how often the reader has gone back or forth")
     returns = param.Boolean(False, doc="whether this browser looked at all bounds when it was last here")
     all = param.Boolean(False, doc="whether all bounds are looked at, which the browser remembers")
+    met = param.Boolean(False, doc="whether this browser's reader has been invited to the story")
     scheme = param.String("", doc="the colour scheme that this browser was last used with, or else prefers: dark or light")
     ready = param.Boolean(False, doc="whether a browser is there")
 
@@ -216,7 +217,9 @@ def _value(parameter: param.Parameter, text: str) -> Any:
     if isinstance(parameter, param.List):
         kind = str if parameter.item_type is str else parse_number
         return [parameter.item_type(kind(part)) for part in text.split(",") if part]
-    return float(parse_number(text)) if isinstance(parameter, param.Number) else text
+    if isinstance(parameter, param.Number):
+        return (int if isinstance(parameter, param.Integer) else float)(parse_number(text))
+    return text
 
 
 def _query(pairs: list[tuple[str, str]]) -> str:

@@ -21,8 +21,10 @@ from zoexplore.views.style.widgets import details, link
 from zoexplore.views.tabs import VIEWS, Tabs
 
 _TITLE = "<p>zoexplore</p>"
+ALONE = ("claims", "results")  # views that no control changes
 QUESTION = "How private is a training run of which only the last step is published?"
 
+_INVITE = """<h2>New here?</h2><p>You play the attacker, draw a curve, and leave with your own run.</p>"""
 _COLOPHON = f"""<p>Mechanism and hidden-state theorem: {", ".join(paper.AUTHORS)},
 {link(paper.URL, f"<i>{escape(paper.TITLE)}</i>")}, {paper.VENUE}, {paper.ARXIV}.
 The sharper bound, the proofs and the errata are zoexplore's own: they open under Theory.</p>
@@ -71,6 +73,7 @@ class Explorer(pn.viewable.Viewer):
         self.all_bounds = widgets.button("All bounds", self._turned, css_classes=["zx-button", "zx-fixed"])
         self._teach()
         self.story = Story(self.state, self.tabs, self.controls)
+        self.publish.param.watch(self.story.drew, "yours")
         self.bridge = Bridge(visible=False, search=search) if search is not None else None
         turned = {"tab": (self.tabs, "selected"), "against": (self.curves, "along"), "hide": (self.curves.legend, "muted")}
         self._tells = not (self.lesson.show or self.lesson.html())  # a lesson replaces the story
@@ -86,11 +89,23 @@ class Explorer(pn.viewable.Viewer):
         self.tools = Toolbar(self.state, self.bridge, self.pins)
         self.pins.param.watch(self._pinned, "pins")
         self.controls.top = [self.tools.preset, self.tools.reset]
-        self.files = Files(self.curves, self.address.visit if self.address else None)
-        tell = [widgets.button("Story", lambda: self.story.go(1))] if self.bridge and self._tells else []
+        self.files = Files(self.state, self.address.visit if self.address else None)
+        tell = [widgets.button("Story", self._begin)] if self.bridge and self._tells else []
         self.tools.more = [*tell, self.files.toggle]
+        begin, later = widgets.button("2-minute tour", self._begin, "primary"), widgets.button("Not now", self._met)
+        self.invite = widgets.component("invite", widgets.html(_INVITE, "story"), widgets.tools(begin, later), sheet="prompt")
+        self.invite.visible = False
         self.dark = self.tools.dark
         self.dark.param.watch(lambda event: self.tabs.paint(event.new), "value")
+
+    def _begin(self) -> None:
+        self._met()
+        self.story.go(1)
+
+    def _met(self) -> None:
+        """Invite this reader no more."""
+        if self.bridge:
+            self.bridge.met = True
 
     def _turned(self) -> None:
         self.tabs.selected = "publish" if self.tabs.selected == "curves" else "curves"
@@ -112,6 +127,7 @@ class Explorer(pn.viewable.Viewer):
         self.story.param.watch(self._compare, "step")
         if self.bridge:
             self.bridge.param.watch(self._returned, "returns")
+            self.bridge.param.watch(self._compare, ["met", "ready"])
             self._returned()
         self._compare()
 
@@ -125,6 +141,8 @@ class Explorer(pn.viewable.Viewer):
         two = self.tabs.selected == "publish"
         every = two and self.publish.publish == "every"
         with pn.io.hold():
+            new = self.bridge and self.bridge.ready and not self.bridge.met and self._tells
+            self.invite.visible = bool(new and two and not self.story.step)
             self.holder.visible = self.tabs.selected in ("publish", "curves")
             self.pin.visible = self.all_bounds.visible = not self.story.step
             self.more.fold.visible = self.holder.visible and not self.story.step
@@ -178,12 +196,13 @@ class Explorer(pn.viewable.Viewer):
             return [widgets.stack(*seen, css_classes=[f"zx-{name}"])] if seen else []
 
         header = [widgets.row("heading", *heading)] if heading else []
+        controls = widgets.stack(self.controls.__panel__(), self.invite, css_classes=["zx-controls"])  # hidden as a whole
         parts = widgets.component(
             "explorer",
             *([widgets.stack(*header, self.files.drawer, css_classes=["zx-header"])] if header else []),
             *([self._prompt()] if self.lesson.html() or not shows(*SETTABLE) else []),
             *([self.story.panel] if self.bridge and self._tells else []),
-            *([self.controls.__panel__()] if shows(*SETTABLE) else []),
+            *([controls] if shows(*SETTABLE) else []),
             *area("answer", answer),
             *([widgets.stack(*alone, css_classes=["zx-numbers"])] if alone else []),
             *([self.bridge] if self.bridge else []),
@@ -191,10 +210,13 @@ class Explorer(pn.viewable.Viewer):
         )
 
         def narrow(*_: Any) -> None:
-            kinds = {"zx-lesson": self.lesson.show, "zx-story": self.story.step}
+            alone = self.tabs.selected in ALONE
+            controls.visible = not alone and self.controls.sole != "none"
+            kinds = {"zx-lesson": self.lesson.show, "zx-story": self.story.step, "zx-alone": alone}
             parts.css_classes = ["zx-explorer", *(name for name, on in kinds.items() if on)]
 
         self.story.param.watch(narrow, "step")
+        self.tabs.param.watch(narrow, "selected")
         narrow()
         if self.bridge:  # a card opens without a server, as in a saved notebook
             for closed in (*parts.select(pn.Card), self.files.drawer, self.story.panel):

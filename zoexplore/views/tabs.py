@@ -7,6 +7,7 @@ import panel as pn
 import param
 
 from zoexplore.views.figures.attack import Attack
+from zoexplore.views.figures.claims import Claims
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.figures.game import Game
 from zoexplore.views.figures.helps import Helps
@@ -25,6 +26,7 @@ TABS: dict[str, dict[str, tuple[str, type[View]]]] = {
     "Publish or hide": {"publish": ("Two curves", Publish), "curves": ("All bounds", Curves)},
     "What ε means": {"game": ("A game", Game), "attack": ("Trade-off", Attack)},
     "When it helps": {"helps": ("What hiding gains", Helps)},
+    "Published runs": {"claims": ("Claimed and provable", Claims)},
     "Plan": {"plan": ("Plan", Planner)},
     "Train": {"train": ("Your run", Train), "results": ("Methods compared", Compared)},
     "Theory": {"theory": ("Formulas", Theory), "inside": ("Inside the bound", Inside), "errata": ("Misprints", Errata)},
@@ -70,6 +72,7 @@ class Tabs(pn.viewable.Viewer):
         if name not in self.views:
             kind = VIEWS[name][1]
             self.views[name] = kind(self.state, self._dark, pins=self.pins, active=name == self.selected)
+            self.views[name].param.watch(self._opened, "opens")
             self.built = list(self.views)
         return self.views[name]
 
@@ -94,6 +97,12 @@ class Tabs(pn.viewable.Viewer):
         """Show or hide the other tabs."""
         self.quiet = not tabs
         self._write()
+
+    def _opened(self, event: Any) -> None:
+        """Show the view that another one leads to."""
+        if event.new in self.kept:
+            self.selected = event.new
+        event.obj.opens = ""
 
     def _parted(self, event: Any) -> None:
         if event.new in self.kept:

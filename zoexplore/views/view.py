@@ -26,6 +26,7 @@ class View(pn.viewable.Viewer):
     precedence: ClassVar[int] = 0  # among views: those with a lower one redraw first
 
     active = param.Boolean(True, doc="whether the view is in sight")
+    opens = param.String("", doc="the view that is to be shown next")
     waiting = param.Boolean(False, doc="whether the figure shows an earlier state while the current one is computed")
 
     def __init__(self, state: State | None = None, dark: bool = False, pins: Pins | None = None, **params: Any) -> None:

@@ -5,26 +5,21 @@ from typing import Any
 import numpy as np
 import panel as pn
 import param
-from bokeh.core.properties import value as fixed
-from bokeh.models import CustomJSTickFormatter
-from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import RATES, attacks, guarantees, smallest
 from zoexplore.run.formatting import THIN, format_percent, format_share
-from zoexplore.views.figures.handle import Handle
+from zoexplore.views.figures.chart import Chart, line, span
 from zoexplore.views.figures.legend import UNASKED, Legend, entry
-from zoexplore.views.figures.parts import blank, empty, hover, stroke, tooltip
 from zoexplore.views.panels.readouts import found_at
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
-_SAYS = "<p>Who was in the data? No attacker finds more of those who were, at any share of others wrongly accused.</p>"
-_POINTED = "found, at most, at a rate of false alarms of @{x}{value}"
-_PERCENT = "return String(Number((100 * tick).toPrecision(3))) + ' %'"
+_SAYS = "<p>Who was in the data? At most so many members are found by any attacker who falsely accuses so many outsiders.</p>"
 _LEAST = 1e-4  # the lowest rate that is shown
+_TICKS = {at: format_share(at, THIN) for at in (1e-4, 1e-3, 1e-2, 1e-1, 1.0)}
 GUESSING = "guessing"
 STYLES = {bound: theme.style_of(bound) for bound in BOUNDS} | {GUESSING: theme.Style(theme.COLOURS["muted"], (1, 3), 1.4)}
 
@@ -41,28 +36,12 @@ class Attack(View):
     def build(self) -> None:
         self._given: dict[str, Guarantee] = {}  # by every bound, for the drawn run
         self._allowed: dict[str, TradeOff] = {}
-        self.source = empty("attack", "x", "value", *STYLES)
-        self.figure = self._figure()
-        self.handle = Handle(self.figure, self._dragged)
-        self.pane = self.canvas(self.figure)
-        self.legend = Legend(symbol="", muted=list(UNASKED))
+        self.chart = Chart("attack", self.state, self._dragged, "plots.tradeoff(setting, accounting=accounting)")
+        self.legend = Legend(of=self.chart.of, symbol="", muted=list(UNASKED))
         self.measures = widgets.html("", "measures")
         self.param.watch(self._write, list(self.asks))
-        self.legend.param.watch(self._mute, "muted")
-
-    def _figure(self) -> figure:
-        span: dict[str, Any] = {"x_axis_type": "log", "y_axis_type": "log", "x_range": (_LEAST, 1), "y_range": (_LEAST, 1)}
-        fig = blank("found-against-false-alarms", bare=True, y_axis_label="found, at most", min_border_bottom=34, **span)
-        fig.tags = ["found, at most, against false alarms"]
-        for axis in fig.axis:
-            axis.formatter = CustomJSTickFormatter(code=_PERCENT)
-        self.lines = {
-            name: fig.line("x", name, source=self.source, name=name, visible=name not in UNASKED, **stroke(style))
-            for name, style in STYLES.items()
-        }
-        self.hover = hover(fig, fig.line("x", fixed(1.0), source=self.source, line_alpha=0), absent="–")
-        self.hover.tooltips = tooltip(_POINTED, {bound: (BOUNDS[bound].title, STYLES[bound]) for bound in BOUNDS})
-        return fig
+        self.legend.param.watch(lambda event: self.chart.param.update(muted=event.new), "muted")
+        self.chart.muted = self.legend.muted
 
     def _dragged(self, place: float, held: bool) -> None:
         self.fpr = min(max(float(f"{place:.2g}"), _LEAST), 0.99)
@@ -70,14 +49,15 @@ class Attack(View):
     async def refresh(self) -> None:
         run = self.state.setting, self.state.accounting
         self._given, self._allowed = await ask(guarantees, *run), await ask(attacks, *run)
-        found = {
-            bound: np.where(self._given[bound].valid, 1.0, np.nan) * allowed.true_positive_rate(RATES)
-            for bound, allowed in self._allowed.items()
-        }
+        best = smallest(self._given).bound
+        lines = [
+            line(bound, RATES, np.where(g.valid, 1.0, np.nan) * self._allowed[bound].true_positive_rate(RATES), STYLES[bound],
+                 g.title, bold=bound == best, aloud=bound in ("composition", best))
+            for bound, g in self._given.items()
+        ]  # fmt: skip
         with pn.io.hold():
-            self.source.data = {"x": RATES, "value": RATES, GUESSING: RATES, **found}
+            self.chart.lines = [line(GUESSING, RATES, RATES, STYLES[GUESSING], "guessing"), *lines]
             self._write()
-        self.push()
 
     def _write(self, *_: Any) -> None:
         """Write each bound's success at the chosen rate, and what it means."""
@@ -95,6 +75,7 @@ class Attack(View):
         rows.sort(key=lambda each: each["group"])
         rows.append(entry(GUESSING, "Guessing", STYLES[GUESSING], fpr, group="For comparison"))
         allowed = self._allowed[best.bound]
+        found = found_at(allowed, self.fpr, best.setting.delta)
         numbers: dict[str, Any] = {
             "found minus falsely accused, at best": allowed.advantage,
             f"certainty that an accused was in the data, {prior} before": allowed.posterior(self.prior, self.fpr),
@@ -104,19 +85,16 @@ class Attack(View):
             f'<tr><th scope="row">{words}</th><td>{format_percent(float(x), 3)}</td></tr>' for words, x in numbers.items()
         )
         with pn.io.hold():
-            self.handle.put(self.fpr, f"{fpr} false alarms", "rate of false alarms")
-            self.legend.param.update(title=f"Found, at {fpr} false alarms", entries=rows)
+            told = {"title": "falsely accused", "symbol": "falsely accused", "percent": True}
+            self.chart.put(
+                "found, at most", f"Found, at most, against falsely accused: {found} at {fpr}",
+                span(_LEAST, 1, _TICKS, log=True, **told), span(_LEAST, 1, _TICKS, log=True), unnamed=True,
+                handle={"at": self.fpr, "label": fpr, "title": "falsely accused"},
+            )  # fmt: skip
+            self.legend.param.update(title=f"Found, at {fpr} falsely accused", entries=rows)
             caption = f"<caption>By {BOUNDS[best.bound].in_text}, at most</caption>"
             self.measures.object = f"<table>{caption}{lines}</table>" if best.valid else ""
 
-    def _mute(self, *_: Any) -> None:
-        """Draw no line that the reader has switched off."""
-        with pn.io.hold():
-            for name, line in self.lines.items():
-                line.visible = name not in self.legend.muted
-        self.push()
-
     def __panel__(self) -> pn.viewable.Viewable:
-        drawn = widgets.stack(self.pane, self.handle, css_classes=["zx-curve"])
         beside = widgets.stack(self.legend, self.measures)
-        return widgets.component("attack", widgets.html(_SAYS, "words"), widgets.row("stage", drawn, beside))
+        return widgets.component("attack", widgets.html(_SAYS, "words"), widgets.row("stage", self.chart, beside))

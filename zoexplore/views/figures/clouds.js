@@ -2,39 +2,21 @@
 // ms: of a run, after it, of the switch from one reading to the other, and between two pictures
 const TAKES = 5600, RESTS = 1800, GLIDES = 160, APART = 25;
 
-export function render({model, view}) {
+export function render({model}) {
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const box = document.createElement("div");
   box.className = "box";
   box.innerHTML = `<p class="what">Each mark is one trained model; the smaller ε, the closer the two clouds</p><canvas role="img"></canvas>${CAPTIONS}
     <p class="play"><button type="button"></button><span></span></p>`;
   const canvas = box.querySelector("canvas"), button = box.querySelector("button"), counter = box.querySelector(".play span");
-  const plane = new Plane(box), sources = {}; // by name; to look through the page's models takes longer than to draw
-  const source = (name) => sources[name] ??= [...view.model.document.all_models].find((each) => each.name === name);
+  const plane = new Plane(box);
+  // The chart's curves up to the step that is played.
+  const curves = () => window.dispatchEvent(new CustomEvent("zoexplore-plays", {detail: {of: model.of, at: Math.max(1, model.steps * frame / LAST)}}));
   let playing = !still, frame = still ? LAST : 0, rested = 0, blend = model.shown === "every" ? 1 : 0, before = 0, painted = 0, drawn = -1, ticks = false;
   const group = (n) => Math.round(n).toLocaleString("en").replaceAll(",", "\u202f");
   const label = () => {
     button.textContent = playing ? "❚❚" : "▶";
     button.setAttribute("aria-label", playing ? "Pause" : "Play");
-  };
-  // The curves up to the step that is played. What the browser draws itself is no news for the server.
-  const curves = () => {
-    const [two, played, heads] = ["two", "played", "heads"].map(source);
-    if (!two?.data || !played) return;
-    const get = (data, key) => data.get ? data.get(key) : data[key];
-    const T = get(two.data, "T"), t = Math.max(1, model.steps * frame / LAST), until = T.findLastIndex?.((x) => x <= t) ?? T.length - 1;
-    const at = (name) => {
-      const y = get(two.data, name), i = Math.max(until, 0), j = Math.min(i + 1, T.length - 1);
-      return T[j] > T[i] ? mix(y[i], y[j], Math.min(Math.max((t - T[i]) / (T[j] - T[i]), 0), 1)) : y[i];
-    };
-    const now = {every: at("every"), last: at("last")}, cut = (name, end) => [...Array.from(get(two.data, name)).slice(0, until + 1), end];
-    const set = (model_, data) => model_.setv({data: get(model_.data, "x") !== undefined || model_.data.get ? new Map(Object.entries(data)) : data}, {sync: false});
-    set(played, {T: cut("T", t), every: cut("every", now.every), last: cut("last", now.last)});
-    if (heads?.data && get(heads.data, "x")?.length == 2) {
-      const names = model.shown === "every" ? ["last", "every"] : ["every", "last"];
-      const seen = get(heads.data, "y");  // of a curve that is not drawn there is none
-      set(heads, {x: [t, t], y: names.map((name, i) => Number.isFinite(seen[i]) ? now[name] : NaN), colour: get(heads.data, "colour"), size: get(heads.data, "size")});
-    }
   };
   const paint = (whole) => {
     if (!model.every.length || !plane.begin(model, blend, 2)) return;

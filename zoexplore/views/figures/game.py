@@ -12,7 +12,8 @@ from scipy.special import ndtri
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees, smallest
 from zoexplore.run.formatting import format_short
-from zoexplore.views.figures.publish import FARTHEST, NAMES, script
+from zoexplore.views.figures.chart import script
+from zoexplore.views.figures.publish import FARTHEST, NAMES
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
@@ -27,8 +28,10 @@ class Board(pn.custom.JSComponent):
     last = param.Number(0.0, doc="the same where only the last is")
     ceilings = param.List([0.5, 0.5], doc="how often the best attacker is right on average, at most: seeing every step, the last")
     shown = param.Selector(default="last", objects=list(NAMES), doc="which of the two is seen")
+    seed = param.Integer(0, doc="of which the models are drawn; 0 for any")
+    masked = param.Boolean(False, doc="whether nothing shows how often the best attacker is right")
 
-    _esm = script("game")
+    _esm = script("plane", "game")
 
     def __init__(self) -> None:
         super().__init__(css_classes=["zx-board"], stylesheets=[theme.css("text", "board_of_game")], **theme.STRETCH)
@@ -37,9 +40,11 @@ class Board(pn.custom.JSComponent):
 class Game(View):
     """Twenty rounds, with a switch that reveals all iterates and one that lowers the noise."""
 
-    asks = ("seen",)
+    asks = ("seen", "seed")
 
     seen = param.Selector(default="last", objects=list(NAMES), doc="what the attacker sees")
+    seed = param.Integer(0, bounds=(0, 10**9), doc="of which the models are drawn; 0 for any")
+    masked = param.Boolean(False, doc="whether the answer is hidden, for a question about it")
 
     def build(self) -> None:
         self.board = Board()
@@ -49,7 +54,9 @@ class Game(View):
         self.scale.param.watch(self._scaled, "value")
         self.state.param.watch(self._rescaled, "sigma")
         self.param.watch(lambda event: self.board.param.update(shown=event.new), "seen")
-        self.board.shown = self.seen
+        self.param.watch(lambda event: self.board.param.update(**{event.name: event.new}), ["masked", "seed"])
+        self.board.param.update(shown=self.seen, seed=self.seed)
+        self.board.param.watch(lambda event: self.param.update(seen=event.new), "shown")
 
     def _scales(self) -> dict[str, float]:
         return {f"σ = {format_short(sigma)}": sigma for sigma in (self._base, float(f"{LOUDER * self._base:.3g}"))}

@@ -1,22 +1,22 @@
 """The ghost of a curve: its shape and number before a change, shown for two seconds."""
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 from typing import Any
 
 import numpy as np
 import param
-from bokeh.plotting import figure
 
+from zoexplore.bounds.bound import Style
 from zoexplore.compute.session_task import SessionTask, event_loop_is_running
 from zoexplore.run.setting import Accounting, Setting
-from zoexplore.views.figures.parts import empty, fill
+from zoexplore.views.figures.chart import line
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
 
 SECONDS = 2.0
+STYLE = Style(theme.COLOURS["edge"], (3, 4), 1.6)
 # Numbers under different suppositions are never compared.
 SUPPOSED = ("regime", "lipschitz", "clipping", "linear", "neighbours", "records_per_person", "releases", "sampling", "delta")
 
@@ -27,16 +27,14 @@ def supposition(setting: Setting, accounting: Accounting) -> tuple[Any, ...]:
 
 
 class Ghost(param.Parameterized):
-    """Draws the curve before a change of the run, or before a drag, with its number."""
+    """The curve before a change of the run, or before a drag, with its number."""
 
     before = param.Number(None, allow_None=True, doc="epsilon before the change; none where nothing is compared")
+    lines = param.List([], doc="the curve before it, if any")
 
-    def __init__(self, fig: figure, state: State, pushed: Callable[[], None]) -> None:
+    def __init__(self, state: State) -> None:
         super().__init__()
-        self.source = empty("ghost", "x", "y")
-        look = {"line_color": theme.colour("edge"), "line_width": 1.6, "line_dash": [3, 4]}
-        fig.line("x", "y", source=self.source, level="underlay", **look)
-        self._pushed, self._fading = pushed, SessionTask()
+        self._fading = SessionTask()
         self._shown: tuple[Any, ...] = ()  # the drawn run, its supposition, the curve, epsilon and places
         self._from: tuple[Any, ...] = ()  # the same, at the start of a drag
         state.param.watch(self._released, "moving")
@@ -49,28 +47,25 @@ class Ghost(param.Parameterized):
             if state.moving:
                 self._from = before
             if before[3] != epsilon and max(before[3], epsilon) < inf:
-                self.show(before)
+                self._show(before)
         elif before and before[1:3] != now[1:3]:
-            self.clear()
+            self._clear()
         self._shown = now
 
     def _released(self, event: Any) -> None:
         if not event.new:
             self._from = ()
 
-    def show(self, before: tuple[Any, ...]) -> None:
-        self.source.data = {"x": before[4], "y": before[5]}
-        self.before = before[3]
+    def _show(self, before: tuple[Any, ...]) -> None:
+        self.param.update(before=before[3], lines=[line("ghost", before[4], before[5], STYLE, reads=False)])
         self._fading.stop()
         if event_loop_is_running():
             self._fading = SessionTask(self._fade)
 
     async def _fade(self) -> None:
         await asyncio.sleep(SECONDS)
-        self.clear()
-        self._pushed()
+        self._clear()
 
-    def clear(self) -> None:
+    def _clear(self) -> None:
         self._from = ()
-        fill(self.source)
-        self.before = None
+        self.param.update(before=None, lines=[])

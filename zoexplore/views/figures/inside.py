@@ -1,30 +1,45 @@
 """Inside the bound: its proof step by step, in figures and words."""
 
 from html import escape
-from typing import Any
 
 import numpy as np
 import panel as pn
 import param
-from bokeh.models import CustomJSTickFormatter, FixedTicker, GlyphRenderer, Range1d
-from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
-from zoexplore.bounds.bound import Trajectory
+from zoexplore.bounds.bound import Style, Trajectory
 from zoexplore.bounds.shared_sentences import in_whom, why_undrawn
-from zoexplore.columns import EACH, STEP, thinned
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees
 from zoexplore.run.axes import nice
-from zoexplore.run.formatting import format_count, format_number, format_sentence
-from zoexplore.views.figures.names import Names
-from zoexplore.views.figures.parts import TICKS, blank, empty, fill
+from zoexplore.run.formatting import format_count, format_number, format_sentence, format_short
+from zoexplore.views.figures.chart import Chart, dot, line, span
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
+STEP = ("z", "p", "a", "rho")  # columns of a trajectory
+EACH = 60  # steps of a trajectory that are all drawn
+_RATIO = 1.04  # of the steps left at two drawn steps of a longer one
 SHOWN = {bound.title: bound.id for bound in reversed(BOUNDS.values()) if bound.hides_iterates}
-LENGTHS = {"z": ("distance z", "ink", []), "p": ("p hidden along", "accent", [6, 3]), "a": ("a hidden across", "muted", [2, 3])}
-COST: dict[str, tuple[str, str, list]] = {"rho": ("ρ", "ink", [])}  # of a column: its name, its colour and dashes
+LENGTHS = {
+    "z": ("distance z", Style(theme.COLOURS["ink"], (), 2.4)),
+    "p": ("p hidden along", Style(theme.COLOURS["accent"], (6, 3), 2.4)),
+    "a": ("a hidden across", Style(theme.COLOURS["muted"], (2, 3), 2.4)),
+}
+COST = {"rho": ("ρ", Style(theme.COLOURS["ink"], (), 2.4))}
+FIGURES = {"Distance, and what noise hides": LENGTHS, "What each step costs, ρ": COST}  # by title: columns of a trajectory
+_CODE = "from zoexplore import guarantee\n\nplots.inside(guarantee(setting, \"sharp\", accounting))"
+
+
+def thinned(path: Trajectory) -> dict[str, np.ndarray]:
+    """A trajectory as columns; a long one keeps steps evenly spaced in the logarithm of the steps left."""
+    N = path.rho.size
+    left = np.arange(N, 0, -1)
+    if N > EACH:
+        left = np.unique(np.geomspace(1, N, round(np.log(N) / np.log(_RATIO))).round().astype(int))[::-1]
+    nothing = np.full(N, np.nan)
+    columns = {name: nothing if (values := getattr(path, name)) is None else values for name in STEP}
+    return {"left": left.astype(float), **{name: values[N - left] for name, values in columns.items()}}
 
 
 def describe_trajectory(g: Guarantee) -> tuple[str, ...]:
@@ -85,29 +100,12 @@ class Inside(View):
     bound = param.Selector(default="sharp", objects=list(SHOWN.values()), doc="the bound that is opened")
 
     def build(self) -> None:
-        self.source = empty("inside", "left", *STEP)
         # why nothing is drawn, and what stands below each figure
         self.words, *self.below = (widgets.html("", "words", margin=(6, 0, 0, 0)) for _ in range(3))
-        self.range, self.ticker = Range1d(10, 1), FixedTicker(ticks=[1, 10])
-        self.dots: list[GlyphRenderer] = []
-        self.lengths = self._figure("lengths", "Distance, and what noise hides", LENGTHS)
-        self.cost = self._figure("cost", "What each step costs, ρ", COST)
-        self.names = Names(self.lengths, len(LENGTHS))
-        figures = self.lengths, self.cost
-        self.grid = widgets.row("panels", *map(widgets.stack, map(self.canvas, figures), self.below))
+        self.charts = [Chart(f"inside-{name}", self.state, draws=_CODE) for name in ("lengths", "cost")]
+        self.grid = widgets.row("panels", *map(widgets.stack, self.charts, self.below))
         self.choice = widgets.radio("bound to open", SHOWN, of=self.param.bound, max_width=330, margin=(0, 0, 12, 0))
         self.param.watch(self.changed, "bound")
-
-    def _figure(self, name: str, title: str, drawn: dict[str, tuple[str, str, list]]) -> figure:
-        span: dict[str, Any] = {"x_axis_type": "log", "x_range": self.range, "y_range": (0, 1), "x_axis_label": "steps left"}
-        fig = blank(f"inside-{name}", bare=True, title=title, **span)
-        fig.xaxis.ticker, fig.yaxis.ticker.desired_num_ticks = self.ticker, 3
-        fig.xaxis.formatter = CustomJSTickFormatter(code=f"if (tick < 1000) return String(tick);{TICKS}")
-        for column, (_, hue, dash) in drawn.items():
-            look = {"color": theme.colour(hue), "source": self.source}
-            fig.line("left", column, line_width=2.4, line_dash=dash, **look)
-            self.dots.append(fig.scatter("left", column, size=4, **look))
-        return fig
 
     async def refresh(self) -> None:
         g = (await ask(guarantees, self.state.setting, self.state.accounting))[self.bound]
@@ -116,38 +114,29 @@ class Inside(View):
             self.grid.visible, self.words.visible = path is not None, path is None
             for text, said in zip([self.words] if path is None else self.below, describe_trajectory(g), strict=True):
                 text.object = f"<p>{escape(said)}</p>"
-            if path is None:
-                fill(self.source)
-            else:
-                self._draw(path)
-        self.push()
+            if path is not None:
+                for chart, (title, drawn) in zip(self.charts, FIGURES.items(), strict=True):
+                    self._draw(chart, title, drawn, path)
 
-    def _draw(self, path: Trajectory) -> None:
-        data = thinned(path)
-        for dots in self.dots:
-            dots.visible = path.rho.size <= EACH
-        most = max(float(path.rho.size), 2.0) * 1.05
-        self.range.update(start=most, end=0.95)
-        mantissas = (1, 2, 5) if most < 60 else (1,)
-        self.ticker.ticks = [m * 10**k for k in range(16) for m in mantissas if m * 10**k <= most]
+    def _draw(self, chart: Chart, title: str, drawn: dict[str, tuple[str, Style]], path: Trajectory) -> None:
+        data, few = thinned(path), path.rho.size <= EACH
         paid = int(np.argmax(data["rho"] >= 1e-9 * data["rho"].max()))  # earlier, the distance may lie above the frame
-        for fig, drawn in ((self.lengths, LENGTHS), (self.cost, COST)):
-            top = max(np.nanmax(data[column][paid:], initial=0) for column in drawn)
-            fig.y_range.end = 1.06 * nice(top / 1.05) if top > 0 else 1.0
         data["z"] = np.where(data["z"] > 1.005 * np.nanmax(data["z"][paid:]), np.nan, data["z"])  # it begins inside the frame
-        self.source.data = data
-        self._named()
-
-    def _named(self) -> None:
-        ends = {
-            words: (float(self.source.data[c][-1]), theme.colour(hue, self.dark), False) for c, (words, hue, _) in LENGTHS.items()
-        }
-        self.names.write({words: end for words, end in ends.items() if end[0] >= 0})
-
-    def repaint(self) -> None:
-        super().repaint()
-        if len(self.source.data["left"]):
-            self._named()
+        top = max(np.nanmax(data[column][paid:], initial=0) for column in drawn)
+        end, most = 1.06 * nice(top / 1.05) if top > 0 else 1.0, max(float(path.rho.size), 2.0) * 1.05
+        mantissas = (1, 2, 5) if most < 60 else (1,)
+        ticks = {m * 10.0**k: format_short(m * 10.0**k) for k in range(16) for m in mantissas if m * 10**k <= most}
+        up = {float(y): format_short(float(y)) for y in np.arange(0, end, nice(end / 3.5))}
+        named = len(drawn) > 1
+        chart.lines = [line(c, data["left"], data[c], style, name if named else "") for c, (name, style) in drawn.items()]
+        chart.put(
+            title, f"{title}, against the steps left", span(most, 0.95, ticks, log=True, title="steps left", symbol="steps left"),
+            span(0, end, up),
+            dots=[
+                dot(c, *at, style, size=2.5)
+                for c, (_, style) in drawn.items() for at in (zip(data["left"], data[c], strict=True) if few else ())
+            ],
+        )  # fmt: skip
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("inside", self.choice, self.grid, self.words)

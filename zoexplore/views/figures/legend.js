@@ -67,6 +67,13 @@ export function render({model}) {
       button.setAttribute("aria-label", `${entry.title}: draw its curve`);
     }
   };
+  // While something is read in the chart: the numbers there, in the same places.
+  window.addEventListener("zoexplore-reads", ({detail: {of, words, values}}) => {
+    if (of !== model.of) return;
+    if (!words) return draw();
+    tell(what, `At ${words}`);
+    for (const [key, made] of rows) if (key in values) tell(made.querySelector(".number span"), values[key]);
+  });
   draw();
   for (const name of ["entries", "muted", "title", "symbol"]) model.on(name, draw);
   return table;

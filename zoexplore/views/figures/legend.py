@@ -15,6 +15,7 @@ UNASKED = ["output-perturbation", "corollary"]  # curves that are off at first
 class Legend(pn.custom.JSComponent):
     """A row for each curve with its number and switch. The figure hides curves in `muted`."""
 
+    of = param.String("", doc="the name of the chart whose numbers it has, so that it shows what is read there")
     entries = param.List([], item_type=dict, doc="results of `entry`, in order, groups together")
     muted = param.List([], item_type=str, doc="the keys of the curves that are switched off")
     title = param.String("", doc="of the table")

@@ -1,30 +1,22 @@
-"""Parts of every figure: the canvas in the page's colours, number formats of the axes, and tooltips."""
+"""Parts of the figures that Bokeh draws: the canvas in the page's colours, and number formats of the axes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from html import escape
-from math import inf
 from typing import Any
 
-import numpy as np
 from bokeh.events import Tap
 from bokeh.model import Model
 from bokeh.models import (
     ColumnDataSource,
     CustomJS,
-    CustomJSHover,
     CustomJSTickFormatter,
     FixedTicker,
     GlyphRenderer,
-    HoverTool,
     LogAxis,
-    Range1d,
     Span,
 )
 from bokeh.plotting import figure
 
-from zoexplore.bounds import BOUNDS
-from zoexplore.run.axes import frame, steady
 from zoexplore.views.style import theme
 
 # Log axes write whole decades only, as `axes.decades` does.
@@ -35,26 +27,6 @@ if (e >= -3 && e < 4) return String(Number((10 ** e).toPrecision(3)));
 const up = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 return "10" + [...String(e)].map(c => c == "-" ? "⁻" : up[Number(c)]).join("");
 """
-# An axis that may span less than a decade also labels other short numbers.
-LOG_TICKS = f"if (tick >= 0.01 && tick < 1000) return String(Number(tick.toPrecision(3)));{TICKS}"
-# The format is a column's name: Bokeh would print a missing value as NaN before any formatter sees it.
-# Rounded up, as privacy losses are; the hovered value, in the column "value", to the nearest.
-DIGITS = """
-value = source.data[format]?.[special_vars.index];
-if (!isFinite(value)) return absent;
-if (format == "value" && Number.isInteger(value)) return value.toLocaleString("en").replaceAll(",", "\u202f");
-if (value == 0) return "0";
-let [mantissa, e] = value.toExponential(2).split("e");
-if (format != "value" && Number(mantissa + "e" + e) < value) mantissa = (Number(mantissa) + 0.01).toFixed(2);
-if (mantissa == "10.00") [mantissa, e] = ["1.00", Number(e) + 1];
-e = Number(e);
-if (e >= -4 && e < 5) return Number(mantissa + "e" + e).toFixed(Math.max(2 - e, 0));
-const up = "⁰¹²³⁴⁵⁶⁷⁸⁹";
-return mantissa + " × 10" + [...String(e)].map(c => c == "-" ? "⁻" : up[Number(c)]).join("");
-"""
-
-_NONE = np.array([])
-EVERYWHERE = (0.0, inf)  # the ends of a range at first
 _SHORT = "return String(Number(tick.toPrecision(3))).replace('-', '−')"  # linear axes
 _TOLD = "return texts.find(([x]) => Math.abs(tick - x) <= 1e-9 * (Math.abs(x) || 1))?.[1] ?? ''"
 
@@ -75,44 +47,6 @@ setTimeout(() => {
   document.addEventListener("pointerdown", leave, true);
 }, 60);
 """
-
-
-def hover(fig: figure, probe: GlyphRenderer, absent: str = "∞") -> HoverTool:
-    """Show a table of every curve at one abscissa (see `tooltip`), on the probe at the top of the frame, where it covers no
-    curve and fits a phone.
-
-    Args:
-        fig: the figure.
-        probe: an invisible line along the top through all abscissas; its source has the numbers.
-        absent: the text for a number that is not finite.
-    """
-    tool = HoverTool(
-        renderers=[probe],
-        mode="vline",
-        tooltips=None,
-        formatters={"@{x}": CustomJSHover(args={"source": probe.data_source, "absent": absent}, code=DIGITS)},
-        point_policy="snap_to_data",
-        attachment="above",
-        visible=False,
-    )
-    fig.add_tools(tool)
-    return tool
-
-
-def tooltip(caption: str, rows: dict[str, tuple[str, theme.Style]]) -> str:
-    """The table of a hover. Its caption has columns as `@{x}{name}`; its rows have the label and style of each column."""
-    cells = "".join(
-        f"<tr><td>{theme.swatch(style, 26)}</td><td>{escape(title)}</td><td>@{{x}}{{{name}}}</td></tr>"
-        for name, (title, style) in rows.items()
-    )
-    return f"<div><style>{theme.css('tooltip')}</style><table><caption>{caption}</caption>{cells}</table></div>"
-
-
-def tells(fig: figure, dots: GlyphRenderer) -> None:
-    """Show the column "tip" as HTML over a figure's marks, without marking any as selected."""
-    dots.nonselection_glyph = dots.selection_glyph = None
-    tooltip = f'<div class="tip"><style>{theme.css("mark")}</style>@tip{{safe}}</div>'
-    fig.add_tools(HoverTool(renderers=[dots], tooltips=tooltip, visible=False, point_policy="snap_to_data"))
 
 
 def blank(name: str, bare: bool = False, **params: Any) -> figure:
@@ -208,36 +142,6 @@ def _coloured(kind: type[Model]) -> list[str]:
 
 def _are_colours(values: Sequence[Any]) -> bool:
     return len(values) > 0 and isinstance(values[0], str) and values[0].startswith("#")
-
-
-def stroke(style: theme.Style) -> dict[str, Any]:
-    """Bokeh's properties of a line in a bound's style, in its light colour."""
-    look = {"line_width": style.width, "line_dash": list(style.dash), "line_join": "round"}
-    return {"line_color": style.colour[theme.LIGHT], **look}
-
-
-class FittedRange:
-    """A range that fits the data, unless the reader has zoomed or panned."""
-
-    def __init__(self, span: Range1d) -> None:
-        self.span = span
-        self.ends = EVERYWHERE  # chosen by us, not by the reader
-
-    def show(self, ends: tuple[float, float], fresh: bool = False) -> None:
-        """Show this range, unless the reader has chosen another; with `fresh`, always."""
-        if fresh or self.ends in (EVERYWHERE, (self.span.start, self.span.end)):
-            self.ends = ends
-            self.span.update(start=ends[0], end=ends[1])
-
-    def show_decades(
-        self, columns: Mapping[str, np.ndarray], pinned: Sequence[np.ndarray], now: Sequence[float] = (), fresh: bool = False
-    ) -> None:
-        """Show the decades of epsilon around the named curves, the pins, and the current values."""
-        of_this_run = {name for name, bound in BOUNDS.items() if bound.of_this_run}
-        own = [values for name, values in columns.items() if name in of_this_run]
-        others = [values for name, values in columns.items() if name not in of_this_run]
-        wanted = frame(np.concatenate([_NONE, *own, *pinned]), np.concatenate([_NONE, *others]), now)
-        self.show(wanted if fresh else steady(wanted, self.ends), fresh)
 
 
 def fixed_ticks(axis, texts: dict[float, str]) -> None:

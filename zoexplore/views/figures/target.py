@@ -1,75 +1,53 @@
-"""The figure of a plan: epsilon against the field that is solved for, the target, and the runs before and after."""
+"""The figure of a plan: epsilon against the field that is solved for, both ways of publishing, the target, and the runs."""
 
 from math import inf
 from typing import Any
 
-import numpy as np
-
-from zoexplore.bounds import BOUNDS, Guarantee
-from zoexplore.bounds.guarantee import BEST
+from zoexplore.bounds.bound import Style
 from zoexplore.compute.computations import CurveSet
-from zoexplore.run.axes import AXES, drawable, whole_decades
+from zoexplore.run.axes import AXES, whole_decades
 from zoexplore.run.formatting import format_delta, format_short
-from zoexplore.views.figures.abscissa import Abscissa
-from zoexplore.views.figures.names import Names
-from zoexplore.views.figures.parts import FittedRange, blank, empty, fill, mark, stroke
+from zoexplore.run.setting import Setting
+from zoexplore.views.figures.chart import Chart, dot, field_span, level, line, log_span
 from zoexplore.views.figures.pins import least
-from zoexplore.views.state import State
 from zoexplore.views.style import theme
 
+YOURS = Style(theme.COLOURS["accent"], (), 2.0)
+WAYS = {"last": theme.style_of("sharp"), "every": theme.style_of("composition")}
 
-class Target:
-    """A curve, a level, and a mark for each of the two runs: the current one is hollow."""
 
-    def __init__(self, state: State) -> None:
-        self.state, self.dark = state, False
-        self.curve, self.marks = empty("plan", "x", "y"), empty("plan-marks", "x", "y", "fill")
-        span: dict[str, Any] = {"x_axis_type": "log", "y_axis_type": "log", "x_range": (1, 10), "y_range": (1e-2, 1e2)}
-        self.figure = blank("epsilon-to-plan", bare=True, min_border_top=12, min_border_bottom=34, **span)
-        self.abscissa, self.up = Abscissa(self.figure, state), FittedRange(self.figure.y_range)
-        self.handle, self.names = self.abscissa.handle, Names(self.figure, 2, log=True)
-        self.level = mark(self.figure, 1, "width", line_dash=[6, 3], line_color=theme.colour("accent"), line_width=1.6)
-        self.line = self.figure.line("x", "y", source=self.curve, **stroke(theme.style_of("sharp")))
-        look = {"size": 12, "line_color": theme.hue("sharp"), "line_width": 2.5, "level": "overlay"}
-        self.figure.scatter("x", "y", source=self.marks, fill_color="fill", **look)
-        self._ends: dict[str, tuple[float, str, bool]] = {}
+def draw(chart: Chart, field: str, bound: str, target: float, curves: CurveSet, runs: dict[str, tuple[Setting, float]]) -> None:
+    """Draw a plan.
 
-    def draw(self, curves: CurveSet, bound: str, target: float, now: Guarantee, found: Guarantee | None) -> None:
-        """Draw in light colours.
+    Args:
+        chart: where.
+        field: the one that is solved for, along which the curves run.
+        bound: by which the last model alone is counted; empty for the least that applies.
+        target: epsilon.
+        curves: of the current run.
+        runs: the run of the sliders as "yours", and those that meet the target, as "last" and "every": each with its epsilon.
+    """
+    axis, setting = AXES[field], runs["yours"][0]
+    x, ways = axis.place(curves.values), {"last": least(curves, bound), "every": curves.epsilon["composition"]}
+    at = {name: (float(axis.place(getattr(run, field))), e) for name, (run, e) in runs.items() if getattr(run, field) is not None}
+    epsilons = [e for e in (target, *(e for _, e in at.values())) if 0 < e < inf] or [1.0]
+    low, high = whole_decades(epsilons, 1)
+    seen = [p for y in ways.values() for p in x[(y >= low) & (y <= high)]] + [p for p, _ in at.values()]
+    seen = [p for p in seen if 0 < p < inf]
+    ends = whole_decades(seen) if seen and not axis.linear else axis.frame(setting)
+    names = {"last": "only the last", "every": "every step"}
+    lines = [line(name, x, ways[name], style, names[name], aloud=True, inside=True) for name, style in WAYS.items()]
+    dots = [dot(name, *at[name], YOURS if name == "yours" else WAYS[name], **_look(name)) for name in at]
+    drop = [line("drop", [at["last"][0]] * 2, [low, at["last"][1]], WAYS["last"], reads=False)] if "last" in at else []
+    chart.lines = [*lines, *({**each, "width": 1.6} for each in drop)]
+    delta = format_delta(setting.delta)
+    goal = [level(target, f"target ε = {format_short(target, 4)}", theme.COLOURS["accent"])] if low < target < high else []
+    chart.draws = f'plots.curves(setting, "{field}", accounting=accounting)'
+    chart.put(
+        f"ε at δ = {delta}", f"ε against {axis.title}, and the target {format_short(target, 4)}", field_span(axis, ends),
+        log_span(low, high), dots=dots, levels=goal, values=curves.values,
+    )  # fmt: skip
 
-        Args:
-            curves: along the field that is solved for.
-            bound: the one that must meet the target; `BEST` for the least that applies.
-            target: epsilon.
-            now, found: the current run, and the one that meets the target.
-        """
-        field = self.abscissa.over
-        style = theme.style_of("sharp" if bound == BEST else bound)
-        x, y = AXES[field].place(curves.values), drawable(least(curves, "" if bound == BEST else bound))
-        self.curve.data = {"x": x, "y": y}
-        hue = self.line.glyph.line_color = style.colour[theme.LIGHT]
-        runs = [(g, colour) for g, colour in ((now, theme.colour("surface")), (found, hue)) if g and 0 < g.epsilon < inf]
-        places = [(getattr(g.setting, field), g.epsilon, colour) for g, colour in runs]
-        fill(self.marks, [{"x": float(AXES[field].place(x)), "y": e, "fill": c} for x, e, c in places if x is not None])
-        self.level.location = target if 0 < target < inf else None
-        known = [x for x in (target, *self.marks.data["y"]) if 0 < x < inf] or [1.0]
-        self.up.show(whole_decades(known, 1), fresh=True)
-        low, high = self.up.ends
-        seen = [at for at in (*x[(y >= low) & (y <= high)], *self.marks.data["x"]) if 0 < at < inf]
-        if seen and not AXES[field].linear:
-            self.abscissa.range.show(whole_decades(seen), fresh=True)  # where the curve is in the frame
-        else:
-            self.abscissa.fit(fresh=True)
-        self.figure.yaxis.axis_label = f"ε at δ = {format_delta(self.state.setting.delta)}"
-        self.figure.tags = [f"ε against {AXES[field].title}, and the target"]
-        drawn, name = y[np.isfinite(y) & (x <= self.figure.x_range.end)], "Least bound" if bound == BEST else BOUNDS[bound].title
-        named = {name: (float(drawn[-1]), hue, True)} if drawn.size else {}
-        goal = f"Target ε = {format_short(target, 4)}"
-        level = {goal: (float(target), theme.colour("accent"), False)} if self.level.location else {}
-        self._ends = level | named
-        self.name()
 
-    def name(self) -> None:
-        """Write the names of the curve and of the target in the margin."""
-        ends = {name: (at, theme.partner(hue, self.dark), bold) for name, (at, hue, bold) in self._ends.items()}
-        self.names.write(ends)
+def _look(name: str) -> dict[str, Any]:
+    return {"size": 6, "name": "your run", "hollow": True} if name == "yours" else {"size": 6, "hollow": name == "every"}

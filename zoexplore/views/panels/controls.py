@@ -174,7 +174,7 @@ def follow(widget: Any, state: State, field: str) -> Any:
 class Controls(pn.viewable.Viewer):
     """Controls of the whole state, a given one that other components share, or a new one."""
 
-    sole = param.String("", doc="the one field whose dial is shown; empty for all")
+    sole = param.String("", doc="the one field whose dial is shown, or none; empty for all")
 
     def __init__(self, state: State | None = None, lesson: Lesson | None = None, **params: Any) -> None:
         super().__init__(**params)
@@ -267,7 +267,7 @@ class Controls(pn.viewable.Viewer):
         self.state.param.watch(narrow, "by_task")
         narrow()
         return widgets.component(
-            "controls",
+            "settings",
             *([parts_above] if self.top and self.lesson.shows("tools") else []),
             *parts.values(),
             self.notice,  # below the dials, so that none moves under the reader's hand

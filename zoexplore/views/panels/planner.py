@@ -1,5 +1,6 @@
 """Plan: a run that meets a target epsilon, by solving for one field or recommending a whole run."""
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from html import escape
@@ -13,66 +14,105 @@ from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.guarantee import BEST
 from zoexplore.compute.ask import ask, no_answer
 from zoexplore.compute.computations import curve_set, guarantees, recommended, smallest, solved
-from zoexplore.compute.session_task import SessionTask
+from zoexplore.compute.session_task import SessionTask, event_loop_is_running
 from zoexplore.questions import SOLVABLE_FIELDS, Plan
 from zoexplore.questions.calibration import DECADES
+from zoexplore.questions.recommendation import PASSES
 from zoexplore.run.axes import AXES
 from zoexplore.run.fields import FIELDS, in_symbols
-from zoexplore.run.formatting import format_count, format_delta, format_exact, format_number, format_short, parse_number, round_up
+from zoexplore.run.formatting import (
+    THIN,
+    format_count,
+    format_delta,
+    format_exact,
+    format_number,
+    format_short,
+    format_typed,
+    parse_number,
+    round_up,
+)
 from zoexplore.run.setting import LARGEST_INTEGER, Setting
-from zoexplore.views.figures.target import Target
+from zoexplore.views.figures.chart import Chart
+from zoexplore.views.figures.target import draw
 from zoexplore.views.style import theme, widgets
-from zoexplore.views.style.inputs import Typed
-from zoexplore.views.style.widgets import details, listed, status, unbroken, warning
+from zoexplore.views.style.inputs import Sentence, refused
+from zoexplore.views.style.widgets import details, listed, unbroken, warning
 from zoexplore.views.view import View
 
 _RECOMMENDED = """<p>It keeps the data, the loss, the ball and the forward passes, and chooses the rest. One clip limits a
 record's whole step.</p>"""
 _SUPPOSED = "Assumed; numbers cannot check this"
+_SOLVES = (
+    "I train {d} parameters on {n} records for {T} steps, and publish {bound}. ε must stay below {target} at δ = {delta}. "
+    "What is {field}?"
+)
+_PLANS = (
+    "With {n} records, {batch} a step and {passes} passes over each, for {d} parameters: ε must stay below {target} at "
+    "δ = {delta}. Which run is that?"
+)
+REST = 0.25  # seconds after a change before an answer is looked for
+_OF_RUN = ("d", "n", "T", "delta", "batch")
 
 
 class Planner(View):
-    """A target, the field to solve for, and the answer with its reasons, which a button applies to the sliders."""
+    """A sentence with blanks, the answer to its question with the reasons, which a button applies to the sliders."""
 
-    asks = ("target", "field", "bound")
+    asks = ("target", "field", "bound", "whole", "passes")
 
     target = param.Number(1.0, bounds=(0, None), inclusive_bounds=(False, True), doc="the target epsilon")
     field = param.Selector(default="sigma", objects=list(SOLVABLE_FIELDS), doc="what to solve for")
     bound = param.Selector(default=BEST, objects=[BEST, *BOUNDS], doc="the bound that must meet it, or the least that applies")
+    whole = param.Selector(default="one", objects=["one", "run"], doc="whether one number is asked for, or a whole run")
+    passes = param.Number(PASSES, bounds=(0, None), inclusive_bounds=(False, True), doc="forward passes a record")
     answer = param.ClassSelector(class_=Setting, allow_None=True, doc="the run found")
 
     def build(self) -> None:
-        self.texts = {
-            "target": Typed(self, "target", "target ε", "target", "pair", read=_positive),
-            "delta": _Delta(self.state, "delta", "at δ", "target", "pair", read=lambda text: float(parse_number(text))),
-        }
-        for typed in self.texts.values():
-            typed.param.watch(self._refuse_text, "refusal")
-        bounds = {"the least that applies": BEST} | {bound.title: name for name, bound in BOUNDS.items()}
-        self.asked = widgets.column(
-            "choices",
-            *(typed.text for typed in self.texts.values()),
-            widgets.select("solve for", {AXES[f].caption: f for f in SOLVABLE_FIELDS}, "along", "pair", of=self.param.field),
-            widgets.select("by", bounds, "along", "pair", of=self.param.bound),
-        )
+        self.sentence = Sentence(self.take)
+        kinds = {"One number": "one", "A whole run": "run"}
+        self.kind = widgets.radio("what is asked", kinds, of=self.param.whole, max_width=240)
         self.param.watch(self.changed, list(self.asks))
-        beside = {"margin": (0, 8, 0, 0)}
-        self.buttons = {
-            "solve": widgets.button("Solve", lambda: self.ask(self._solve), **beside),
-            "recommend": widgets.button("Recommend a run", lambda: self.ask(self._recommend), **beside),
-            "cancel": widgets.button("Cancel", self.stop, **beside),
-            "apply": widgets.button("Apply to the sliders", self.apply, "primary", **beside),
-        }
-        self.found, self.words = (widgets.html("", "words", "plan") for _ in range(2))
-        self.drawn = Target(self.state)
-        self.pane = self.canvas(self.drawn.figure)
+        self.use = widgets.button("Use this run", self.apply, "primary", visible=False)
+        self.found, self.words = widgets.html("", "words", "plan", "answer"), widgets.html("", "words", "plan")
+        self.chart = Chart("plan", self.state)
+        self.drawing = widgets.stack(self.chart)  # hidden as a whole, since a chart's own style sheet would keep it visible
         self._looking = SessionTask()  # for an answer
         self._applies = False  # whether the answer that is looked for is to be applied
-        self._say("")
 
-    def _refuse_text(self, event: Any) -> None:
-        if event.new:
-            self._refuse(f"{event.new}.")
+    def take(self, name: str, text: str) -> None:
+        """Set a blank from a text, or say why it is refused."""
+        self.state.refusal = why = ""
+        try:
+            if name in _OF_RUN:
+                value = None if name == "batch" and text.strip() in ("", "all") else parse_number(text)
+                self.state.ask(**{name: value})
+                why = self.state.refusal
+            else:
+                self.param.update(**{name: _positive(text) if name in ("target", "passes") else text})
+        except ValueError as error:
+            why = refused(FIELDS[name].symbol if name in FIELDS else name, text, error)
+        if why:
+            self.sentence.wrong = {name: text}
+            self._write()
+            self._refuse(f"{why}.")
+
+    def _write(self) -> None:
+        """Show the sentence with the values of now; the sought field's own blank reads its symbol."""
+        s, one = self.state.setting, self.whole == "one"
+        texts = {name: format_typed(getattr(s, name)) or "all" for name in _OF_RUN}
+        texts |= {name: format_typed(getattr(self, name)) for name in ("target", "passes")}
+        if one and self.field in texts:
+            texts[self.field] = FIELDS[self.field].symbol
+        named = {"target": "target ε", "passes": "passes over each record"}
+        blanks: dict[str, dict[str, Any]] = {
+            name: {"text": text, "label": FIELDS[name].noun if name in FIELDS else named[name]} for name, text in texts.items()
+        }
+        ways = {BEST: "only the last model", "composition": "every step"}
+        ways |= {b: f"only the last model, by {bound.in_text}" for b, bound in BOUNDS.items() if b not in ways}
+        blanks["bound"] = {"text": self.bound, "label": "what is published", "options": [list(way) for way in ways.items()]}
+        sought = [[field, f"{FIELDS[field].best} {AXES[field].symbol}"] for field in SOLVABLE_FIELDS]
+        blanks["field"] = {"text": self.field, "label": "what is sought", "options": sought}
+        said = _SOLVES if one else _PLANS
+        self.sentence.write(said, {name: blank for name, blank in blanks.items() if f"{{{name}}}" in said})
 
     def _goal(self) -> str:
         """The target in words."""
@@ -81,15 +121,14 @@ class Planner(View):
 
     def ask(self, question: Callable[[], Coroutine]) -> None:
         """Compute an answer in another process, and cancel an earlier question."""
-        self._looking.stop()
-        self._applies = False
-        self._say(status("Looking …"), busy=True)
+        self.stop()
+        self._say("", busy=True, head=self._equals('<span class="blank" role="status" aria-label="looking"></span>'))
         self._looking = SessionTask(question, lambda error: self._refuse(no_answer(error)))
 
     def stop(self) -> None:
         """Stop looking for an answer."""
         self._looking.stop()
-        self._say(status("Cancelled."))
+        self._applies = False
 
     def apply(self) -> None:
         """Set the sliders to the answer; while it is computed, once it is there.
@@ -100,32 +139,35 @@ class Planner(View):
         if self.answer is not None:
             self.state.ask(**self.answer.as_dict())
 
+    async def _rested(self) -> None:
+        """Wait until the reader has typed on; a figure of what is asked meanwhile would be in vain."""
+        if event_loop_is_running():
+            await asyncio.sleep(REST)
+
     async def _solve(self) -> None:
         setting, accounting, bound = self.state.setting, self.state.accounting, self.bound
-        field, goal = self.field, self._goal()
-        found = await ask(solved, setting, field, float(self.target), bound, accounting)
+        field, target = self.field, float(self.target)
+        found = {"last": await ask(solved, setting, field, target, bound, accounting)}
         curves = await ask(curve_set, setting, accounting, field)
+        every = found["last"] if bound == "composition" else await ask(solved, setting, field, target, "composition", accounting)
         counted = accounting.replace(printed=accounting.printed and bound != BEST)
-        g = _by(await ask(guarantees, found, counted), bound) if isinstance(found, Setting) else None
-        now = _by(await ask(guarantees, setting, counted if g else accounting), bound)
+        now = _by(await ask(guarantees, setting, counted), bound)
+        runs, given = {"yours": (setting, now.epsilon)}, {}
+        for name, run, by in (("last", found["last"], bound), ("every", every, "composition")):
+            if isinstance(run, Setting):
+                given[name] = _by(await ask(guarantees, run, counted), by)
+                runs[name] = run, given[name].epsilon
         with pn.io.hold():  # answer and figure in one change of the page: else a button moves before it is pressed
-            self.drawn.abscissa.run_along(field)
-            self.drawn.draw(curves, bound, float(self.target), now, g)
-            self.repaint()
-            if isinstance(found, Setting) and g:
-                head, words = _solution(field, goal, g, now)
-                self._say(words, found, head=head)
+            draw(self.chart, field, "" if bound == BEST else bound, target, curves, runs)
+            if g := given.get("last"):
+                head, words = _solution(field, self._goal(), g, now, every if bound != "composition" else None)
+                self._say(words, g.setting, head=head)
             else:
-                self._refuse(_sentence(found))
-        self.push()
-
-    def repaint(self) -> None:
-        super().repaint()
-        self.drawn.dark = self.dark
-        self.drawn.name()
+                self._refuse(_sentence(str(found["last"])))
 
     async def _recommend(self) -> None:
-        found = await ask(recommended, self.state.setting, float(self.target), self.bound, self.state.accounting)
+        run = self.state.setting, float(self.target), self.bound, self.state.accounting, float(self.passes)
+        found = await ask(recommended, *run)
         if isinstance(found, Plan):
             head, words = _plan(found)
             self._say(words, found.setting, head=head)
@@ -133,39 +175,42 @@ class Planner(View):
             self._refuse(_sentence(found))
 
     async def refresh(self) -> None:
-        """Solve for this run once no slider is held, and cancel an earlier search."""
+        """Answer for this run once no slider is held, and cancel an earlier search."""
+        self.sentence.wrong = {}
+        self._write()
+        self.drawing.visible = self.whole == "one"
         self.sketch = self.state.moving
         if self.sketch:
-            self._looking.stop()
+            self.stop()
             self._say(self.words.object, head=self.found.object)
-        if self.drawn.abscissa.run_along(self.field):
-            self.drawn.abscissa.fit(fresh=True)
-        self.drawn.abscissa.mark()
-        if self.sketch:
-            self.push()
         else:
-            self.ask(self._solve)
+            self.ask(self._asked)
+
+    async def _asked(self) -> None:
+        await self._rested()
+        await (self._solve() if self.whole == "one" else self._recommend())
 
     def _refuse(self, sentence: str) -> None:
-        self._looking.stop()
-        self._say(warning(sentence))
+        self.stop()
+        self._say(warning(sentence), head=self._equals("–"))
+
+    def _equals(self, value: str) -> str:
+        """What is sought, and its value as HTML."""
+        return f'<p class="found"><i>{AXES[self.field].symbol if self.whole == "one" else "K"}</i> = {value}</p>'
 
     def _say(self, words: str, answer: Setting | None = None, busy: bool = False, head: str = "") -> None:
-        """Write text, and show the buttons that apply an answer or cancel a search."""
+        """Write text, and show the button that applies an answer."""
         with pn.io.hold():
             self.answer = answer
-            self.found.object = head
-            self.words.param.update(object=words, css_classes=[theme.BUSY] if busy else [])
-            self.buttons["cancel"].visible = busy
-            self.buttons["solve"].disabled = self.buttons["recommend"].disabled = busy
-            self.buttons["apply"].visible = differs = answer is not None and _differs(answer, self.state.setting)
+            self.found.param.update(object=head, css_classes=[theme.BUSY] if busy else [])
+            self.words.object = words
+            self.use.visible = differs = answer is not None and _differs(answer, self.state.setting)
         if differs and self._applies:
             self.apply()
 
     def __panel__(self) -> pn.viewable.Viewable:
-        drawn = widgets.stack(self.found, self.pane, self.drawn.handle, css_classes=["zx-curve"])
-        beside = widgets.stack(self.asked, widgets.row("buttons", *self.buttons.values()), self.words)
-        return widgets.component("plan", widgets.row("stage", drawn, beside))
+        answer = widgets.row("answered", self.found, self.use)
+        return widgets.component("plan", self.kind, self.sentence, answer, self.drawing, self.words)
 
 
 def _by(found: dict[str, Guarantee], bound: str) -> Guarantee:
@@ -180,8 +225,10 @@ def _differs(one: Setting, other: Setting) -> bool:
     return any(not isclose(a, b, rel_tol=1e-4) if isinstance(a, numbers) and isinstance(b, numbers) else a != b for a, b in pairs)
 
 
-def _solution(field: str, goal: str, g: Guarantee, before: Guarantee) -> tuple[str, str]:
-    """The solved field's value, large; why it is that one, and the bound's assumptions."""
+def _solution(field: str, goal: str, g: Guarantee, before: Guarantee, every: Setting | str | None) -> tuple[str, str]:
+    """The solved field's value, large, beside the sliders' and what it takes if every step is published; why it is that one, and
+    the bound's assumptions.
+    """
     a, value, now = AXES[field], getattr(g.setting, field), getattr(before.setting, field)
     found, by = _found(field, value), escape(BOUNDS[g.bound].in_text)
     most = (
@@ -189,19 +236,34 @@ def _solution(field: str, goal: str, g: Guarantee, before: Guarantee) -> tuple[s
         if found == "∞"
         else f"That is {FIELDS[field].best} with which {by} {goal}"
     )
-    was = format_count(now) if isinstance(now, int) else format_short(now)
-    head = unbroken(f'<p class="found"><i>{a.symbol}</i> = {found}<span>now {was}</span></p>')
+    beside = f"{_against(field, value, now)} {_publicly(field, value, every)}"
+    head = f'<p class="found"><i>{a.symbol}</i> = <b>{found}</b></p><p>{beside}</p>'
     said = f"<p>{most}. Now ε = {format_number(before.epsilon)}.</p>"
     supposed = details(_SUPPOSED, f"<ul>{''.join(f'<li>{escape(each)}</li>' for each in g.supposes)}</ul>")
-    return head, said + listed("Keep in mind", [g.reason]) + supposed
+    return unbroken(head), said + listed("Keep in mind", [g.reason]) + supposed
 
 
-class _Delta(Typed):
-    """The state's delta as text, with the state's own refusals."""
+def _against(field: str, value: float, now: float | None) -> str:
+    """A solution beside the sliders' value."""
+    if now is None or not 0 < min(value, now) <= max(value, now) < inf:
+        return ""
+    was = f"{AXES[field].symbol} = {_found(field, now)}"
+    if field != "sigma" or not 0.005 < abs(value / now - 1) < 1:
+        return f"Your run has {was}."
+    share, kind = f"{abs(value / now - 1):.0%}".replace("%", f"{THIN}%"), "more" if value > now else "less"
+    return f"That is {share} {kind} noise than your run has ({was})."
 
-    def take(self, value: float) -> None:
-        if not self.owner.ask(delta=value):
-            raise ValueError(self.owner.refusal.partition(": ")[2])
+
+def _publicly(field: str, value: float, every: Setting | str | None) -> str:
+    """What it takes if every step is published."""
+    if isinstance(every, str):
+        return "If every step is published, nothing will do."
+    if every is None:
+        return ""
+    public = getattr(every, field)
+    if field == "sigma" and value > 0:
+        return f"To publish every step takes <b>{format_number(public / value, 2)} times</b> as much noise."
+    return f"If every step is published: {AXES[field].symbol} = <b>{_found(field, public)}</b>."
 
 
 def _positive(text: str) -> float:
@@ -213,11 +275,11 @@ def _positive(text: str) -> float:
 
 
 def _safe(field: str, value: float) -> str:
-    """A value to five digits, rounded to the side that still meets the target."""
+    """A value to three digits, rounded to the side that still meets the target."""
     if isinstance(value, int) or value == inf:
         return format_exact(value)
     side = ROUND_CEILING if field == "sigma" else ROUND_FLOOR
-    return format_exact(float(Context(prec=5, rounding=side).create_decimal(repr(value))))
+    return format_exact(float(Context(prec=3, rounding=side).create_decimal(repr(value))))
 
 
 def _sentence(reason: str) -> str:
@@ -230,7 +292,7 @@ def _found(field: str, value: float) -> str:
     """A solution as text; the largest possible value means no limit."""
     if value >= LARGEST_INTEGER or (field in ("clip", "R") and value >= DECADES[-1]):
         return "∞"
-    return format_count(value) if isinstance(value, int) else format_short(float(_safe(field, value)), 5)
+    return format_count(value) if isinstance(value, int) else format_short(float(_safe(field, value)))
 
 
 def _plan(plan: Plan) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""The guided opening: six steps with one control each, a guess before every answer, and an address for every step."""
+"""The guided opening: six steps, a guess before every answer, an address for every step; at its end the reader's own run."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -6,20 +6,23 @@ from functools import partial
 from html import escape
 from typing import Any
 
+import numpy as np
 import panel as pn
 import param
 
-from zoexplore.bounds import Guarantee
+from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees, smallest
 from zoexplore.compute.session_task import SessionTask
-from zoexplore.run.formatting import format_number
+from zoexplore.run.fields import FIELDS, in_symbols
+from zoexplore.run.formatting import format_count, format_number, format_typed, parse_number
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import Accounting
 from zoexplore.views.figures.legend import UNASKED
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.state import State
 from zoexplore.views.style import widgets
+from zoexplore.views.style.inputs import Sentence
 from zoexplore.views.tabs import Tabs
 
 Found = dict[str, Guarantee]
@@ -39,9 +42,9 @@ class Step:
     Args:
         title: its heading.
         summary: the text before the question.
-        control: the one field that can be moved.
+        control: the one field that can be moved; none if empty.
         view: the open view, and `turned` the options selected in it.
-        question: the question, and `guesses` the possible answers.
+        question: the question, and `guesses` the possible answers; the last step has none, and leads to the reader's own run.
         tells: the index of the right guess and the reason, from the guarantees before and after.
         run: changes of the demonstration run at first, and `then` those for the answer.
         shows: the one curve before the answer; all if empty.
@@ -52,9 +55,9 @@ class Step:
     summary: str
     control: str
     view: str
-    question: str
-    guesses: tuple[str, ...]
-    tells: Callable[[Found, Found], tuple[int, str]]
+    question: str = ""
+    guesses: tuple[str, ...] = ()
+    tells: Callable[[Found, Found], tuple[int, str]] | None = None
     turned: dict[str, Any] = field(default_factory=dict)
     run: dict[str, Any] = field(default_factory=dict)
     then: dict[str, Any] = field(default_factory=dict)
@@ -82,17 +85,8 @@ def _composition(before: Found, after: Found) -> tuple[int, str]:
 def _hidden(before: Found, after: Found) -> tuple[int, str]:
     every, last = after["composition"].epsilon, smallest(after).epsilon
     return (2 if last <= 0.2 * every else 1 if last <= 0.7 * every else 0), (
-        f"Of ε = {format_number(every)} only {format_number(last)} is left: the green line instead of the orange one. The run is "
-        "the same; nobody sees the steps in between."
-    )
-
-
-def _saturates(before: Found, after: Found) -> tuple[int, str]:
-    was, now = smallest(before).epsilon, smallest(after).epsilon
-    change = "ε does not change" if now <= was * 1.001 else f"ε grows from {format_number(was)}"
-    return (2 if now <= 1.001 * was else 1 if now < 2 * was else 0), (
-        f"{change}: it is {format_number(now)}. Every step pulls the two runs together and covers the rest with fresh noise, so "
-        "only the last few steps leave a trace, and the curve stops growing."
+        f"Of ε = {format_number(every)} only {format_number(last)} is left. Every step pulls the two runs together and covers "
+        "the rest with fresh noise: only the last few steps leave a trace."
     )
 
 
@@ -114,12 +108,12 @@ def _price(before: Found, after: Found) -> tuple[int, str]:
 
 STEPS = {
     "1": Step(
-        "What leaks",
-        "Two training runs differ in your record. An attacker sees one released model and says which run it came from. "
-        "Noise σ makes that hard; ε says how hard. Play a few rounds.",
-        control="sigma", view="game", turned={"seen": "last"},
+        "Can you tell?",
+        "Two training runs differ in your record. You are the attacker: you see one released model and say which run it came "
+        "from. Noise σ makes that hard; ε says how hard. Play a few rounds.",
+        control="sigma", view="game", turned={"seen": "last", "masked": True},
         question=f"Of {ROUNDS} rounds, how many does the best attacker get right?",
-        guesses=("About 11", "About 15", "All of them"), tells=_ceiling,
+        guesses=("About 11", "About 15", "All of them"), tells=_ceiling, reveals={"masked": False},
     ),
     "2": Step(
         "Composition grows",
@@ -129,20 +123,14 @@ STEPS = {
         guesses=("Not at all", "10 to 60 times", "100 times or more"), then={"T": 1000}, tells=_composition,
     ),
     "3": Step(
-        "Hide the iterates",
-        "Usually nobody needs the steps in between. Publish the last iterate alone, with the same noise and the same 200 steps.",
-        control="T", view="publish", turned={"publish": "every"}, shows="every",
-        question="How much of ε is left?",
-        guesses=("Nearly all", "About half", "A fifth or less"), tells=_hidden, reveals={"publish": "last", "only": ""},
+        "Draw it yourself",
+        "The orange line is ε if every step is published. Now publish only the last model: same run, same noise, same steps.",
+        control="", view="publish", turned={"publish": "every", "draws": True}, shows="every",
+        question="Where does ε go? Draw it on the figure, from left to right, or have it drawn:",
+        guesses=("Just as high", "Half as high", "It goes flat"), tells=_hidden,
+        reveals={"publish": "last", "only": "", "draws": False},
     ),
     "4": Step(
-        "It saturates",
-        "The record acts in every step, and yet only the last iterate is seen.",
-        control="T", view="publish", turned={"publish": "last"}, shows="last",
-        question="Train five thousand times longer. What does ε do?",
-        guesses=("It keeps growing", "It grows a little", "It stays"), then={"T": 10**6}, tells=_saturates, reveals={"only": ""},
-    ),
-    "5": Step(
         "What β does",
         "Each step moves along K random directions. The noise can go along them (β = 1) or everywhere (β = 0), with the same "
         "energy. Now all of it goes along them.",
@@ -150,15 +138,22 @@ STEPS = {
         question="Move half of the noise off the directions. What does ε do?",
         guesses=("It rises", "It stays", "It falls"), then={"beta": 0.5}, tells=_share,
     ),
-    "6": Step(
+    "5": Step(
         "What it costs",
         "Noise hides the record and disturbs the training. These models were trained as this run is, at several noise scales; "
         "each mark is one of them, with every step published.",
-        control="sigma", view="train", turned={"hidden": False},
+        control="sigma", view="train", turned={"hidden": False, "told": True},
         question="Hide the steps in between. What changes?",
         guesses=("ε falls, accuracy stays", "Nothing", "Both get worse"), tells=_price, reveals={"hidden": True},
     ),
+    "6": Step(
+        "Now your run",
+        "You saw how little an attacker can tell from one released model, and that ε stays, however long you train. A few "
+        "numbers are enough for a first answer of your own.",
+        control="", view="publish", turned={"publish": "last"},
+    ),
 }  # fmt: skip
+_YOURS = "I train {d} parameters on {n} records for {T} steps, with noise {sigma} in each."
 
 
 class Story(pn.viewable.Viewer):
@@ -180,15 +175,29 @@ class Story(pn.viewable.Viewer):
         self.buttons["end"].js_on_click(code=_TO_BEGIN)
         # Every step has the same buttons in the same places, so that none moves under the mouse.
         self.guesses = widgets.row("guesses", *(widgets.button("–", partial(self.take, place)) for place in range(GUESSES)))
+        self.yours = Sentence(self._take_blank, "small_blanks")
+        leads = widgets.button("Plan my run", lambda: self.leave("plan"), "primary"), widgets.button(
+            "See published runs", lambda: self.leave("claims")
+        )
+        self.own = widgets.stack(self.yours, widgets.row("guesses", *leads))
+        self.row = widgets.stack(self.guesses)  # hidden as a whole, since a row's own style sheet would keep it visible
         moves = widgets.row("moves", self.buttons["back"], self.dots, self.buttons["next"], self.buttons["end"])
-        self.panel = widgets.component("prompt", moves, self.words, self.guesses, self.answer, sheet="prompt", visible=False)
+        parts = moves, self.words, self.row, self.answer, self.own
+        self.panel = widgets.component("prompt", *parts, sheet="prompt", visible=False)
         self._answering = SessionTask()
+        self._leads = ""  # the view that the story ends in, with the run as it is; empty to begin anew
         self.param.watch(self._set_up, "step")
+        self.state.param.watch(self._write_blanks, "setting")
 
     def go(self, place: int) -> None:
         """Show a step by its number; 0, or one beyond the last, ends the story."""
         if place <= len(STEPS):
             self.step = str(place) if place > 0 else ""
+
+    def leave(self, view: str) -> None:
+        """End in a view, with the run that the reader has set."""
+        self._leads = view
+        self.go(0)
 
     def _set_up(self, event: Any) -> None:
         """Set the run, the view and the one control of a step."""
@@ -198,33 +207,24 @@ class Story(pn.viewable.Viewer):
         with pn.io.hold():
             self.tabs.offer(tabs=step is None)
             publish, curves = self.tabs["publish"], self.tabs["curves"]
-            publish.only = step.shows if step and step.view == "publish" else ""
+            if event.old and (left := STEPS.get(event.old)):  # options changed by an earlier step return to their defaults
+                view = self.tabs[left.view]
+                view.param.update(**{name: view.param[name].default for name in left.turned})
+            publish.yours, publish.only = [], step.shows if step and step.view == "publish" else ""
             curves.choice.visible = step is None
             curves.legend.visible = step is None or not step.shows
-            self.controls.sole = step.control if step else ""
+            self.controls.sole = step.control or "none" if step else ""
+            alone = step and step.shows and step.view == "curves"
+            curves.legend.muted = [name for name in BOUNDS if step and name != step.shows] if alone else list(UNASKED)
             if step:
-                if step.view == "train":
-                    self._trains(False)
-                # The axis goes first: held changes are sent at the end, and a column of another length than the rest would stop
-                # the figure in the browser.
                 self.tabs[step.view].param.update(**step.turned)
-                alone = step.shows and step.view == "curves"
-                curves.legend.muted = [name for name in curves.lines if name != step.shows] if alone else list(UNASKED)
                 self.state.replace(DEMONSTRATION.replace(**step.run), Accounting())
                 self.tabs.selected = step.view
             elif event.old:
-                self.state.replace(DEMONSTRATION, Accounting())
-                for each in STEPS.values():  # options changed by earlier steps return to their defaults
-                    view = self.tabs[each.view]
-                    view.param.update(**{name: view.param[name].default for name in each.turned})
-                curves.legend.muted = list(UNASKED)
-                self._trains(True)
-                self.tabs.selected = "publish"
+                if not self._leads:
+                    self.state.replace(DEMONSTRATION, Accounting())
+                self.tabs.selected, self._leads = self._leads or "publish", ""
             self._show()
-
-    def _trains(self, shown: bool) -> None:
-        """Show what trains a run of the reader's own, or what was trained in advance."""
-        self.tabs["train"].told = not shown
 
     def _show(self) -> None:
         step = STEPS.get(self.step)
@@ -233,43 +233,82 @@ class Story(pn.viewable.Viewer):
             return
         self.answer.object = ""
         self._tell(step)
-        for text, button in zip(step.guesses, self.guesses, strict=True):
+        self._write_blanks()
+        self.row.visible, self.own.visible = bool(step.guesses), not step.guesses
+        for text, button in zip(step.guesses, self.guesses, strict=False):
             button.param.update(label=text, css_classes=["zx-button"])
-        for name, last in (("back", "1"), ("next", str(len(STEPS)))):  # not disabled, so that the focus stays on it
-            self.buttons[name].css_classes = ["zx-button", *(["zx-spent"] if self.step == last else [])]
+        self.buttons["next"].visible = bool(step.guesses)
+        self.buttons["back"].css_classes = ["zx-button", *(["zx-spent"] if self.step == "1" else [])]  # it keeps the focus
         dots = "".join("●" if name == self.step else "○" for name in STEPS)
         self.dots.object = f'<p role="img" aria-label="step {self.step} of {len(STEPS)}">{dots}</p>'
 
+    def _write_blanks(self, *_: Any) -> None:
+        """Show the run in the last step's sentence."""
+        if self.step and not STEPS[self.step].guesses:
+            texts = {name: format_typed(getattr(self.state.setting, name)) for name in ("d", "n", "T", "sigma")}
+            self.yours.write(_YOURS, {name: {"text": text, "label": FIELDS[name].noun} for name, text in texts.items()})
+
+    def _take_blank(self, name: str, text: str) -> None:
+        try:
+            refused = not self.state.ask(**{name: parse_number(text)})
+        except ValueError as error:
+            refused, self.state.refusal = True, in_symbols(str(error))
+        self.yours.wrong = {name: text} if refused else {}
+        self._write_blanks()
+
     def _tell(self, step: Step, answered: str = "") -> None:
         """Write the question; on a phone the answer takes the summary's place, so that the figure stays in view."""
+        asked = f'<p class="question">{escape(step.question)}</p>' if step.question else ""
         self.words.object = widgets.unbroken(
-            f'<h2>{escape(step.title)}</h2><p class="summary {answered}">{escape(step.summary)}</p>'
-            f'<p class="question">{escape(step.question)}</p>'
+            f'<h2>{escape(step.title)}</h2><p class="summary {answered}">{escape(step.summary)}</p>{asked}'
         )
 
     def take(self, place: int) -> None:
         """Record a guess and reveal the answer. The buttons stay enabled, so that the focus stays on one of them."""
-        if self.guess >= 0:
+        if self.guess >= 0 or not STEPS[self.step].guesses:
+            return
+        if STEPS[self.step].turned.get("draws"):
+            self.tabs["publish"].sketch_as(place)  # which is heard of as a drawing of the reader's
             return
         self.guess = place
         self._answering = SessionTask(self._reveal)
 
+    def drew(self, *_: Any) -> None:
+        """Reveal the answer to a curve that the reader has drawn."""
+        if self.step and self.guess < 0 and self.tabs["publish"].yours:
+            self.guess = 2
+            self._answering = SessionTask(self._reveal)
+
     async def _reveal(self) -> None:
         step = STEPS[self.step]
+        assert step.tells
         before = await ask(guarantees, DEMONSTRATION.replace(**step.run), Accounting())
         after = await ask(guarantees, DEMONSTRATION.replace(**step.run | step.then), Accounting())
         right, why = step.tells(before, after)
+        drawn = self.tabs["publish"].yours if step.turned.get("draws") else []
         with pn.io.hold():
-            for place, button in enumerate(self.guesses):
+            said = "Right." if self.guess == right else f"Not quite: {step.guesses[right][0].lower()}{step.guesses[right][1:]}."
+            if drawn:
+                said = self._of_drawing(*drawn[-1])
+            for place, button in enumerate(() if drawn else self.guesses):
                 kind = "zx-right" if place == right else "zx-wrong" if place == self.guess else "zx-other"
                 button.css_classes = ["zx-button", kind]  # whose style sheet marks it
-            said = "Right." if self.guess == right else f"Not quite: {step.guesses[right][0].lower()}{step.guesses[right][1:]}."
             self.answer.object = widgets.unbroken(f'<p role="status"><b>{escape(said)}</b> {escape(why)}</p>')
             self._tell(step, "answered")
             self.state.ask(**step.then)
             self.tabs["curves"].legend.param.update(muted=list(UNASKED), visible=True)
             self.tabs[step.view].param.update(**step.reveals)
             self.tabs["publish"].clouds.again += 1
+
+    def _of_drawing(self, T: float, epsilon: float) -> str:
+        """What the reader has drawn, and what is true."""
+        two = self.tabs["publish"].two
+        true = float(two.last[np.searchsorted(two.T, T)])
+        early = two.T[np.argmax(two.last >= 0.995 * true)]
+        return (
+            f"You drew {format_number(epsilon, 2)} at T = {format_count(T)}. It is {format_number(true)}: it was so at step "
+            f"{format_count(early)} already, and is {format_number(float(two.last[-1]))} after a million."
+        )
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self.panel

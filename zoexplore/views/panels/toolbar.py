@@ -1,9 +1,6 @@
-"""The toolbar: presets, reset, pinning, a link to the page's state, the colour scheme; and files: curves, settings, and code that
-reproduces the numbers and the figure.
-"""
+"""The toolbar: presets, reset, a link to the page's state, the colour scheme; and the run as a file and as code."""
 
-from collections.abc import Awaitable, Callable
-from functools import partial
+from collections.abc import Callable
 from html import escape
 from io import StringIO
 from typing import Any
@@ -11,25 +8,17 @@ from typing import Any
 import panel as pn
 
 from zoexplore.compute.ask import ask
-from zoexplore.compute.computations import csv
 from zoexplore.compute.session_task import SessionTask
 from zoexplore.questions.export import from_yaml, to_python, to_yaml
 from zoexplore.run.fields import in_symbols
 from zoexplore.run.presets import PRESETS
 from zoexplore.run.reading import LARGEST_FILE
 from zoexplore.views.address import Bridge
-from zoexplore.views.figures.curves import Curves
 from zoexplore.views.pins import Pins
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
 
 _SCHEME = "document.documentElement.style.setProperty('--zx-scheme', cb_obj.active ? 'dark' : 'light')"
-_FIGURE = """
-# The figure, as vectors.
-from zoexplore import plots
-
-plots.save(plots.curves(setting, "{along}", accounting=accounting), "curves.svg")
-"""
 
 
 class Toolbar(pn.viewable.Viewer):
@@ -92,20 +81,16 @@ class Toolbar(pn.viewable.Viewer):
 
 
 class Files(pn.viewable.Viewer):
-    """A drawer of downloads, a snippet and, with `visit`, a box for a setting; `toggle` opens it. Figures save themselves as PNG.
+    """A drawer with the run as YAML and as code and, with `visit`, a box for a setting; `toggle` opens it.
 
     `visit` shows the state of an address's query.
     """
 
-    def __init__(self, curves: Curves, visit: Callable[[str], Any] | None = None, **params: Any) -> None:
+    def __init__(self, state: State, visit: Callable[[str], Any] | None = None, **params: Any) -> None:
         super().__init__(**params)
-        self.curves, self.visit = curves, visit
-        self.state = curves.state
+        self.state, self.visit = state, visit
         self.toggle = widgets.toggle("Export")
-        texts = {"csv": self.csv, "yaml": self.yaml}
-        self.downloads = [
-            widgets.download(kind.upper(), f"zoexplore.{kind}", partial(_file, text)) for kind, text in texts.items()
-        ]
+        self.yaml = widgets.download("YAML", "zoexplore.yaml", lambda: StringIO(to_yaml(state.setting, state.accounting)))
         look = widgets.look("pasted", **theme.STRETCH)
         self.pasted = pn.widgets.TextAreaInput(label="a setting as YAML, or a link", rows=2, max_length=LARGEST_FILE, **look)
         self.code = widgets.html("", "code")
@@ -115,13 +100,6 @@ class Files(pn.viewable.Viewer):
         self.drawer = self._drawer()
         self.toggle.param.watch(self._open, "value")
         self.state.param.watch(self._write, ["setting", "accounting", "moving"])
-
-    async def csv(self) -> str:
-        """The curves along their field, as CSV."""
-        return await ask(csv, self.state.setting, self.state.accounting, self.curves.along)
-
-    async def yaml(self) -> str:
-        return to_yaml(self.state.setting, self.state.accounting)
 
     def take(self) -> None:
         """Show what was pasted, and report what is wrong with it."""
@@ -146,18 +124,18 @@ class Files(pn.viewable.Viewer):
             self._writing = SessionTask(self._write_code)
 
     async def _write_code(self) -> None:
-        code = await ask(to_python, self.state.setting, self.state.accounting) + _FIGURE.format(along=self.curves.along)
+        code = await ask(to_python, self.state.setting, self.state.accounting)
         with pn.io.hold():
             self.code.object = f'<pre tabindex="0" aria-label="Python code">{escape(code)}</pre>'
             self.copy.param.update(tags=[code], disabled=False)
 
     def _drawer(self) -> pn.Column:
-        said = [widgets.label(text, "beside") for text in ("the curves", "the setting", "Python that prints these numbers")]
+        said = [widgets.label(text, "beside") for text in ("the run", "Python that prints these numbers")]
         return widgets.component(
             "files",
-            widgets.tools(*map(widgets.tools, said, self.downloads)),
+            widgets.tools(said[0], self.yaml),
             *([widgets.row("paste", self.pasted, widgets.button("Open", self.take, align="end"))] if self.visit else []),
-            widgets.tools(said[-1], self.copy),
+            widgets.tools(said[1], self.copy),
             self.code,
             sheet="files",
             visible=False,
@@ -165,7 +143,3 @@ class Files(pn.viewable.Viewer):
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.stack(self.toggle, self.drawer)
-
-
-async def _file(text: Callable[[], Awaitable[str]]) -> StringIO:
-    return StringIO(await text())

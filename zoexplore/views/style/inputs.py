@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 from functools import lru_cache
 from math import ceil, floor, log10
+from pathlib import Path
 from typing import Any
 
 import panel as pn
@@ -11,7 +12,7 @@ import param
 from panel.widgets import IntSlider
 
 from zoexplore.run.formatting import format_typed, parse_number
-from zoexplore.views.style import widgets
+from zoexplore.views.style import theme, widgets
 
 STEPS_PER_DECADE = 40
 LONGEST = 40  # characters of a typed number, at most
@@ -134,3 +135,31 @@ class Typed(pn.viewable.Viewer):
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self.text
+
+
+class Sentence(pn.custom.JSComponent):
+    """A sentence with blanks, `{name}` in `said`: numbers to type and menus."""
+
+    said = param.String("", doc="the sentence")
+    blanks = param.Dict({}, doc="name -> its text, its label, a menu's options as pairs, whether the text is wrong")
+    asked = param.List([], doc="a blank's name, what the reader has put there, and the time")
+
+    _esm = Path(__file__).with_name("sentence.js")
+
+    def __init__(self, take: Callable[[str, str], Any], *sheets: str) -> None:
+        """`take` sets a blank's value from a text; where it refuses it, it enters the text in `wrong`."""
+        super().__init__(stylesheets=[theme.css("sentence_of_blanks", *sheets)], **theme.STRETCH)
+        self._take = take
+        self.wrong: dict[str, str] = {}  # by blank: what was typed there in vain
+        self.param.watch(self._asked, "asked")
+
+    def _asked(self, event: Any) -> None:
+        name, text, _ = event.new
+        if name in self.blanks and isinstance(text, str):
+            self.wrong = {}
+            self._take(name, text[:LONGEST])
+
+    def write(self, said: str, blanks: dict[str, dict[str, Any]]) -> None:
+        """Show a sentence with its values, and what was typed in vain in their place."""
+        wrong = {name: {"wrong": name in self.wrong, "text": self.wrong.get(name, each["text"])} for name, each in blanks.items()}
+        self.param.update(blanks={name: each | wrong[name] for name, each in blanks.items()}, said=said)

@@ -23,6 +23,7 @@ _HEADING = re.compile(r"^/\*! (\w+) \*/\n", re.MULTILINE)
 
 def _pairs() -> str:
     pairs = {**COLOURS, **{f"bound-{bound}": style.colour for bound, style in STYLES.items()}}
+    pairs |= {f"gain-{place}": pair for place, pair in enumerate(GAINS)}
     return "".join(f"--zx-{name}:light-dark({light},{dark});" for name, (light, dark) in pairs.items())
 
 

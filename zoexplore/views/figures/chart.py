@@ -1,0 +1,148 @@
+"""A figure of curves, which the browser draws (`chart.js`) from what is given here."""
+
+from collections.abc import Callable, Mapping
+from itertools import count
+from math import floor, log10
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import panel as pn
+import param
+from numpy.typing import ArrayLike
+
+from zoexplore.bounds.bound import Style
+from zoexplore.compute.ask import ask
+from zoexplore.compute.session_task import SessionTask
+from zoexplore.questions.export import to_python
+from zoexplore.run.axes import AXES, FieldAxis, decades
+from zoexplore.run.formatting import format_count, format_short
+from zoexplore.views.state import State
+from zoexplore.views.style import theme
+
+_COUNTED = count()
+BRIEF = {  # short forms of names, for a phone
+    "Noisy gradient descent": "Noisy GD", "Hidden-state theorem": "Theorem", "Output perturbation": "Output pert.",
+    "the training default": "the default",
+}  # fmt: skip
+
+
+def script(*names: str) -> str:
+    """Scripts of this folder by name, joined: what draws, then the component that is made of it."""
+    return "\n".join(Path(__file__).with_name(f"{name}.js").read_text(encoding="utf-8") for name in names)
+
+
+def line(key: str, x: ArrayLike, y: ArrayLike, style: Style, name: str = "", **more: Any) -> dict[str, Any]:
+    """A curve. What is not finite leaves a gap.
+
+    `more` may have `note`, below the name; `bold`, `alpha`; `plays`, whether it follows the clouds; `aloud`, whether its values
+    are spoken; `reads`, false for a curve whose values nobody asks.
+    """
+    light, dark = style.colour
+    name = name.removesuffix(" (as printed)")  # which the table says
+    look = {"light": light, "dark": dark, "dash": list(style.dash), "width": style.width, "brief": BRIEF.get(name, name)}
+    return {"key": key, "x": np.asarray(x, float), "y": np.asarray(y, float), "name": name, **look, **more}
+
+
+def dot(key: str, x: float, y: float, style: Style, **more: Any) -> dict[str, Any]:
+    """A mark on a curve: above the frame it is an arrow. `more` may have `hollow`, `size` and `name`."""
+    return {"key": key, "x": float(x), "y": float(y), "light": style.colour[0], "dark": style.colour[1], **more}
+
+
+def level(y: float, name: str, colour: tuple[str, str]) -> dict[str, Any]:
+    """A dashed line across the figure, with its name."""
+    return {"y": float(y), "name": name, "light": colour[0], "dark": colour[1]}
+
+
+def span(start: float, end: float, ticks: Mapping[float, str], log: bool = False, **more: Any) -> dict[str, Any]:
+    """An axis: its ends and its ticks; of the x axis also `title` and `symbol`."""
+    pairs = [[float(at), text] for at, text in ticks.items()]
+    return {"start": float(start), "end": float(end), "log": log, "ticks": pairs, **more}
+
+
+def log_span(start: float, end: float, **more: Any) -> dict[str, Any]:
+    """A logarithmic axis with a tick at every decade, or at 2 and 5 too where there are few."""
+    ticks = decades(start, end)
+    if end < 150 * start:
+        between = (m * 10.0**e for e in range(floor(log10(start)) - 1, floor(log10(end)) + 1) for m in (2, 5))
+        ticks |= {at: format_short(at) for at in between if start <= at <= end}
+    return span(start, end, ticks, log=True, **more)
+
+
+def field_span(axis: FieldAxis, ends: tuple[float, float]) -> dict[str, Any]:
+    """An x axis along a field, at its `place`s: a share's are even."""
+    told: dict[str, Any] = {"title": axis.title, "symbol": axis.symbol}
+    return span(*ends, axis.ticks(), **told) if axis.linear else log_span(*ends, **told)
+
+
+class Chart(pn.custom.JSComponent):
+    """Lines and dots over two axes, and a handle below them that the reader drags."""
+
+    view = param.String(doc="of which view it is, by which its files are named")
+    of = param.String(doc="its own name, by which parts of the page speak of it")
+    lines = param.List([], item_type=dict, doc="results of `line`")
+    given = param.Dict({}, doc="everything else that is drawn: see `put`")
+    muted = param.List([], item_type=str, doc="the keys of lines that are not drawn")
+    draws_on = param.Boolean(False, doc="whether the reader draws a curve")
+    drew = param.List([], doc="the places and values of the curve that was drawn")
+    asked = param.List([], doc="where the reader wants the handle, whether it is still held, and the time")
+    run = param.String("", doc="the run, at the foot of a saved picture")
+    offers = param.Boolean(False, doc="whether there is code that draws the figure")
+    wants = param.Integer(0, doc="how often the reader has asked for that code")
+    code = param.String("", doc="the code")
+
+    _esm = script("chart", "export", "figure")
+
+    def __init__(
+        self, view: str, state: State | None = None, moved: Callable[[float, bool], Any] | None = None, draws: str = ""
+    ) -> None:
+        """`moved` is called with a place on the x axis, and whether the handle is still held; `draws` is code, with the names
+        `setting` and `accounting`, that draws the same.
+        """
+        sheets = [theme.css("chart", "export", "figure")]
+        super().__init__(view=view, of=f"{view}-{next(_COUNTED)}", offers=state is not None, stylesheets=sheets, **theme.STRETCH)
+        self.state, self._moved, self.draws, self._writing = state, moved, draws, SessionTask()
+        self.param.watch(self._followed, "asked")
+        self.param.watch(lambda _: setattr(self, "_writing", SessionTask(self._write)), "wants")
+
+    def put(self, title: str, said: str, across: dict[str, Any], up: dict[str, Any], **more: Any) -> None:
+        """Give all but the lines.
+
+        Args:
+            title: what the y axis shows.
+            said: the figure in one sentence, for screen readers and files.
+            across, up: the axes, results of `span`.
+            more: `handle`, with `at`, `label` and `title`; `dots`; `levels`; `values`, the true values at the lines' places.
+        """
+        self.given = {"title": title, "said": said, "across": across, "up": up, **more}
+
+    def _followed(self, event: Any) -> None:
+        x, held, _ = event.new
+        if self._moved and isinstance(x, (int, float)):
+            self._moved(float(x), bool(held))
+
+    async def _write(self) -> None:
+        """Write the code of the state's run; a comment makes each answer another text."""
+        if self.state:
+            run = await ask(to_python, self.state.setting, self.state.accounting)
+            self.code = f"{run}\n# The figure.\nfrom zoexplore import plots\n\n{self.draws}\n# {self.wants}\n"
+
+
+def handle(axis: FieldAxis, value: Any) -> dict[str, Any] | None:
+    """The handle at a field's value; none where it has none."""
+    if value is None:
+        return None
+    said = format_count(value) if axis.whole else format_short(value)
+    return {"at": float(axis.place(value)), "label": f"{axis.symbol} = {said}", "title": axis.title}
+
+
+def dragged(state: State, field: str) -> Callable[[float, bool], Any]:
+    """What sets a field from a place on its axis, with three digits."""
+
+    def moved(place: float, held: bool) -> None:
+        axis = AXES[field]
+        value: Any = axis.value(place)
+        value = value if axis.linear else type(value)(float(f"{value:.3g}"))
+        (state.slide if held else state.ask)(**{field: value})
+
+    return moved

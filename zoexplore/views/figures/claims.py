@@ -1,0 +1,79 @@
+"""Published runs: epsilon as each claims it, and as it can be proved for what its public script executes. A row loads its run."""
+
+from typing import Any
+
+import panel as pn
+import param
+
+from zoexplore.questions.export import to_query
+from zoexplore.run.formatting import THIN, format_count, format_number, format_short
+from zoexplore.run.published import RUNS, Published
+from zoexplore.run.setting import Accounting
+from zoexplore.views.figures.chart import script
+from zoexplore.views.style import theme, widgets
+from zoexplore.views.view import View
+
+TICKS = (1, 2, 5, 10, 20, 50, 100, 200)
+AS_CLAIMED = 1.01  # a provable epsilon below so many times its claim is as claimed
+_WORDS = ("None", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
+_FOOT = """<p>A larger provable ε is no attack: nobody has shown that these models leak that much. It is what holds without a gap
+in the argument. No claim covers choosing hyper-parameters on private data.</p>"""
+
+
+class Rows(pn.custom.JSComponent):
+    """The rows in the browser."""
+
+    rows = param.List([], doc="results of `row`")
+    ticks = param.List(list(TICKS), doc="of the axis of epsilon")
+    asked = param.List([], doc="the key of the run that the reader wants, and the time")
+
+    _esm = script("export", "claims")
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__(stylesheets=[theme.css("export", "claims")], **theme.STRETCH | params)
+
+
+class Claims(View):
+    """A sentence on all runs, a row for each, the worst first."""
+
+    def build(self) -> None:
+        runs = sorted(RUNS.items(), key=lambda each: -each[1].ours / each[1].claimed)
+        self.rows = Rows(rows=[row(key, run) for key, run in runs])
+        self.rows.param.watch(self._load, "asked")
+        self.head = widgets.html(_head([run for _, run in runs]), "words", "claims_head")
+
+    def _load(self, event: Any) -> None:
+        key, _ = event.new
+        if key in RUNS:
+            self.state.replace(RUNS[key].setting, Accounting())
+            self.opens = "publish"
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return widgets.component("claims", self.head, self.rows, widgets.html(_FOOT, "words"))
+
+
+def row(key: str, run: Published) -> dict[str, Any]:
+    """A run as the browser shows it."""
+    name, model, *task = run.name.split(", ")
+    agrees = run.ours < AS_CLAIMED * run.claimed
+    proves, claims = format_number(run.ours), format_short(run.claimed)
+    closely = agrees and run.ours > run.claimed / AS_CLAIMED
+    return {
+        "key": key, "name": f"{name} · {model}", "claimed": run.claimed, "ours": run.ours, "claims": claims, "proves": proves,
+        "what": f"{', '.join([*task, ''])}K = {format_count(run.K)}, T = {format_count(run.T)}", "agrees": agrees,
+        "href": f"?{to_query(run.setting, Accounting())}",
+        "said": f"{claims}, as claimed" if closely else f"{claims}, provable {proves}",
+        "factor": "" if agrees else f"×{THIN}{format_short(run.ours / run.claimed, 2)}",
+        "why": "Agrees: random batches, one record more or less." if agrees else "Shuffled batches, accounted as random ones.",
+    }  # fmt: skip
+
+
+def _head(runs: list[Published]) -> str:
+    """How many runs claim what can be proved, and by how much the others fall short."""
+    factors = [run.ours / run.claimed for run in runs if run.ours >= AS_CLAIMED * run.claimed]
+    agree = _WORDS[len(runs) - len(factors)]
+    return (
+        f'<h2>{agree} of {_WORDS[len(runs)].lower()} published runs claim what can be proved. {_WORDS[len(factors)]} promise '
+        f'<b>{min(factors):.0f} to {max(factors):.0f} times</b> less ε than that.</h2>'
+        "<p>ε as claimed (○), and as provable today (●) for the run that the public script executes. Select a run to load it.</p>"
+    )
