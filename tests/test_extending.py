@@ -19,7 +19,7 @@ CONTRACTS = {
     "tests/bounds/test_guarantee.py": "basic",
     "tests/bounds/test_risk.py": "basic",
     "tests/test_setting.py": "nobody_described",
-    "tests/views/test_center.py": "basic or cost or every_tab or formulas",
+    "tests/views/test_center.py": "basic or cost or every_view or formulas",
     "tests/properties/test_truth.py": "no_adversary",
 }
 EVERYTHING = ("bounds", "properties", "views", "training", "test_documents.py", "test_setting.py")

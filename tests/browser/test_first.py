@@ -16,13 +16,11 @@ FRAME = """() => {
       const inner = e.shadowRoot && find(e.shadowRoot, what);
       if (inner) return inner;
     }
-  })(document, still ? ".frame" : ".bk-Figure");
+  })(document, still ? ".frame" : ".frame > svg");
   const box = found.getBoundingClientRect();
   if (still) return [box.x, box.y, box.width, box.height];
-  const all = [...Bokeh.index.roots ?? Object.values(Bokeh.index)];
-  for (const view of all) all.push(...(view.child_views ?? []));
-  const inner = all.find((view) => view.model.name == "two-curves").frame.bbox;
-  return [box.x + inner.left, box.y + inner.top, inner.width, inner.height];
+  const {left, top, right, bottom} = found.getRootNode().querySelector(".frame").chart.frame;
+  return [box.x + left, box.y + top, right - left, bottom - top];
 }"""
 
 

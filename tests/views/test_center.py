@@ -1,7 +1,6 @@
 """The tabs and what they show: the accountant's numbers, step by step, in words and in TeX."""
 
 import re
-from collections import Counter
 
 import numpy as np
 import panel as pn
@@ -39,8 +38,6 @@ def shown(request):
 def test_every_view_stands_every_setting(shown, setting):
     shown.state.ask(**setting.as_dict())
     assert shown.state.setting == setting
-    for dark in (True, False):
-        shown.paint(dark)
 
 
 def test_a_tab_is_built_when_shown_and_sleeps_when_not():
@@ -58,30 +55,11 @@ def test_a_tab_is_built_when_shown_and_sleeps_when_not():
     assert tabs["publish"].chart.lines is not before
 
 
-def test_every_tab_has_a_title_and_can_be_painted():
+def test_every_view_of_the_tabs_can_be_shown():
     tabs = Tabs()
     for name in VIEWS:
         tabs.selected = name
-    tabs.paint(True)
-    assert all(view.dark for view in tabs.views.values())
-
-
-def test_a_figure_that_bokeh_draws_is_painted_as_it_would_be_built_and_back():
-    light, dark = (VIEWS["results"][1](State(), dark=dark) for dark in (False, True))
-    first = painted(light)
-    light.paint(True)
-    assert painted(light) == painted(dark) != first
-    light.paint(False)
-    assert painted(light) == first
-
-
-def painted(view):
-    """Every colour in a view's figures by where it is."""
-    found = Counter()
-    for model in {model for pane in view.panes for model in pane.object.references()}:
-        given = [(name, getattr(model, name)) for name in model.properties() if name.endswith("color")]
-        found.update((type(model).__name__, name, c) for name, c in given if isinstance(c, str) and c.startswith("#"))
-    return found
+    assert list(tabs.built) and set(tabs.views) == {*VIEWS}
 
 
 @pytest.mark.parametrize("bound", ["theorem", "sharp"])

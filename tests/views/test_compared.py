@@ -1,18 +1,18 @@
 """The figure of methods at their best."""
 
-import holoviews as hv
 import numpy as np
 
 from tests.views.train_jobs import frontier, point
-from zoexplore import columns, plots
+from zoexplore import columns
 from zoexplore.views.training.compared import Compared, describe_frontier
 
 
 def test_the_tab_opens_with_a_finished_comparison():
     shown = Compared()
     noisy = [p for p in shown.frontier.points if p.target is not None]
-    drawn = plots.comparison(shown.frontier)
-    assert len(noisy) == 4 * 5 == sum(drawn.traverse(len, [hv.Scatter]))
+    assert len(noisy) == 4 * 5 == len(shown.chart.given["dots"])
+    best = {dot["key"]: dot["y"] for dot in shown.chart.given["dots"]}  # at the largest epsilon
+    assert best == {p.method: p.mean("accuracy") for p in sorted(noisy, key=lambda p: p.target)}
     said = shown.words.object
     assert shown.comparison[shown.task].date[:10] in said and "price of tuning" in said
 

@@ -4,7 +4,6 @@ import asyncio
 
 import numpy as np
 import panel as pn
-import pytest
 
 from tests.convention import DEMONSTRATION as BEFORE
 from tests.views.drawn import lines
@@ -12,9 +11,7 @@ from tests.waiting import until
 from zoexplore import BOUNDS
 from zoexplore.columns import placed_apart
 from zoexplore.compute.process import Answer
-from zoexplore.run.formatting import format_number
 from zoexplore.views import Curves, State
-from zoexplore.views.figures.names import fitted
 from zoexplore.views.style import theme
 from zoexplore.views.view import View
 
@@ -38,15 +35,6 @@ def test_the_table_says_that_a_curve_is_below_the_axis():
     assert not (lines(view)["sharp"]["y"] > 0).any()
     whys = [each["why"] for each in view.legend.entries if each["key"] in BOUNDS and each["number"] == "0"]
     assert whys and all("below the log axis" in why for why in whys)
-
-
-@pytest.mark.parametrize(("title", "narrow", "said"), [
-    ("Hidden-state theorem (as printed)", False, "Hidden-state theorem"), ("Hidden-state theorem (as printed)", True, "Theorem"),
-    ("A: the training default", True, "A: the trainin…"), ("Sharper bound", True, "Sharper bound"),
-    (f"{format_number(1.34e12)} at T", True, f"{format_number(1.34e12)} at T"),
-])  # fmt: skip
-def test_a_name_is_shortened_to_what_its_margin_has_room_for(title, narrow, said):
-    assert fitted(title, narrow) == said
 
 
 class Slow(View):

@@ -48,7 +48,6 @@ def test_a_page_is_there_before_what_is_pinned_is_computed(monkeypatch):
 
     async def read():
         page = Explorer(search="?pin=T:10~a&pin=T:20~b")
-        page.dark.value = True
         return page
 
     monkeypatch.setattr("zoexplore.views.figures.pins.ask", never)

@@ -13,7 +13,6 @@ from bokeh.document import Document
 from panel.io.notifications import NotificationArea
 from panel.io.resources import parse_template
 
-from zoexplore import plots  # noqa: F401  (HoloViews takes seconds: now, and not while a reader waits)
 from zoexplore.compute.ask import pool
 from zoexplore.views import first
 from zoexplore.views.explorer import Explorer

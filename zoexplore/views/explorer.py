@@ -95,8 +95,6 @@ class Explorer(pn.viewable.Viewer):
         begin, later = widgets.button("2-minute tour", self._begin, "primary"), widgets.button("Not now", self._met)
         self.invite = widgets.component("invite", widgets.html(_INVITE, "story"), widgets.tools(begin, later), sheet="prompt")
         self.invite.visible = False
-        self.dark = self.tools.dark
-        self.dark.param.watch(lambda event: self.tabs.paint(event.new), "value")
 
     def _begin(self) -> None:
         self._met()

@@ -5,7 +5,7 @@ Pictures are made of explorers that have been made for others, by their addresse
 address that is new everything is there but the run's own numbers and curves.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import escape
 from typing import Any
 
@@ -13,10 +13,8 @@ import numpy as np
 from cachetools import LRUCache
 
 from zoexplore.run.fields import FIELDS
-from zoexplore.run.formatting import format_count
 from zoexplore.views.explorer import QUESTION, Explorer
-from zoexplore.views.figures.names import BRIEF_MARGIN, MARGIN
-from zoexplore.views.figures.publish import CHOICES, NAMES, STYLES, Publish
+from zoexplore.views.figures.publish import CHOICES, Publish
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.style import theme
 from zoexplore.views.tabs import TABS, Tabs
@@ -131,54 +129,53 @@ def _dials(controls: Controls, numbers: bool) -> Iterator[str]:
 
 def _figure(publish: Publish, numbers: bool) -> str:
     """The curves in a box of a thousand units each way that stretches to the frame's; words lie on it in per cents."""
-    fig = publish.figure
-    marks = [*_ticks(fig.xaxis, fig.x_range.end, "x"), *_ticks(fig.yaxis, -fig.y_range.end, "y")] if numbers else []
-    curves = "".join(_curve(publish, name) for name in NAMES) if numbers else ""
-    title = escape(fig.title.text) if numbers else ""
-    if numbers:
-        at = f'style="left:{100 * publish.state.T / fig.x_range.end:.2f}%"'
-        marks += [f'<hr class="T" {at}>', f'<span class="pill" {at}>T = {format_count(publish.state.T)}</span>', *_names(publish)]
+    given = publish.chart.given if numbers else {}
+    marks, curves = "", ""
+    if given:
+        end, top, T = given["across"]["end"], given["up"]["end"], given["handle"]["at"]
+        at = f'style="left:{100 * T / end:.2f}%"'
+        curves = "".join(_curve(line, end, top, T) for line in publish.chart.lines)
+        pill = f'<span class="pill" {at}>{given["handle"]["label"]}</span><span class="of">{given["across"]["title"]}</span>'
+        ticks = [*_ticks(given["across"], "x"), *_ticks(given["up"], "y")]
+        marks = "".join([*ticks, f'<hr class="T" {at}>', pill, *(_name(line, top) for line in publish.chart.lines)])
     return (
-        f'<p class="title">{title}</p><div class="frame" style="{_MARGINS}">'
-        f'<svg viewBox="0 0 1000 1000" preserveAspectRatio="none">{curves}</svg>{"".join(marks)}</div>'
+        f'<p class="title">{escape(given.get("title", ""))}</p><div class="frame" style="{_MARGINS}">'
+        f'<svg viewBox="0 0 1000 1000" preserveAspectRatio="none">{curves}</svg>{marks}</div>'
     )
 
 
-_MARGINS = f"--right:{MARGIN}px;--brief:{BRIEF_MARGIN}px"  # for the names
+_MARGINS = "--right:158px;--brief:108px"  # for the names, as chart.js leaves them
 
 
-def _curve(publish: Publish, name: str) -> str:
+def _curve(line: dict[str, Any], end: float, top: float, T: float) -> str:
     """One of the two, faint, and up to T as it is drawn at rest."""
-    fig, style = publish.figure, STYLES[name]
-    T, values = (np.asarray(publish.source.data[column], float) for column in ("T", name))
-    seen = np.isfinite(values) & (values < 2 * fig.y_range.end)
-    x, y = 1000 * T[seen] / fig.x_range.end, 1000 - 1000 * values[seen] / fig.y_range.end
-    points = [f"{a:.0f},{b:.1f}" for a, b in zip(x, y, strict=True)]
-    to_T = points[: int(np.sum(T[seen] <= publish.state.T))]
-    look = f'style="stroke:{_both(style.colour)}" stroke-width="'
-    faded = 1 if name == publish.publish else 0.45
+    x, y = line["x"], line["y"]
+    seen = np.isfinite(y) & (y < 2 * top)
+    points = [f"{a:.0f},{b:.1f}" for a, b in zip(1000 * x[seen] / end, 1000 - 1000 * y[seen] / top, strict=True)]
+    to_T = points[: int(np.sum(x[seen] <= T))]
+    look = f'style="stroke:{_hue(line)}" stroke-width="{line["width"]:g}"'
+    faint = max(0.4 * line["alpha"], 0.3)
     return (
-        f'<polyline points="{" ".join(points)}" {look}{0.6 * style.width:g}" opacity="0.4"/>'
-        f'<polyline points="{" ".join(to_T)}" {look}{1.1 * style.width:g}" opacity="{faded}"/>'
+        f'<polyline points="{" ".join(points)}" {look} opacity="{faint:g}"/>'
+        f'<polyline points="{" ".join(to_T)}" {look} opacity="{line["alpha"]:g}"/>'
     )
 
 
-def _names(publish: Publish) -> Iterator[str]:
-    """The names at the curves' ends, where the figure has put them."""
-    rows, hues = publish.names.source.data, {STYLES[name].hue(publish.dark): STYLES[name].colour for name in NAMES}
-    for y, dy, text, colour, style in zip(*(rows[column] for column in ("y", "dy", "text", "colour", "style")), strict=True):
-        if text and colour in hues:
-            top = f"calc({100 - 100 * y / publish.figure.y_range.end:.2f}% + {dy:.1f}px)"
-            yield f'<span class="name {style}" style="top:{top};color:{_both(hues[colour])}">{escape(text)}</span>'
+def _name(line: dict[str, Any], top: float) -> str:
+    """A curve's name and number beside its end, as chart.js places them."""
+    seen = line["y"][np.isfinite(line["y"])]
+    at = min(float(seen[-1]) / top, 1.0) if seen.size else 1.0
+    look = f'style="top:calc({100 - 100 * at:.2f}% - 17px);color:{_hue(line)}"'
+    return f'<span class="name{" bold" if line["bold"] else ""}" {look}>{escape(line["name"])}\n{escape(line["note"])}</span>'
 
 
-def _both(colours: Sequence[str]) -> str:
-    return f"light-dark({','.join(colours)})"
+def _hue(line: dict[str, Any]) -> str:
+    return f"light-dark({line['light']},{line['dark']})"
 
 
-def _ticks(axis: Any, end: float, kind: str) -> Iterator[str]:
-    """The words at a figure's fixed ticks, by their part of the way to the end; those of y count from below."""
-    side = "left" if kind == "x" else "top"
-    for at, word in axis[0].formatter.args["texts"]:
-        place = f'style="{side}:{100 * at / end + (end < 0) * 100:.2f}%"'
+def _ticks(axis: dict[str, Any], kind: str) -> Iterator[str]:
+    """The words at an axis's ticks, by their part of the way to its end; those of y count from below."""
+    for at, word in axis["ticks"]:
+        share = 100 * at / axis["end"]
+        place = f'style="left:{share:.2f}%"' if kind == "x" else f'style="top:{100 - share:.2f}%"'
         yield f'<span class="{kind}" {place}>{escape(word)}</span><hr class="{kind}" {place}>'

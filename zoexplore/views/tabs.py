@@ -53,7 +53,6 @@ class Tabs(pn.viewable.Viewer):
     def __init__(self, state: State | None = None, pins: Pins | None = None, **params: Any) -> None:
         super().__init__(**params)
         self.state, self.pins = state or State(), pins or Pins()
-        self._dark = False
         self.views: dict[str, View] = {}
         self.quiet = False  # whether tabs are hidden, as in the story
         self.kept = tuple(VIEWS)  # the selectable views; a lesson has fewer
@@ -71,7 +70,7 @@ class Tabs(pn.viewable.Viewer):
         """A view by its name, built if it was not yet."""
         if name not in self.views:
             kind = VIEWS[name][1]
-            self.views[name] = kind(self.state, self._dark, pins=self.pins, active=name == self.selected)
+            self.views[name] = kind(self.state, pins=self.pins, active=name == self.selected)
             self.views[name].param.watch(self._opened, "opens")
             self.built = list(self.views)
         return self.views[name]
@@ -142,13 +141,6 @@ class Tabs(pn.viewable.Viewer):
         frame = widgets.stack(view.__panel__(), stylesheets=[theme.root("waiting")])
         view.veil(frame)
         return frame
-
-    def paint(self, dark: bool) -> None:
-        """Draw every view in the colours of a scheme."""
-        self._dark = dark
-        with pn.io.hold():  # hundreds of colours, in one message
-            for view in self.views.values():
-                view.paint(dark)
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("center", self.parts, self._holder)

@@ -5,10 +5,8 @@ from typing import Any, ClassVar
 
 import panel as pn
 import param
-from bokeh.plotting import figure
 
 from zoexplore.compute.session_task import SessionTask, event_loop_is_running
-from zoexplore.views.figures.parts import dressed, paint
 from zoexplore.views.pins import Pins
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
@@ -18,7 +16,7 @@ class View(pn.viewable.Viewer):
     """A view of a state. While `active` is false it computes nothing; once shown, it catches up.
 
     Subclasses build themselves in `build`, and redraw in the coroutine `refresh`. They await slow calls: `found = await
-    ask(function, *args)`. `pins` holds the state's pins. Their figures they build in light colours and show in a `canvas`.
+    ask(function, *args)`. `pins` holds the state's pins.
     """
 
     asks: ClassVar[tuple[str, ...]] = ()  # the params that a reader sets here and that an address keeps
@@ -29,17 +27,13 @@ class View(pn.viewable.Viewer):
     opens = param.String("", doc="the view that is to be shown next")
     waiting = param.Boolean(False, doc="whether the figure shows an earlier state while the current one is computed")
 
-    def __init__(self, state: State | None = None, dark: bool = False, pins: Pins | None = None, **params: Any) -> None:
+    def __init__(self, state: State | None = None, pins: Pins | None = None, **params: Any) -> None:
         super().__init__(**params)
         self.state, self.pins = state or State(), pins or Pins()
-        self.dark = dark
-        self.panes: list[pn.pane.Bokeh] = []  # the figures
         self._redrawing = SessionTask()
         self._outdated = False  # whether the state has moved on since the last redraw began
         self.sketch = False  # whether the last redraw was a sketch, to be drawn better once no slider is held
         self.build()
-        if dark:
-            self.repaint()
         self.changed()
         self.state.param.watch(self.changed, ["setting", "accounting"], precedence=self.precedence)
         self.state.param.watch(self._rests, "moving", precedence=self.precedence)
@@ -101,33 +95,3 @@ class View(pn.viewable.Viewer):
 
     async def refresh(self) -> None:
         """Show the current state."""
-
-    def canvas(self, fig: figure, **more: Any) -> pn.pane.Bokeh:
-        """A figure of this view, as wide as its place, in the page's colours; a notebook updates it."""
-        self.panes.append(pn.pane.Bokeh(fig, **theme.STRETCH | more))
-        return self.panes[-1]
-
-    def draw_elements(self, holder: pn.Column, drawn: Any) -> None:
-        """Show an element of `zoexplore.plots` in a holder, in place of what it holds: for what follows no slider."""
-        import holoviews as hv  # which takes a second, and which few views need
-
-        fig = hv.renderer("bokeh").get_plot(drawn).state
-        dressed(fig).update(stylesheets=[theme.css("canvas", "figure")])
-        self.panes = [pane for pane in self.panes if pane not in holder.objects]
-        holder[:] = [self.canvas(fig)]
-        paint(fig, self.dark)
-
-    def push(self) -> None:
-        """Update a notebook's cell."""
-        for pane in self.panes:
-            pn.io.push_notebook(pane)
-
-    def paint(self, dark: bool) -> None:
-        """Draw in the colours of a scheme."""
-        if dark != self.dark:
-            self.dark = dark
-            self.repaint()
-
-    def repaint(self) -> None:
-        for pane in self.panes:
-            paint(pane.object, self.dark)

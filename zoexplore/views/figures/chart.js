@@ -51,6 +51,7 @@ class Chart {
     box.innerHTML = `<div class="frame"><svg tabindex="0" role="img"></svg><div class="pill" tabindex="0" role="slider" hidden></div></div>
       <p class="sr" role="status"></p>`;
     [this.svg, this.pill, this.heard] = ["svg", ".pill", ".sr"].map((each) => box.querySelector(each));
+    box.querySelector(".frame").chart = this;
     new ResizeObserver(() => this.draw()).observe(this.svg);
     this.listens();
     this.moves();

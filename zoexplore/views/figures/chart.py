@@ -100,7 +100,8 @@ class Chart(pn.custom.JSComponent):
         `setting` and `accounting`, that draws the same.
         """
         sheets = [theme.css("chart", "export", "figure")]
-        super().__init__(view=view, of=f"{view}-{next(_COUNTED)}", offers=state is not None, stylesheets=sheets, **theme.STRETCH)
+        look = {"css_classes": ["zx-chart"], "stylesheets": sheets, **theme.STRETCH}
+        super().__init__(view=view, of=f"{view}-{next(_COUNTED)}", offers=state is not None, **look)
         self.state, self._moved, self.draws, self._writing = state, moved, draws, SessionTask()
         self.param.watch(self._followed, "asked")
         self.param.watch(lambda _: setattr(self, "_writing", SessionTask(self._write)), "wants")

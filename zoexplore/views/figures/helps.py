@@ -39,7 +39,8 @@ class Map(pn.custom.JSComponent):
     _esm = script("export", "map")
 
     def __init__(self, **params: Any) -> None:
-        super().__init__(stylesheets=[theme.css("chart", "export", "map", "figure")], **theme.STRETCH | params)
+        sheets = [theme.css("chart", "export", "map", "figure")]
+        super().__init__(css_classes=["zx-chart"], stylesheets=sheets, **theme.STRETCH | params)
 
 
 class Helps(View):

@@ -18,7 +18,7 @@ function findFigure(all) {
   parts = {};
   for (const view of all) {
     for (const part of ["answer", "controls"]) if (view.model.css_classes?.includes?.(`zx-${part}`)) parts[part] = view.el;
-    if ((view.model.type == "Figure" || view.model.css_classes?.includes?.("zx-frontier")) && view.el.offsetParent) parts.figure ??= view.el;
+    if (["zx-chart", "zx-frontier"].some((name) => view.model.css_classes?.includes?.(name)) && view.el.offsetParent) parts.figure ??= view.el;
   }
   keepFigure();
 }

@@ -2,13 +2,18 @@
 
 from html import escape
 
+import numpy as np
 import panel as pn
 import param
 
-from zoexplore.columns import lines, rivals, short_of
-from zoexplore.run.formatting import format_short
+from zoexplore.bounds.bound import Style
+from zoexplore.columns import extent, lines, rivals, short_of
+from zoexplore.palette import partner
+from zoexplore.run.axes import nice
+from zoexplore.run.formatting import format_delta, format_short
 from zoexplore.training import TASKS, Frontier
 from zoexplore.training.comparison import load
+from zoexplore.views.figures.chart import Chart, dot, line, span
 from zoexplore.views.style import widgets
 from zoexplore.views.view import View
 
@@ -34,7 +39,7 @@ class Compared(View):
         titles = {TASKS[name].title: name for name in self.comparison}
         self.param.task.objects = list(self.comparison)
         self.param.task.default = self.task = next(iter(self.comparison))
-        self.drawing = widgets.stack()
+        self.chart = Chart("results")
         self.menu = widgets.select("measured on", titles, "along", "long", of=self.param.task)
         self.head, self.words = (widgets.html("", "words", "plan", "numbers") for _ in range(2))
         self._drawn = ""
@@ -48,17 +53,41 @@ class Compared(View):
     async def refresh(self) -> None:
         """Show the chosen task, unless it is shown already."""
         if self._drawn != self.task:
-            from zoexplore import plots  # imports HoloViews, which takes a second and which no other view needs
-
             self._drawn = self.task
-            self.draw_elements(self.drawing, plots.comparison(self.frontier))
+            draw(self.chart, self.frontier)
             self.head.object = f"<p>{escape(describe_frontier(self.frontier))}</p>"
             made = self.comparison[self.task].date[:10]
             said = f"Made {made}. {MEASURED} {PUBLISHED.get(self.task, '')}"
             self.words.object = f"<p>{escape(said)}</p>"
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return widgets.component("compared", self.head, self.menu, self.drawing, self.words)
+        return widgets.component("compared", self.head, self.menu, self.chart, self.words)
+
+
+def draw(chart: Chart, frontier: Frontier) -> None:
+    """Draw each method at its best: a line with error bars, level and dashed for one without an epsilon."""
+    drawn, targets = lines(frontier), sorted({p.target for p in frontier.points if p.target is not None})
+    least, most = min(targets) / 1.2, 1.2 * max(targets)
+    parts, dots = [], []
+    for method in drawn:
+        look = Style((method.colour, partner(method.colour, True)), () if method.x else (6, 4), 2.4)
+        reach, y = (method.x, method.y) if method.x else ([least, most], [method.y[-1]] * 2)
+        parts.append(line(method.method, reach, y, look, short_of(method.method)))
+        bars = zip(method.x, method.bars, strict=True) if method.x else ()
+        thin = Style(look.colour, (), 1.2)
+        parts += [line(f"{method.method} {x:g}", [x, x], ends, thin, reads=False) for x, ends in bars]
+        dots += [dot(method.method, x, y, look) for x, y in zip(method.x, method.y, strict=True)]
+    ends = [end for method in drawn for bar in (*method.bars, [method.y[-1]]) for end in bar]
+    low, high = min(ends) - 0.03 * extent(ends), max(ends) + 0.03 * extent(ends)
+    step = nice((high - low) / 5)
+    up = {y: format_short(y) for y in np.arange(np.ceil(low / step), high / step) * step}
+    chart.lines = parts
+    delta = format_delta(frontier.delta)
+    chart.put(
+        "accuracy on held-out data", f"Accuracy on held-out data against ε at δ = {delta}, a line a method",
+        span(least, most, {x: format_short(x) for x in targets}, log=True, title=f"ε at δ = {delta}", symbol="ε"),
+        span(low, high, up), dots=dots,
+    )  # fmt: skip
 
 
 def describe_frontier(frontier: Frontier) -> str:

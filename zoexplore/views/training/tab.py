@@ -110,7 +110,6 @@ class Train(View):
             picture = self._picture(asked, *self.known)
         with pn.io.hold():
             self._write(picture, asked)
-        self.push()
 
     @property
     def _ways(self) -> tuple[str, ...]:
