@@ -12,7 +12,7 @@ class Faulty(Explorer):
     def make(self):
         yield from super().make()
         self.state.param.watch(fail, "T")
-        self.files.downloads[1].callback = full
+        self.files.yaml.callback = full
 
 
 def fail(event):

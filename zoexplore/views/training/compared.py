@@ -76,7 +76,7 @@ def draw(chart: Chart, frontier: Frontier) -> None:
         bars = zip(method.x, method.bars, strict=True) if method.x else ()
         thin = Style(look.colour, (), 1.2)
         parts += [line(f"{method.method} {x:g}", [x, x], ends, thin, reads=False) for x, ends in bars]
-        dots += [dot(method.method, x, y, look) for x, y in zip(method.x, method.y, strict=True)]
+        dots += [dot(method.method, x, y, look) for x, y in zip(method.x, method.y if method.x else (), strict=True)]
     ends = [end for method in drawn for bar in (*method.bars, [method.y[-1]]) for end in bar]
     low, high = min(ends) - 0.03 * extent(ends), max(ends) + 0.03 * extent(ends)
     step = nice((high - low) / 5)
