@@ -1,47 +1,15 @@
-"""Every kernel, called once: compiling all takes half a minute. As a script, ahead of processes that would each compile them."""
+"""Every kernel, called once: the accountant's as at set-up, and the mechanism's. As a script, ahead of processes that would each
+compile them.
+"""
 
-import gc
-from concurrent.futures import ProcessPoolExecutor
-from math import inf
-
-from zoexplore import Accounting, calibrate, curve, guarantee
-from zoexplore.bounds import BOUNDS
-from zoexplore.bounds.loss_distribution import Losses
-from zoexplore.run.presets import DEMONSTRATION, PRESETS
-from zoexplore.run.setting import SAMPLINGS, SCHEDULES, SENSITIVITIES
-
-TOGETHER = DEMONSTRATION.replace(clipping="joint", lipschitz=inf)
-ON_BATCHES = {sampling: DEMONSTRATION.replace(batch=100, sampling=sampling) for sampling in SAMPLINGS}
+from zoexplore.compute.prepare import called, compositions, hidden_states, main, the_rest
 
 
 def call_all():
     """Have whatever the accountant compiles compiled, or loaded into this process."""
-    _hidden_states()
-    _compositions()
-    for setting in ON_BATCHES.values():
-        curve(setting, "T", [1, 100])
-    calibrate(DEMONSTRATION, "sigma", epsilon=1.0)
-
-
-def _hidden_states():
-    """By Renyi divergence, and so without the privacy losses' kernels; with the trajectories."""
-    for sensitivity in SENSITIVITIES:
-        for schedule in SCHEDULES:
-            for setting in (DEMONSTRATION, TOGETHER, ON_BATCHES["without-replacement"]):
-                curve(setting, "T", [1, 100], accounting=Accounting("cks", sensitivity, schedule))
-    for linear in (False, True):
-        acting = DEMONSTRATION.replace(clipping="joint", lipschitz=inf, linear=linear)
-        curve(acting, "T", [1, 100], ["sharp"], Accounting("cks"))
-    steps = [guarantee(preset.setting, bound, Accounting("cks")).trajectory for preset in PRESETS.values() for bound in BOUNDS]
-    assert any(steps)
-
-
-def _compositions():
-    """The privacy losses' kernels: as long to compile as the others, and next to none the same."""
-    for setting in ON_BATCHES.values():
-        for printed in (False, True):
-            curve(setting, "T", [1, 100], ["composition"], Accounting(printed=printed))
-    Losses(N=200.0, rho=0.0, q=0.0032, mu=0.625).delta(0.2)
+    for part in (hidden_states, compositions, the_rest):
+        for _ in called(part):
+            pass
 
 
 def _steps():
@@ -59,16 +27,6 @@ def _steps():
     Replay(noise, [MANY], torch.device("cpu")).fill(0, torch.empty(MANY))
 
 
-def _compile_all():
-    """On two cores, and without a look for garbage, which would take an eighth of the time."""
-    gc.disable()
-    with ProcessPoolExecutor(1) as beside:
-        compositions = beside.submit(_compositions)
-        steps = beside.submit(_steps)
-        _hidden_states()
-        compositions.result(), steps.result()
-    call_all()
-
-
 if __name__ == "__main__":
-    _compile_all()
+    main()
+    _steps()

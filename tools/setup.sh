@@ -93,4 +93,6 @@ fi
 install_torch
 say "installing the pinned packages and zoexplore itself (the first time takes a minute or two)"
 install_rest
+# Its bar is shown; without it the first page, or the first test, would wait for as long.
+env -u PYTHONDONTWRITEBYTECODE "$venv/bin/python" -c 'from zoexplore.compute.prepare import main; main()'
 say "ready"

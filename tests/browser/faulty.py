@@ -34,4 +34,4 @@ def begin():
     yield from stages
 
 
-MARK, opening, prime, serve = app.MARK, app.opening, app.prime, app.serve
+MARK, opening, prime, ready, serve = app.MARK, app.opening, app.prime, app.ready, app.serve

@@ -72,8 +72,8 @@ def test_inside_the_bound(explorer):
 
 def test_theory_is_typeset_with_the_current_numbers(explorer):
     show(explorer, "theory")
-    explorer.locator("mjx-container").first.wait_for()
-    until(explorer, lambda: explorer.locator("mjx-container").count() >= 12)
+    explorer.locator("math").first.wait_for()
+    until(explorer, lambda: explorer.locator("math").count() >= 12)
     assert explorer.get_by_text("$$").count() == 0
     links = (explorer.locator(f"{part} a").first for part in (".zx-colophon", ".zx-theory"))
     assert len({link.evaluate("link => getComputedStyle(link).color") for link in links}) == 1

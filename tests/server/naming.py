@@ -8,7 +8,7 @@ from bokeh.models import Button, Column, Div, Slider
 
 from zoexplore.views import app
 
-MARK, opening = app.MARK, app.opening  # for the explorer; the other page has no mark, and follows as a whole
+MARK, opening, ready = app.MARK, app.opening, app.ready  # for the explorer; the other page has no mark, and follows as a whole
 
 
 def prime():

@@ -1,8 +1,11 @@
 """What is sent before there is a session: at once, whatever else goes on, and errors after it are told inside the page."""
 
 import asyncio
+import os
 import re
+import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 from html import unescape
@@ -10,12 +13,14 @@ from html import unescape
 import pytest
 from tornado.httpclient import AsyncHTTPClient
 
+from tests.running import running, wait_until_served
 from tests.server.visits import PATIENCE, served
 from zoexplore import guarantee
 from zoexplore.run.formatting import format_number
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.server.page import FAILED, Page
 from zoexplore.server.seats import seats
+from zoexplore.server.serving import free_port
 from zoexplore.views import first
 from zoexplore.views.app import MARK
 from zoexplore.views.explorer import QUESTION
@@ -38,7 +43,7 @@ async def begun(origin, until=QUESTION, path="/app"):
             there.set()
 
     whole = asyncio.ensure_future(
-        AsyncHTTPClient().fetch(f"http://{origin}{path}", streaming_callback=take, request_timeout=PATIENCE)
+        AsyncHTTPClient().fetch(f"http://{origin}{path}", streaming_callback=take, request_timeout=3600)
     )
     await asyncio.wait_for(there.wait(), PATIENCE)
     return "".join(came), whole, came
@@ -131,3 +136,26 @@ def test_an_address_of_another_first_sight_has_the_question_alone(origin, query)
     page = asyncio.run(run())
     assert QUESTION in page and (not shown(page).strip() or "x=" in query)
     assert query not in first._pictures
+
+
+@pytest.mark.proof  # it compiles everything, which takes a minute of two processors
+def test_an_unprepared_server_compiles_beside_its_event_loop_and_says_so(tmp_path):
+    """The first words come while it does, and the page follows."""
+    port, log = free_port(), tmp_path / "log"
+    command = [sys.executable, "-m", "zoexplore", "serve", "--port", str(port)]
+    with running(command, log, env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}) as process:
+        wait_until_served(f"http://127.0.0.1:{port}/liveness", process, log)
+
+        async def run():
+            words, whole, came = await begun(f"127.0.0.1:{port}", until="<noscript>")
+            assert "compiles its formulas once" in words
+            answered = 0
+            while not whole.done():
+                began = time.monotonic()
+                await AsyncHTTPClient().fetch(f"http://127.0.0.1:{port}/liveness")
+                answered += time.monotonic() - began < 5  # where the loop compiles a kernel, tens of seconds
+                await asyncio.sleep(0.5)
+            return "".join(came), answered
+
+        page, answered = asyncio.run(run())
+    assert '"token"' in page and answered > 10 and (list((tmp_path / "kernels").rglob("all")))

@@ -21,7 +21,7 @@ from zoexplore.compute.process import Answer, Died, Process
 LONGEST_CALL = 180.0  # seconds that a call may take: on a machine that is busy with other things, too
 TRIES = 4  # workers that may die of a call; where all are killed at once, others may die soon after they are taken
 AGO = 10.0  # seconds after which a call comes as soon as those for sliders
-GRACE = 3.0  # seconds that a call may go on after its caller has gone
+GRACE = 10.0  # seconds that a call may go on after its caller has gone
 
 
 class TooLong(RuntimeError):

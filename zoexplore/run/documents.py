@@ -60,7 +60,7 @@ def section(reference: Reference) -> str:
 
 @cache
 def as_html(reference: Reference) -> str:
-    """A section as HTML with its formulas in TeX, for MathJax. Links to other pages lose their targets, which are not served.
+    """A section as HTML, with its formulas as MathML. Links to other pages lose their targets, which are not served.
 
     Raises:
         FileNotFoundError, KeyError: there is no such page or heading.
@@ -76,14 +76,20 @@ def _renderer() -> Any:
     from mdit_py_plugins.dollarmath import dollarmath_plugin
 
     made = MarkdownIt("commonmark").enable("table")
-    made.use(dollarmath_plugin, renderer=_in_tex, double_inline=True)
+    made.use(dollarmath_plugin, renderer=_formula, double_inline=True)
     made.add_render_rule("link_open", _link_open)
     return made
 
 
-def _in_tex(formula: str, options: dict[str, Any]) -> str:
-    text = escape(formula.strip(), quote=False)
-    return f"$${text}$$" if options.get("display_mode") else rf"\({text}\)"
+def in_mathml(formula: str, displayed: bool = False) -> str:
+    """A formula in TeX as MathML, which browsers draw themselves."""
+    from latex2mathml.converter import convert  # a dependency of the page, not of the accountant
+
+    return convert(formula.strip(), display="block" if displayed else "inline")
+
+
+def _formula(formula: str, options: dict[str, Any]) -> str:
+    return in_mathml(formula, bool(options.get("display_mode")))
 
 
 def _link_open(self: Any, tokens: Any, index: int, options: Any, env: Any) -> str:

@@ -53,6 +53,9 @@ class PageFactory(Protocol):
     def opening(self, query: str) -> str:
         """What a page of this query begins with, up to the mark: it is sent before there is a session. It may be empty."""
 
+    async def ready(self) -> None:
+        """Wait until a page can be made without compiling anything; pages wait for it, too."""
+
     def prime(self) -> Iterator[None]:
         """Make a page that nobody sees, stage by stage, so that the first reader does not wait for what is loaded once."""
 
@@ -148,6 +151,7 @@ async def _prime(server: Any) -> None:
     """Make the first page before a reader asks for it; readers who have come go first."""
     for context in server._tornado.applications.values():
         async with context.application.turn:
+            await context.application.page.ready()
             for _ in context.application.page.prime():
                 await between_stages()
 

@@ -1,5 +1,6 @@
 """The explorer as a page: the document around it, and the handling of failing callbacks."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from functools import cache, partial
@@ -14,6 +15,7 @@ from panel.io.notifications import NotificationArea
 from panel.io.resources import parse_template
 
 from zoexplore.compute.ask import pool
+from zoexplore.compute.prepare import TAKES, is_prepared, prepare
 from zoexplore.views import first
 from zoexplore.views.explorer import Explorer
 
@@ -82,6 +84,13 @@ def opening(query: str) -> str:
     return f'<!DOCTYPE html><html lang="en">{first.opening(f"?{query}" if query else "")}'
 
 
+async def ready() -> None:
+    """Compile in other processes what nobody has compiled before; the first words say so meanwhile."""
+    if not is_prepared():
+        _log(f"compiling, once: {TAKES}; until then pages show their first words")
+        await asyncio.to_thread(prepare)
+
+
 def prime() -> Iterator[None]:
     """Make an explorer that nobody sees: what every page loads once is loaded then, and its picture is there for the first."""
     _prepare()
@@ -131,6 +140,6 @@ def _log(words: str) -> None:
 
 
 def _extend() -> None:
-    pn.extension("mathjax", "notifications", exception_handler=report)
+    pn.extension("notifications", exception_handler=report)
     pn.config.notifications = False  # Panel 1.9 leaks an area that it makes itself, so `serve` makes it
 

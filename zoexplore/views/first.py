@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from cachetools import LRUCache
 
+from zoexplore.compute.prepare import TAKES, is_prepared
 from zoexplore.run.fields import FIELDS
 from zoexplore.views.explorer import QUESTION, Explorer
 from zoexplore.views.figures.publish import CHOICES, Publish
@@ -27,6 +28,8 @@ WORDS = (
     'published, or only the last.">'
 )
 STILL = "Without scripts these numbers stand still. The command gives any other: zoexplore epsilon run.yaml"
+COMPILING = f"""<p class="zx-opens"><b>zoexplore</b> {QUESTION}</p>
+<p class="zx-still" role="status">This server is new, and compiles its formulas once: {TAKES}. This page follows by itself.</p>"""
 _pictures: LRUCache[str, str] = LRUCache(MOST)
 
 
@@ -34,6 +37,8 @@ def opening(search: str) -> str:
     """The head of a page of this address, and what is shown until it is drawn. The address is only looked up, never written."""
     known = _pictures.get(search) or (_pictures.get("") if _is_of_a_run(search) else None)
     picture = known if known is None or search in _pictures else _without_numbers()
+    if not _pictures and not is_prepared():
+        picture = COMPILING
     return (
         f'<head><meta charset="utf-8">{WORDS}<link rel="icon" href="./favicon.ico">'
         '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">'

@@ -1,7 +1,4 @@
-"""Theory: every bound's formula, also with the current numbers, its assumptions and source; and the errata.
-
-Formulas need MathJax on the page: `pn.extension("mathjax")`, from Panel.
-"""
+"""Theory: every bound's formula, also with the current numbers, its assumptions and source; and the errata."""
 
 import re
 import unicodedata
@@ -14,7 +11,7 @@ from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees
 from zoexplore.run import paper
-from zoexplore.run.documents import Reference, as_html
+from zoexplore.run.documents import Reference, as_html, in_mathml
 from zoexplore.run.formatting import THIN, bound_in_tex, format_number, format_sentence
 from zoexplore.run.paper import ERRATA
 from zoexplore.views.panels.controls import follow
@@ -84,7 +81,7 @@ def _proofs(references: tuple[Reference, ...], title: str = "Statement and proof
         name = title if each.heading == "Proof" else each.heading
         named[f"{name} ({each.page})" if name in named else name] = each
     menu = widgets.select("", {f"{title} …": "", **{each: each for each in named}}, "proofs", tags=[title])
-    text = _html("", "document", disable_math=False, visible=False)
+    text = _html("", "document", visible=False)
 
     def chosen(event: Any) -> None:
         text.param.update(object=as_html(named[event.new]) if event.new else "", visible=bool(event.new))
@@ -124,13 +121,14 @@ def _html(text: str, *sheets: str, **more: Any) -> widgets.Text:
 
 
 def _math(text: str) -> widgets.Text:
-    """A pane for TeX; Markdown would interpret underscores and backslashes."""
-    return widgets.html(text, "math", disable_math=False)
+    """A pane for formulas."""
+    return widgets.html(text, "math")
 
 
 def _formula(*lines: str) -> str:
-    """Displayed lines, which wrap between their parts, with their TeX for screen readers, since MathJax gives them no text."""
-    drawn = "".join(f"<div>{''.join(f'<span>$${part}$$</span>' for part in line.split(QUAD))}</div>" for line in lines)
+    """Displayed lines, which wrap between their parts, with their TeX as their name for screen readers."""
+    parts = ("".join(f"<span>{in_mathml(part, displayed=True)}</span>" for part in line.split(QUAD)) for line in lines)
+    drawn = "".join(f"<div>{line}</div>" for line in parts)
     return f'<div role="math" tabindex="0" aria-label="{escape(", ".join(lines))}"><div aria-hidden="true">{drawn}</div></div>'
 
 

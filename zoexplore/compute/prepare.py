@@ -1,0 +1,111 @@
+"""Compiling all kernels ahead of time: `main`, at set-up and in a container. A server that nobody has prepared does so beside its
+event loop, while its readers see the first words.
+
+Each call here is a kind of run that compiles kernels of its own; together they compile all.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product
+from math import inf
+from pathlib import Path
+
+from zoexplore.bounds import BOUNDS, curve, guarantee
+from zoexplore.bounds.bound import Trajectory
+from zoexplore.bounds.kernels.caps import affine
+from zoexplore.bounds.loss_distribution import Losses
+from zoexplore.compute.computations import load
+from zoexplore.compute.process import Answer, Process
+from zoexplore.questions import calibrate
+from zoexplore.run.presets import DEMONSTRATION, PRESETS
+from zoexplore.run.setting import SAMPLINGS, SCHEDULES, SENSITIVITIES, Accounting, Setting
+
+TAKES = "about a minute"  # of two quiet cores
+DONE = "all"  # a file beside the compiled kernels, which go with it when any kernel changes
+TOGETHER = DEMONSTRATION.replace(clipping="joint", lipschitz=inf)
+ON_BATCHES = {sampling: DEMONSTRATION.replace(batch=100, sampling=sampling) for sampling in SAMPLINGS}
+
+
+def hidden_states() -> list[Callable]:
+    """By Renyi divergence, and so without the privacy losses' kernels; with the trajectories."""
+    runs = (DEMONSTRATION, TOGETHER, ON_BATCHES["without-replacement"])
+    ways = (Accounting("cks", sensitivity, schedule) for sensitivity, schedule in product(SENSITIVITIES, SCHEDULES))
+    calls: list[Callable] = [partial(curve, run, "T", [1, 100], accounting=way) for way, run in product(ways, runs)]
+    acting = (TOGETHER.replace(linear=linear) for linear in (False, True))
+    calls += [partial(curve, run, "T", [1, 100], ["sharp"], Accounting("cks")) for run in acting]
+    shown = product((preset.setting for preset in PRESETS.values()), BOUNDS)
+    return calls + [partial(_trajectory, run, bound) for run, bound in shown]
+
+
+def _trajectory(run: Setting, bound: str) -> Trajectory | None:
+    return guarantee(run, bound, Accounting("cks")).trajectory
+
+
+def compositions() -> list[Callable]:
+    """The privacy losses' kernels: as long to compile as the others, and next to none the same."""
+    ways = product(ON_BATCHES.values(), (False, True))
+    calls = [partial(curve, run, "T", [1, 100], ["composition"], Accounting(printed=printed)) for run, printed in ways]
+    return [*calls, partial(Losses(N=200.0, rho=0.0, q=0.0032, mu=0.625).delta, 0.2)]
+
+
+def the_rest() -> list[Callable]:
+    """What needs kernels of both kinds."""
+    calls = [partial(curve, run, "T", [1, 100]) for run in ON_BATCHES.values()]
+    return [*calls, partial(calibrate, DEMONSTRATION, "sigma", epsilon=1.0), load]
+
+
+def is_prepared() -> bool:
+    """Whether all kernels have been compiled, as they are now, and kept."""
+    return _mark().is_file()
+
+
+def prepare(told: Callable[[float], None] = lambda _: None) -> None:
+    """Compile all kernels in two processes, and tell how much of it is done, from 0 to 1, after each call."""
+    parts: list[Callable[[], list[Callable]]] = [hidden_states, compositions, the_rest]
+    total, done = sum(len(part()) for part in parts), 0
+
+    def item(_: object) -> None:
+        nonlocal done
+        done += 1
+        told(done / total)
+
+    workers = Process(), Process()
+
+    def begin(worker: Process, part: Callable[[], list[Callable]]) -> Answer:
+        return worker.submit(called, (part,), item)
+
+    try:
+        for answer in [begin(worker, part) for worker, part in zip(workers, parts, strict=False)]:
+            answer.result()
+        begin(workers[0], the_rest).result()
+    finally:
+        for worker in workers:
+            worker.end()
+    if _mark().parent.is_dir():  # else nothing can be kept here
+        _mark().touch()
+
+
+def called(part: Callable[[], list[Callable]]) -> Iterator[None]:
+    """In a process: make each call of a part."""
+    for call in part():
+        call()
+        yield
+
+
+def _mark() -> Path:
+    return Path(affine.stats.cache_path) / DONE
+
+
+def _draw(done: float) -> None:
+    """A bar that grows in a terminal; in a file the last line alone."""
+    end = "\r" if done < 1 else "\n"
+    if sys.stderr.isatty() or done == 1:
+        print(f"compiling: [{'#' * round(30 * done):30}] {done:4.0%}", end=end, file=sys.stderr, flush=True)
+
+
+def main() -> None:
+    """Compile what is not compiled yet, with a bar."""
+    if not is_prepared():
+        print(f"compiling, once: {TAKES}", file=sys.stderr)
+        prepare(_draw)
