@@ -15,7 +15,7 @@ from cachetools import LRUCache
 from zoexplore.compute.prepare import TAKES, is_prepared
 from zoexplore.run.fields import FIELDS
 from zoexplore.views.explorer import QUESTION, Explorer
-from zoexplore.views.figures.publish import CHOICES, Publish
+from zoexplore.views.figures.publish import CHOICES, NAMES, Publish
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.style import theme
 from zoexplore.views.tabs import TABS, Tabs
@@ -135,14 +135,15 @@ def _dials(controls: Controls, numbers: bool) -> Iterator[str]:
 def _figure(publish: Publish, numbers: bool) -> str:
     """The curves in a box of a thousand units each way that stretches to the frame's; words lie on it in per cents."""
     given = publish.chart.given if numbers else {}
+    lines = [line for line in publish.chart.lines if line["key"] in NAMES]
     marks, curves = "", ""
     if given:
         end, top, T = given["across"]["end"], given["up"]["end"], given["handle"]["at"]
         at = f'style="left:{100 * T / end:.2f}%"'
-        curves = "".join(_curve(line, end, top, T) for line in publish.chart.lines)
+        curves = "".join(_curve(line, end, top, T) for line in lines)
         pill = f'<span class="pill" {at}>{given["handle"]["label"]}</span><span class="of">{given["across"]["title"]}</span>'
         ticks = [*_ticks(given["across"], "x"), *_ticks(given["up"], "y")]
-        marks = "".join([*ticks, f'<hr class="T" {at}>', pill, *(_name(line, top) for line in publish.chart.lines)])
+        marks = "".join([*ticks, f'<hr class="T" {at}>', pill, *(_name(line, top) for line in lines)])
     return (
         f'<p class="title">{escape(given.get("title", ""))}</p><div class="frame" style="{_MARGINS}">'
         f'<svg viewBox="0 0 1000 1000" preserveAspectRatio="none">{curves}</svg>{marks}</div>'
