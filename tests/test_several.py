@@ -77,6 +77,20 @@ def test_pairs_of_a_gaussian_shift_compose_as_it_does(mu, count):
     assert truth * (1 - 1e-9) <= epsilon_of_varied(both, 1e-6, min(best, 8.0), WITHOUT) <= truth * 1.02
 
 
+def test_two_mechanisms_of_which_pairs_are_known_compose_as_their_laws_do():
+    """Every pair of losses, summed up without a grid."""
+    known = pairs_of([0.1, 0.5, 1.0, 2.0], [0.2, 0.05, 0.01, 1e-4], 2.0)
+    e, first, second, lost = known.corners
+    losses = np.concatenate([e, -e, [0.0]])
+    masses = np.concatenate([first, second, [1 - lost - (first + second).sum()]])
+    both, weights = np.add.outer(losses, losses), np.multiply.outer(masses, masses)
+    for delta in (1e-3, 1e-2):
+        found = epsilon_of_varied([known], delta, 2.0, WITHOUT)
+        for scale, enough in ((1.0, True), (0.995, False)):
+            truth = (weights * -np.expm1(np.minimum(scale * found - both, 0))).sum() + 1 - (1 - lost) ** 2
+            assert (truth <= delta * (1 + 1e-9)) == enough
+
+
 def test_public_runs_on_all_records_add_up_their_budgets():
     both = compose([PUBLIC, PUBLIC.replace(T=300, sigma=0.003)])
     alone = [guarantee(run, "composition").rho for run in (PUBLIC, PUBLIC.replace(T=300, sigma=0.003))]

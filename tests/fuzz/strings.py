@@ -4,12 +4,12 @@ from hypothesis import strategies as st
 
 from tests.properties.runs import accountings, lively
 from zoexplore.questions.export import every_field, to_query, to_yaml
-from zoexplore.run.setting import SETTING_FIELDS
+from zoexplore.run.setting import FIELD_NAMES
 from zoexplore.views.address import PARTS
 from zoexplore.views.state import OPTIONS
 from zoexplore.views.tabs import VIEWS
 
-NAMES = (*SETTING_FIELDS, *OPTIONS)
+NAMES = (*FIELD_NAMES, *OPTIONS)
 KEYS = (*NAMES, "show", "lock", "tab", "against", "pin", "compare", "setting", "accounting")
 SHOWABLE = (*PARTS, *VIEWS, *NAMES)
 

@@ -13,7 +13,7 @@ from tests.fuzz.patience import within_a_second
 from tests.fuzz.strings import NAMES, objects, values
 from zoexplore import BOUNDS, Accounting, Setting, calibrate, curve, epsilon, guarantee
 from zoexplore.run.presets import DEMONSTRATION
-from zoexplore.run.setting import LONGEST_SHOWN, NUMERIC_FIELDS, SETTING_FIELDS
+from zoexplore.run.setting import FIELD_NAMES, LONGEST_SHOWN, NUMERIC_FIELDS, SETTING_FIELDS
 from zoexplore.views.state import OPTIONS
 
 CODE = re.compile(r'Traceback|File "|/[a-z_]+/[a-z_]+/|\.py\b|0x[0-9a-f]{6,}|zoexplore\.|numpy\.|<function')
@@ -35,7 +35,7 @@ def attempt(make):
         return None
 
 
-@given(st.dictionaries(st.sampled_from(SETTING_FIELDS), objects, max_size=5))
+@given(st.dictionaries(st.sampled_from(FIELD_NAMES), objects, max_size=5))
 @examples(250)
 def test_any_fields_are_a_setting_or_refused(given_fields):
     made = attempt(lambda: DEMONSTRATION.replace(**given_fields))

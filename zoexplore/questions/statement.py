@@ -136,11 +136,12 @@ def in_a_line(setting: Setting) -> str:
     """A run's own numbers, for whoever wants to see that they are those meant.
 
     >>> in_a_line(Setting(n=1000, d=100, K=1, T=10, sigma=0.01, beta=1.0, batch=64, clip=0.5))
-    'K = 1, T = 10, n = 1000, d = 100, b = 64, σ = 0.01, β = 1, δ = 1e-5, noise multiplier 1.28'
+    'K = 1, T = 10, n = 1000, d = 100, b = 64, σ = 0.01, β = 1, δ = 1e-5, noise multiplier 1.28 (0.64 if a record is replaced)'
     """
     names = ("K", "T", "n", "d", *([] if setting.full_batch else ["batch"]), "sigma", "beta", "delta")
     own = ", ".join(f"{symbol_of(name)} = {format_exact(getattr(setting, name))}" for name in names)
-    return f"{own}, noise multiplier {format_short(setting.noise_multiplier)}"
+    added, replaced = (format_short(setting.noise_multiplier / moved) for moved in (1, 2))
+    return f"{own}, noise multiplier {added} ({replaced} if a record is replaced)"
 
 
 def plain(value: Any) -> Any:
