@@ -8,7 +8,7 @@ target, so an inaccurate search can only cost tightness.
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import exp, inf, isfinite, log
+from math import inf, isfinite, log
 
 import numpy as np
 
@@ -281,17 +281,13 @@ class _Search:
         return good
 
     def _inside(self, bad: float, good: float, part: float) -> float:
-        """The value at `part` of the way from good to bad, never an end."""
-        low, high = min(bad, good), max(bad, good)
+        """The value at `part` of the way from good to bad, or halfway where that is an end: never an end."""
+        to, back = self._scale()
+        start, end = to(good), to(min(bad, 1e300))
+        at, halfway = float(back(start + part * (end - start))), (good + bad) / 2
         if self.field in INTEGER_FIELDS:
-            # logarithms of large neighbouring integers may be equal
-            at = good + part * (bad - good) if high < 2 * low else exp(log(good) + part * (log(bad) - log(good)))
-            return float(min(max(round(at), low + 1), high - 1))
-        if self.field == "beta" or high < 2 * low:
-            at = good + part * (bad - good)
-        else:
-            at = exp(log(good) + part * (log(min(bad, 1e300)) - log(good)))
-        return at if low < at < high else (low + high) / 2
+            at, halfway = float(round(at)), float(halfway // 1)
+        return at if min(bad, good) < at < max(bad, good) else halfway
 
     def verified(self, value: float) -> Setting:
         """The setting at a value, checked with the public functions."""
