@@ -72,7 +72,7 @@ def test_moving_on_the_map_computes_no_other_map():
     assert view.state.beta == 1.0, "what is beyond the map is its edge"
 
 
-def test_where_no_bound_applies_the_map_is_empty_and_the_assumption_that_fails_is_named():
+def test_where_no_bound_applies_the_map_is_empty_and_says_why():
     view = Helps(State(DEMONSTRATION.replace(M=inf, m=0.0, ridge=0.0, regime="non-convex", eta=300.0, sigma=1e-300)))
     assert view.map.given["none"] and not any(view.map.given["main"]["bands"])
     assert "An assumption fails" in view.beside.object

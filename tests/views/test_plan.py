@@ -170,7 +170,7 @@ def test_what_is_typed_wrongly_stays_and_is_marked_and_changes_nothing(planner):
     assert planner.state.T == 60 and not any(each["wrong"] for each in planner.sentence.blanks.values())
 
 
-def test_the_sought_fields_blank_reads_its_symbol_and_a_whole_run_is_asked_in_another_sentence(planner):
+def test_the_sought_fields_blank_reads_its_symbol(planner):
     planner.field = "n"
     assert planner.sentence.blanks["n"]["text"] == "n" and planner.sentence.blanks["d"]["text"] == "520"
     planner.whole = "run"
