@@ -5,9 +5,11 @@ import re
 import pytest
 
 from tests.browser.conftest import new_page
+from zoexplore.run.fields import FIELDS
 
 NEAR = 2  # pixels
 PLACES = ("h1", ".epsilon", ".sentence", ".zx-tabs", ".zx-switch", ".zx-controls", ".zx-answer")
+DIALS = tuple(FIELDS[name].caption for name in ("K", "d"))
 FRAME = """() => {
   const still = document.querySelector(".zx-first");
   const found = (function find(root, what) {
@@ -28,6 +30,9 @@ def places(page):
     """Where what is seen first stands."""
     found = {name: page.locator(name).locator("visible=true").first.bounding_box() for name in PLACES}
     boxes = {name: [box[side] for side in ("x", "y", "width", "height")] for name, box in found.items()}
+    for words in DIALS:  # whose numbers stand below each other
+        box = page.get_by_text(words).locator("visible=true").first.bounding_box()
+        boxes[words] = [box["x"], box["y"] + box["height"] / 2]
     return boxes | {"frame": page.evaluate(FRAME)}
 
 

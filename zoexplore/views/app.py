@@ -99,6 +99,8 @@ def prime() -> Iterator[None]:
     yield from explorer.make()
     pn.panel(explorer)
     first.remember("", explorer)
+    # once more with the odds, which are computed in the background
+    explorer.odds.pane.param.watch(lambda _: first.remember("", explorer, anew=True), "object")
 
 
 def _search(document: Document) -> str:

@@ -48,9 +48,9 @@ def opening(search: str) -> str:
     )
 
 
-def remember(search: str, explorer: Explorer) -> None:
-    """Keep the picture of an explorer that has been made, for all later pages of its address."""
-    if search not in _pictures and len(search) <= LONGEST and _is_of_a_run(search) and not explorer.publish.waiting:
+def remember(search: str, explorer: Explorer, anew: bool = False) -> None:
+    """Keep the picture of an explorer that has been made, for all later pages of its address; the first one, or this one."""
+    if (anew or search not in _pictures) and len(search) <= LONGEST and _is_of_a_run(search) and not explorer.publish.waiting:
         if not search:
             _pictures[_UNKNOWN] = picture(explorer, numbers=False)
         _pictures[search] = picture(explorer)
@@ -86,7 +86,7 @@ def picture(explorer: Explorer, numbers: bool = True) -> str:
     ]
     parts = [
         _host("zx-header", "row", _heading(explorer.tabs, _buttons(*tools.more, tools.link, tools.dark))),
-        _host("zx-controls", "controls first_dials", "".join(_dials(explorer.controls, numbers))),
+        _host("zx-controls", "", _host("zx-settings", "controls first_dials", "".join(_dials(explorer.controls, numbers)))),
         _host("zx-answer", "", "".join(answer)),
     ]
     return _host("zx-room", "room", _host("zx-explorer", "explorer", "".join(parts)))
