@@ -1,6 +1,7 @@
 """Pins keep settings, survive in an address, are drawn, and compared by what differs."""
 
 import asyncio
+import re
 
 import numpy as np
 
@@ -69,6 +70,21 @@ def test_a_row_of_the_table_uses_its_pin_and_unpins_it():
     assert [each["title"] for each in view.legend.entries if "pin" in each] == ["T = 3"]
     view.legend.asked = ["remove", 5, 3]  # a click on what is gone
     assert len(view.pins.pins) == 1
+
+
+def test_pins_are_compared_by_what_differs():
+    view = Curves(State(DEMONSTRATION.replace(beta=0.9)))
+    assert view.differs.object == ""
+    louder = DEMONSTRATION.replace(sigma=1e-4)
+    view.pins.pins = [Pin("first <b>", DEMONSTRATION, Accounting()), Pin("noise", louder, Accounting())]
+    cells = (re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in view.differs.object.split("<tr>"))
+    rows = {row[0]: row[1:] for row in cells if row}
+    assert rows[""] == ["first &lt;b&gt;", "noise", "now"] and "share of the noise along the directions" in rows
+    assert "steps" not in rows and rows["noise scale"] == ["5e-5", "<b>0.0001</b>", "5e-5"]
+    runs = [DEMONSTRATION, louder, DEMONSTRATION.replace(beta=0.9)]
+    for name, bound in (("ε, every step", "composition"), ("ε, only the last", "sharp")):
+        found = [format_number(guarantee(run, bound).epsilon) for run in runs]
+        assert [cell.replace("<b>", "").replace("</b>", "") for cell in rows[name]] == found
 
 
 def test_pins_come_back_from_an_address():

@@ -36,6 +36,7 @@ class Curves(View):
         self._fitted: tuple = ()  # the field and the replaced run that it was last fitted to
         self.chart = Chart("curves", self.state, self._dragged)
         self.legend = Legend(of=self.chart.of, muted=list(UNASKED))
+        self.differs = widgets.html("", "differs")
         self.pinned, self.ghost = pins.PinnedCurves(self.pins), Ghost(self.state)
         self.choice = widgets.select("ε against", {a.caption: field for field, a in AXES.items()}, "along", of=self.param.along)
         self.pins.param.watch(self.changed, ["pins", "compare"])
@@ -73,6 +74,7 @@ class Curves(View):
             self.ghost.follow(self.state, f"{best.bound} {self.along}", best.epsilon, x, curves.epsilon[best.bound])
             self._draw()
             self.legend.param.update(title=f"At T = {format_count(setting.T)}", entries=self._entries())
+            self.differs.object = self.pinned.differences(found)
 
     def _draw(self, *_: Any) -> None:
         """Draw the curves that are not switched off, with the current value on each."""
@@ -133,4 +135,4 @@ class Curves(View):
 
     def __panel__(self) -> pn.viewable.Viewable:
         drawn = widgets.stack(self.choice, self.chart)
-        return widgets.component("curves", widgets.row("stage", drawn, self.legend))
+        return widgets.component("curves", widgets.row("stage", drawn, widgets.stack(self.legend, self.differs)))

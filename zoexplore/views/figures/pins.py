@@ -1,19 +1,24 @@
 """Pins: lines in the figure of curves, and rows of its table."""
 
+from html import escape
 from typing import Any
 
 import numpy as np
 
-from zoexplore.bounds import BOUNDS
+from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.bound import Style
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import CurveSet, curve_set, guarantees, smallest
 from zoexplore.palette import PINS
+from zoexplore.questions.export import every_field
 from zoexplore.run.axes import AXES
+from zoexplore.run.fields import FIELDS
 from zoexplore.run.formatting import format_number
 from zoexplore.views.figures.chart import line
 from zoexplore.views.figures.legend import entry
-from zoexplore.views.pins import Pins
+from zoexplore.views.panels.readouts import times
+from zoexplore.views.pins import Pins, grouped
+from zoexplore.views.style.widgets import region
 
 WIDTH, DASH = 1.7, (7, 2)
 
@@ -35,6 +40,7 @@ class PinnedCurves:
     def __init__(self, pins: Pins) -> None:
         self.pins = pins
         self.epsilons: list[float] = []  # of each pin's own run
+        self.given: list[dict[str, Guarantee]] = []  # of each pin's own run
         self._found: list[CurveSet] = []  # of each pin
         self._found_for: tuple = ((), "")  # which pins, and over which field
 
@@ -44,6 +50,7 @@ class PinnedCurves:
         found = [await ask(curve_set, pin.setting, pin.accounting, along) for pin in pins]
         given = [await ask(guarantees, pin.setting, pin.accounting) for pin in pins]
         self.epsilons = [(each.get(self.pins.compare) or smallest(each)).epsilon for each in given]
+        self.given = given
         self._found, self._found_for = found, (pins, along)
 
     def lines(self, along: str) -> list[dict[str, Any]]:
@@ -64,3 +71,29 @@ class PinnedCurves:
             entry(key, name, style, format_number(e), group=said, pin=place)
             for place, ((key, (name, style)), e) in enumerate(rows)
         ]
+
+    def differences(self, now: dict[str, Guarantee]) -> str:
+        """A table of what differs, a column a run: fields first, then epsilon both ways, and the last against the first's."""
+        pins, every = self.pins.pins, [*self.given, now]
+        if not pins or len(self.given) != len(pins):
+            return ""
+        runs = [every_field(g.setting, g.accounting) for g in (next(iter(each.values())) for each in every)]
+        lasts = [smallest(each).epsilon for each in every]
+        rows = [
+            (FIELDS[name].noun if name in FIELDS else name, [grouped(run[name]) or "–" for run in runs])
+            for name in runs[0]
+            if len({run[name] for run in runs}) > 1
+        ]
+        rows.append(("ε, every step", [format_number(each["composition"].epsilon) for each in every]))
+        rows.append(("ε, only the last", [format_number(last) for last in lasts]))
+        rows.append(("against the first", ["–", *(times(lasts[0], last) or "=" for last in lasts[1:])]))
+        cells = "".join(f'<tr><th scope="row">{escape(name)}</th>{_cells(values)}</tr>' for name, values in rows)
+        heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in [*(pin.name for pin in pins), "now"])
+        head = f"<thead><tr><th></th>{heads}</tr></thead>"
+        return region("pinned runs, and what differs", f"<table>{head}<tbody>{cells}</tbody></table>")
+
+
+def _cells(values: list[str]) -> str:
+    """A value for each run, bold where it is another than the first one's."""
+    texts = (escape(value) if value == values[0] else f"<b>{escape(value)}</b>" for value in values)
+    return "".join(f"<td>{text}</td>" for text in texts)
