@@ -194,7 +194,8 @@ class Explorer(pn.viewable.Viewer):
             return [widgets.stack(*seen, css_classes=[f"zx-{name}"])] if seen else []
 
         header = [widgets.row("heading", *heading)] if heading else []
-        controls = widgets.stack(self.controls.__panel__(), self.invite, css_classes=["zx-controls"])  # hidden as a whole
+        invited = [self.invite] if self.bridge and self._tells else []
+        controls = widgets.stack(self.controls.__panel__(), *invited, css_classes=["zx-controls"])  # hidden as a whole
         parts = widgets.component(
             "explorer",
             *([widgets.stack(*header, self.files.drawer, css_classes=["zx-header"])] if header else []),

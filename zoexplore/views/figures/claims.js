@@ -3,17 +3,17 @@ export function render({model}) {
   const box = Object.assign(document.createElement("div"), {className: "claims"}), {rows, ticks} = model;
   const [least, most] = [ticks[0], ticks.at(-1)], at = (x) => `${100 * Math.log(x / least) / Math.log(most / least)}%`;
   const grid = `<span class="grid" aria-hidden="true">${ticks.map((x) => `<i style="left:${at(x)}"></i>`).join("")}</span>`;
+  const sr = (words) => `<span class="sr">${words} </span>`; // for ears only
   const row = (each, first) => {
     const made = Object.assign(document.createElement("a"), {href: each.href, className: each.agrees ? "row" : "row apart"});
     const dots = `<b class="claimed" style="left:${at(each.claimed)}"></b><b class="proved" style="left:${at(each.ours)}"></b>`;
     const bar = each.agrees ? "" : `<u style="left:${at(each.claimed)};right:calc(100% - ${at(each.ours)})"></u>`;
-    const words = each.agrees ? `<em style="left:${at(Math.max(each.claimed, each.ours))}">${each.said}</em>`
-      : `<em class="before" style="left:${at(each.claimed)}">${each.claims}</em><em style="left:${at(each.ours)}">${each.proves}</em>`;
-    const key = first ? `<small style="left:${at(each.claimed)}">claimed</small><small style="left:${at(each.ours)}">provable</small>` : "";
-    made.innerHTML = `<span class="run"><strong></strong><span></span></span><span class="line">${grid}${bar}${dots}${words}${key}</span><span class="why"><b>${each.factor}</b> ${each.why}</span>`;
+    const words = each.agrees ? `<em style="left:${at(Math.max(each.claimed, each.ours))}">${sr("claimed")}${each.said}</em>`
+      : `<em class="before" style="left:${at(each.claimed)}">${sr("claimed")}${each.claims}</em><em style="left:${at(each.ours)}">${sr("provable")}${each.proves}</em>`;
+    const key = first ? `<small aria-hidden="true" style="left:${at(each.claimed)}">claimed</small><small aria-hidden="true" style="left:${at(each.ours)}">provable</small>` : "";
+    made.innerHTML = `${sr("Load")}<span class="run"><strong></strong><span></span></span><span class="line">${grid}${bar}${dots}${words}${key}</span><span class="why"><b>${each.factor}</b> ${each.why}</span>`;
     made.querySelector("strong").textContent = each.name;
     made.querySelector(".run span").textContent = each.what;
-    made.setAttribute("aria-label", `Load ${each.name}, ${each.what}: claimed ${each.claims}, provable ${each.proves}. ${each.why}`);
     made.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return; // a page of its own
       event.preventDefault();
