@@ -8,7 +8,7 @@ import os
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from math import factorial, log, prod, tau
+from math import factorial, log, tau
 from numbers import Integral
 from typing import Any
 
@@ -29,7 +29,6 @@ SECURE = (
     "floating-point numbers, whose gaps and lowest bits can distinguish neighbouring data sets (Mironov 2012, "
     "doi:10.1145/2382196.2382264); how long a step takes; a look into this process's memory."
 )
-MANY = 2**12  # numbers that are worth making at once
 FORKS = [0]  # between the first process and this one: in another namespace a fork may have its parent's number
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: FORKS.append(FORKS.pop() + 1))
@@ -185,11 +184,6 @@ def normal(
 ) -> Tensor:
     """Independent standard normal numbers of a shape. NumPy's generators draw on the CPU, torch's on their own device."""
     if isinstance(generator, np.random.Generator):
-        if dtype == torch.float32 and prod(shape) >= MANY:
-            count = prod(shape)
-            out = np.empty(count + count % 2, np.float32)
-            _single(generator.bit_generator, out)
-            return torch.from_numpy(out)[:count].view(shape).to(device=device)
         return torch.as_tensor(generator.standard_normal(shape)).to(device=device, dtype=dtype)
     return torch.randn(shape, generator=generator, dtype=dtype, device=generator.device).to(device=device)
 
@@ -228,22 +222,6 @@ class Replay:
         if out.device.type == "cpu":  # there a number is quicker than a tensor of one; elsewhere one would have to wait for it
             square = float(square)
         return out.mul_(self.lengths[block] / (square + torch.finfo(out.dtype).tiny) ** 0.5)
-
-
-def _single(source: Any, out: np.ndarray) -> None:
-    """Fill an even count of numbers in single precision, from 96 bits a pair, several times faster than NumPy. Radii
-    reach 8.6: a tail cut off at the 6.7 of 32 bits would distinguish neighbours with a chance of about 1e-10 sqrt(d), not small
-    beside delta.
-    """
-    radius, angle = out.reshape(2, -1)
-    half = len(radius)
-    bits = np.asarray(source.random_raw(half)).view(np.int64)
-    bits &= 2**53 - 1
-    radius[:] = bits
-    radius += np.float32(0.5)
-    radius *= np.float32(2.0**-53)
-    angle[:] = np.asarray(source.random_raw((half + 1) // 2)).view(np.int32)[:half]
-    box_muller(radius, angle)
 
 
 def words(generator: Generator) -> np.ndarray:
