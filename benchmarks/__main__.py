@@ -2,7 +2,7 @@
 
 import argparse
 
-from benchmarks import curves, latency, mechanism, minibatch, peers, published, startup, tightness, training
+from benchmarks import curves, first, latency, mechanism, minibatch, peers, published, startup, tightness, training
 from benchmarks.timing import table
 
 TOPICS = {
@@ -13,6 +13,7 @@ TOPICS = {
     "minibatch": minibatch.run,
     "published": published.run,
     "latency": latency.run,
+    "first": first.run,
     "training": training.run,
     "mechanism": mechanism.run,
 }
