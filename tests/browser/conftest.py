@@ -78,7 +78,7 @@ class Server:
     process: subprocess.Popen
 
     def computing(self):
-        """The processes that compute for it, and the one of which they are forked."""
+        """The processes that compute for it."""
         return psutil.Process(self.process.pid).children(recursive=True)
 
     @contextmanager
