@@ -248,6 +248,7 @@ def test_whether_a_step_is_heard_depends_on_the_passes_not_on_their_split(K):
 def test_a_plan_hides_iterates_where_that_needs_less_noise():
     plan = zoexplore.recommend(SHOWN, epsilon=1.0)
     assert plan.bound == "sharp" and 0 < plan.setting.beta < 1
+    assert "they would leave composition alone" in plan.reasons[-1] and not any("find clip" in reason for reason in plan.reasons)
     public = zoexplore.recommend(SHOWN, epsilon=1.0, bound="composition")
     assert public.setting.beta == 1 and plan.setting.sigma < public.setting.sigma / 3
     assert any("length at most" in words for words in plan.supposed)

@@ -217,9 +217,8 @@ class _Question:
         """The run with its reasons."""
         g = guarantee(run, self.bound, self.accounting)
         signal = signal_to_noise(run)
-        noise = run.sigma / run.clip_each * sqrt(run.batch or run.n)
         reasons = (_of_the_noise(run, signal), _of_the_passes(run), self._of_sigma(run, g.bound), *self._of_beta(run, g.bound))
-        reasons += tuple(filter(None, (_of_the_steps(run), in_words({"lr", "clip", "xi"}, noise, "linear"), meanings(run))))
+        reasons += tuple(filter(None, _of_the_scale(run) if g.bound == "composition" else (GIVEN,)))
         said = tuple(filter(None, (g.reason, g.note)))
         return Plan(run, g.epsilon, g.bound, signal, passes_of(run), reasons, g.supposes, said)
 
@@ -258,13 +257,18 @@ def _of_the_passes(run: Setting) -> str:
     return f"{each} at each of T = {T} steps take {format_short(passes_of(run))} forward passes a record, 2KTb/n."
 
 
-def _of_the_steps(run: Setting) -> str:
-    """How many of them find the scale, where the optimiser is to."""
-    train = run.T - 2 * PROBES
+GIVEN = "Give clip, rate and ξ, or public data that tell them: found from these data, they would leave composition alone."
+
+
+def _of_the_scale(run: Setting) -> tuple[str, ...]:
+    """What the optimiser does by itself, how many of its steps find the scale, and epsilon in both meanings."""
+    noise, train = run.sigma / run.clip_each * sqrt(run.batch or run.n), run.T - 2 * PROBES
     if train < 1:
-        return f"{2 * PROBES} steps would find clip and rate and leave none to train: take smaller batches, or give lr, clip, xi."
+        few = f"{2 * PROBES} steps would find clip and rate and leave none to train: take smaller batches, or give lr, clip, xi."
+        return few, meanings(run)
     rarely = " Over a tenth: take smaller batches and more steps." if run.T < 20 * PROBES else ""
-    return f"{2 * PROBES} of the steps find clip and rate, {format_count(train)} train; all cost the same.{rarely}"
+    said = f"{2 * PROBES} of the steps find clip and rate, {format_count(train)} train; all cost the same.{rarely}"
+    return said, in_words({"lr", "clip", "xi"}, noise, "linear"), meanings(run)
 
 
 def in_words(auto: Collection[str], noise: float, decay: str) -> str:
