@@ -24,7 +24,6 @@ COLOURS = {
     "note": ("#e8f1f9", "#1b2c3c"),
 }
 STYLES = {bound.id: bound.style for bound in BOUNDS.values() if bound.style}
-REFERENCE = Style(("#c4500a", "#f2955a"), (1, 3), 1.4)
 _OTHERS = (
     Style(("#a3195b", "#ff86bb"), (6, 2, 2, 2), 2.2),
     Style(("#3c4fa8", "#a3b1ff"), (3, 2), 2.2),
@@ -43,8 +42,7 @@ PINS = (
 GAINS = (  # the factor that hiding gains: none, up to 2, 2 to 10, 10 to 100, over 100
     ("#eceae4", "#2b3038"), ("#c9e0d6", "#1d4a43"), ("#86bda9", "#1f7a69"), ("#3a8d78", "#2aa88d"), ("#00594d", "#7fe9cf"),
 )  # fmt: skip
-UNCOVERED = ("#d4d6db", "#454b55")  # where a failing assumption decides
-_PAIRS = (*COLOURS.values(), *(s.colour for s in (*STYLES.values(), *_OTHERS, REFERENCE)), *PINS, *GAINS, UNCOVERED)
+_PAIRS = (*COLOURS.values(), *(s.colour for s in (*STYLES.values(), *_OTHERS)), *PINS, *GAINS)
 _PARTNERS = ({dark: light for light, dark in _PAIRS}, {light: dark for light, dark in reversed(_PAIRS)})
 
 

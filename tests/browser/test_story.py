@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.browser.acts import FIGURE, VISIT, becomes, headline, open_export, steady, until, visit
+from tests.browser.acts import FIGURE, VIEWPORT, VISIT, becomes, headline, open_export, steady, until, visit
 from tests.browser.axe import serious
 from tests.effort import proof
 from zoexplore import Accounting, guarantee
@@ -74,6 +74,11 @@ def test_a_reader_draws_a_curve_and_sees_how_it_is(explorer):
     at = steady(explorer, figure.bounding_box)
     last = format_number(guarantee(DEMONSTRATION, "sharp").epsilon)
     assert explorer.get_by_text(last).locator("visible=true").count() == 0
+    explorer.set_viewport_size({"width": 390, "height": 844})  # where no slider is below it, the figure is not kept in sight
+    explorer.wait_for_timeout(600)
+    assert explorer.locator(".zx-answer[data-kept]").count() == 0
+    explorer.set_viewport_size(VIEWPORT)
+    at = steady(explorer, figure.bounding_box)
     explorer.mouse.move(at["x"] + 60, at["y"] + 0.8 * at["height"])
     explorer.mouse.down()
     explorer.mouse.move(at["x"] + 0.75 * at["width"], at["y"] + 0.4 * at["height"], steps=12)

@@ -26,7 +26,7 @@ function keepFigure() {
   const {answer, controls, figure} = parts;
   if (!answer) return;
   const box = (element) => element?.getBoundingClientRect();
-  const from = box(controls)?.top, tall = figure?.offsetHeight, above = box(figure)?.top - box(answer).top;
+  const from = controls?.offsetParent ? box(controls).top : Infinity, tall = figure?.offsetHeight, above = box(figure)?.top - box(answer).top;
   const scrolled = from - answer.offsetHeight + above < 0; // the figure, where it stands in the answer
   const kept = innerWidth < 820 && scrolled && from < 0.6 * innerHeight && tall < 0.55 * innerHeight;
   if (kept != "kept" in answer.dataset) kept ? answer.dataset.kept = "" : delete answer.dataset.kept;

@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 
 from zoexplore.bounds.bound import Style
-from zoexplore.palette import COLOURS, FONT, GAINS, LIGHT, REFERENCE, SERIF, STYLES, UNCOVERED, colour, hue, partner, style_of
+from zoexplore.palette import COLOURS, FONT, GAINS, LIGHT, SERIF, STYLES, colour, hue, partner, style_of
 
-__all__ = ["COLOURS", "FONT", "GAINS", "LIGHT", "REFERENCE", "STYLES", "UNCOVERED", "colour", "hue", "partner", "style_of"]
+__all__ = ["COLOURS", "FONT", "GAINS", "LIGHT", "STYLES", "colour", "hue", "partner", "style_of"]
 __all__ += ["Style", "css", "root", "script", "swatch"]
 
 STATE = "--zx-state"  # the variable that marks a part as out of date, by one of the next two values
