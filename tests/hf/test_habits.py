@@ -118,8 +118,9 @@ def test_a_compiled_model_gets_its_columns(tmp_path):
 
 def test_the_arguments_of_a_file_make_a_run(tmp_path):
     """Sources in options repeat it."""
-    given = {"epsilon": "4", "delta": "1e-4", "learning_rate": "1.0", "max_steps": 2, "use_cpu": True, "disable_tqdm": True}
-    args = ZOTrainingArguments(str(tmp_path), **given, save_strategy="no", per_device_train_batch_size=8)
+    given = {"epsilon": "4", "delta": "1e-4", "learning_rate": "1.0", "clip": "1", "max_steps": 2}
+    given |= {"use_cpu": True, "disable_tqdm": True, "save_strategy": "no", "per_device_train_batch_size": 8}
+    args = ZOTrainingArguments(str(tmp_path), **given)
     runs = [
         ZOTrainer(roberta(), args, train_dataset=texts(), data_collator=pad, options={"sources": Sources(1, 2)}) for _ in range(2)
     ]

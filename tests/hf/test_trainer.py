@@ -173,7 +173,7 @@ def test_any_model_with_a_loss_meets_its_target_however_often_the_rate_changes(t
     ("options", "message"),
     [
         ({"epsilon": None}, "epsilon is not set"),
-        ({"learning_rate": 0.0}, "learning_rate is not set"),
+        ({"learning_rate": 0.0}, "learning_rate = 0.0 is not allowed"),
         ({"gradient_accumulation_steps": 2}, "microbatch= evaluates fewer"),
         ({"bf16": True}, "load the model in it"),
         ({"label_smoothing_factor": 0.1}, "give a loss with it"),

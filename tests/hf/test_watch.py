@@ -71,9 +71,9 @@ def test_the_first_steps_are_measured(tmp_path):
     assert measured["step_over_noise"] > 1 and measured["moved"] > 0.05 and 0 <= measured["clipped"] <= 1
 
 
-def test_a_drowned_run_and_one_that_stays_are_warned_of_where_people_look(tmp_path):
-    with pytest.warns(UserWarning, match=r"the noise drowns the step: it is .* times as long as the longest one"):
-        trainer(tmp_path, roberta(), epsilon=0.01, max_steps=1).train()
+def test_a_drowned_run_and_one_that_stays_are_warned_of_where_people_look(tmp_path, capsys):
+    trainer(tmp_path, roberta(), epsilon=0.01, max_steps=1).train()
+    assert "The noise drowns the step: it is" in capsys.readouterr().out
     X = torch.randn(N, 3, generator=torch.Generator().manual_seed(0))
     with pytest.warns(UserWarning) as found:
         of_features(tmp_path, X, max_steps=40, learning_rate=1e-6, epsilon=1.0).train()

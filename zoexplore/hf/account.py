@@ -57,6 +57,7 @@ def as_data(trainer: Any) -> dict[str, Any]:
         "trained_parameters": setting.d,
         "noise": record.noise,
         "stages": [asdict(step) | {"steps": count} for step, count in record.stages],
+        "found": record.found and record.found._asdict(),
         "versions": versions("torch", "transformers"),
     }
     if not record.steps:

@@ -8,27 +8,36 @@ from transformers import TrainingArguments
 
 from zoexplore.run.setting import LARGEST_INTEGER, Setting
 
+XI = "Half the distance of two points; found, or 1e-3 √d where rate and clip are given."
+
 
 @dataclass
 class ZOTrainingArguments(TrainingArguments):
     """`transformers.TrainingArguments` with a target of privacy.
 
     `learning_rate` is η/K, `per_device_train_batch_size` the records of a step a process, and `max_steps` (or epochs of n
-    records) is T. `weight_decay` is the ridge, added along the directions, outside the clip. The target of `epsilon` and `delta`
-    is met by composition: it holds even if every checkpoint is published. The other fields' help says what they mean. Numbers may
-    be text, as YAML reads 1e-5.
+    records) is T. What is None of `learning_rate`, `clip` and `xi` the run finds in its first steps, which are among the T and as
+    private as the others; `lr_scheduler_type` acts on those that train. `weight_decay` is the ridge, added along the directions,
+    outside the clip. The target of `epsilon` and `delta` is met by composition: it holds even if every checkpoint is published.
+    The other fields' help says what they mean. Numbers may be text, as YAML reads 1e-5.
 
     Raises:
         ValueError: an argument is not allowed; it says which, and why.
     """
 
-    learning_rate: float = field(default=0.0, metadata={"help": "η/K: a step in units of the gradient along K directions."})
+    learning_rate: float | None = field(
+        default=None, metadata={"help": "η/K: a step in units of the gradient along K directions; found if not given."}
+    )
     epsilon: float | None = field(default=None, metadata={"help": "The target ε."})
     delta: float | None = field(default=None, metadata={"help": "The target δ, well below 1/n."})
     K: int = field(default=1, metadata={"help": "Directions a step."})
-    clip: float = field(default=1.0, metadata={"help": "The longest vector of K quotients that a record may have."})
+    clip: float | None = field(
+        default=None, metadata={"help": "The longest vector of K quotients that a record may have; found if not given."}
+    )
     beta: float = field(default=1.0, metadata={"help": "The share of the noise's power along the directions."})
-    xi: float | None = field(default=None, metadata={"help": "Half the distance of two points; 1e-3 √d if not given."})
+    xi: float | None = field(default=None, metadata={"help": XI})
+    sampling: str = field(default="without-replacement", metadata={"help": "How batches are drawn, as in Setting."})
+    neighbours: str = field(default="replace-one", metadata={"help": "What two data sets differ in, as in Setting."})
     microbatch: int | None = field(
         default=None, metadata={"help": "Records evaluated at once; all of a process's batch if not given."}
     )
@@ -45,6 +54,7 @@ class ZOTrainingArguments(TrainingArguments):
         self.max_grad_norm = 0.0  # spares looking for gradients at every step
         for name, like in NUMBERS.items():
             self._check(name, like)
+        ANY.replace(sampling=self.sampling, neighbours=self.neighbours)
         super().__post_init__()
         if self.n_gpu > 1:
             raise ValueError(f"{self.n_gpu} GPUs in one process are not allowed: start one process for each with torchrun")
@@ -74,7 +84,6 @@ NUMBERS |= {name: name for name in ("delta", "K", "clip", "beta", "xi")}
 REQUIRED = {
     "epsilon": "the ε that the model may cost, 3, say",
     "delta": "δ, well below 1/n for n records",
-    "learning_rate": "η/K, the length of a step along unit directions: a rate of MeZO's times the number of parameters",
 }
 WITHOUT_EFFECT = {
     "Noisy-ZOGD has no moments": "adam_beta1 adam_beta2 adam_epsilon optim_args",

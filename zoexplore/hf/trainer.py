@@ -2,8 +2,8 @@
 
 import json
 import re
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from inspect import signature
 from math import ceil
 from pathlib import Path
@@ -11,8 +11,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, distributed, nn
+from torch.optim.lr_scheduler import LambdaLR
 from torch.utils.data import DataLoader
-from transformers import Trainer
+from transformers import Trainer, get_constant_schedule
 from transformers.trainer import OPTIMIZER_NAME, SCHEDULER_NAME, TRAINER_STATE_NAME
 from transformers.trainer_utils import RemoveColumnsCollator, get_last_checkpoint
 from transformers.utils import logging
@@ -26,7 +27,8 @@ from zoexplore.hf.prefix import Prefix
 from zoexplore.hf.watch import Watch
 from zoexplore.mechanism import Batch, NoisyZOGD, Report, mark_moved
 from zoexplore.mechanism.batches import Collate, Numbered
-from zoexplore.questions import signal_to_noise
+from zoexplore.mechanism.scale import AUTO
+from zoexplore.run.text import say
 
 logger = logging.get_logger(__name__)
 NOT_TAKEN = ("optimizers", "optimizer_cls_and_kwargs", "compute_loss_func", "model_init")
@@ -149,6 +151,18 @@ class ZOTrainer(Trainer):
             self.optimizer = StandIn(self.made())
         return self.optimizer
 
+    def create_scheduler(self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None) -> Any:
+        """Make `Trainer`'s schedule, of the steps that train: those before, which find the scale, keep its first rate."""
+        if self.lr_scheduler is None:
+            probes, optimizer = self.made().probes_left, optimizer or self.optimizer
+            if self._decay() is not None:  # the mechanism's own
+                self.lr_scheduler = get_constant_schedule(optimizer)
+            else:
+                made = super().create_scheduler(num_training_steps - probes, optimizer)
+                if isinstance(made, LambdaLR):
+                    made.lr_lambdas = [partial(after, rate, probes) for rate in made.lr_lambdas]
+        return self.lr_scheduler
+
     def get_train_dataloader(self) -> DataLoader:
         """Batches as the mechanism draws them, collated and padded as usual."""
         sampler = EpochSampler(self.made(), self._steps_an_epoch())
@@ -209,26 +223,22 @@ class ZOTrainer(Trainer):
         """The mechanism of this run, made on first use."""
         if self.mechanism is None:
             args, n = self.args, len(self.train_dataset)
-            run = {
-                "n": n,
-                "T": self._steps(),
-                "batch": min(self._batch(), n),
-                "lr": args.learning_rate,
-                "ridge": args.weight_decay,
-            }
-            run |= {name: getattr(args, name) for name in ("epsilon", "delta", "K", "clip", "beta", "xi", "microbatch")}
-            run |= {"loss_of": "model", "show": logger.info}
+            run = {"n": n, "T": self._steps(), "batch": min(self._batch(), n), "ridge": args.weight_decay, "loss_of": "model"}
+            run |= {name: getattr(args, name) for name in PASSED}
+            scale: dict[str, Any] = {"lr": args.learning_rate, "clip": args.clip, "xi": args.xi}
+            if None in (args.learning_rate, args.clip):  # else xi has its usual value
+                scale = {name: AUTO if value is None else value for name, value in scale.items()}
+            run |= scale | {"decay": self._decay() or "constant", "show": say if self.is_world_process_zero() else logger.info}
             if args.world_size > 1:
                 run |= {"group": distributed.group.WORLD, "microbatch": args.microbatch or args.per_device_train_batch_size}
             run |= self.options
             self.mechanism = NoisyZOGD.for_epsilon(self.model, self.record_loss, **run)
-            if (signal := signal_to_noise(self.mechanism.setting)) < 1:
-                warnings.warn(
-                    f"the noise drowns the step: it is {1 / signal:.3g} times as long as the longest one; take larger batches, "
-                    "fewer steps or directions, or a larger ε",
-                    stacklevel=2,
-                )
         return self.mechanism
+
+    def _decay(self) -> str | None:
+        """How the found rate falls, where `Trainer`'s schedule says just that; None where the schedule acts on it."""
+        args, kind = self.args, str(self.args.lr_scheduler_type.value)
+        return kind if args.learning_rate is None and kind in ("linear", "constant") and not args.warmup_steps else None
 
     def _batch(self) -> int:
         return self.args.per_device_train_batch_size * self.args.world_size
@@ -249,6 +259,14 @@ class ZOTrainer(Trainer):
         if not self.args.remove_unused_columns:
             return None
         return [*signature(base_of(self.model).forward).parameters, *self.label_names, *LABELS]
+
+
+PASSED = ("epsilon", "delta", "K", "beta", "microbatch", "sampling", "neighbours")  # arguments of the same name
+
+
+def after(rate: Callable[[int], float], probes: int, t: int) -> float:
+    """A schedule's rate at step t, so many steps later."""
+    return rate(max(t - probes, 0))
 
 
 WHOLE = (OPTIMIZER_NAME, SCHEDULER_NAME, TRAINER_STATE_NAME)  # files without which Trainer loads weights alone

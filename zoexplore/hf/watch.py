@@ -36,11 +36,15 @@ class Watch(TrainerCallback):
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self.losses, self._logged, self._shown = [], 0, -inf
-        self._begun, self._noise = self._made().steps, self._energy()
+        self._begun, self._noise = self._made().steps + self._made().probes_left, self._energy()
+        self._finds = self._made().found is None
         self._start = sampled(self._made())
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         made, T = self._made().steps - self._begun, self._made().setting.T - self._begun
+        if self._finds and (found := self._made().found) is not None:
+            self._finds = False
+            self.trainer.log({name: x for name, x in found._asdict().items() if isinstance(x, float)})
         if made == min(FIRST, T) >= FEWEST:
             self.trainer.log(self._measured(made))
         bars = [getattr(each, "training_bar", None) for each in self.trainer.callback_handler.callbacks]
@@ -69,6 +73,8 @@ class Watch(TrainerCallback):
         if "loss" in logs:
             logs["loss"] = fmean(self.losses[self._logged :] or [nan])
             self._logged = len(self.losses)
+            if made.record.moving and "learning_rate" in logs:
+                logs["learning_rate"] = made.record.last.eta / made.record.last.K
             if made.record.steps:
                 logs["epsilon"] = made.privacy_report(released="all").epsilon
             if made.counts.not_finite:
@@ -101,7 +107,7 @@ class Watch(TrainerCallback):
 
     def _energy(self) -> float:
         """The noise of all steps so far: its mean squared length."""
-        return sum(count * (step.eta * step.sigma) ** 2 for step, count in self._made().record.stages)
+        return sum(count * (step.eta * step.sigma) ** 2 for step, count in self._made().record.moving.items())
 
 
 def sampled(mechanism: NoisyZOGD) -> Tensor:

@@ -21,6 +21,8 @@ ENOUGH = 2  # fewest records in a batch for a check of mixing
 RARER = 4  # factor between the steps of two checks
 MEASURED = 64  # records whose quotients' error is measured
 FAR = 1e-3  # of the largest loss: the least jump of a score
+ULPS = 16  # roundings that a loss may be off by
+ROUNDED = 0.1  # of the signal: below it what two quotients differ by is curvature
 LOOKED_AT = 16  # compared records, spread over the batch
 OWN = "a loss must depend on its own record alone"
 BY_CHANCE = "and not on chance (dropout: call eval(); sums in no fixed order: torch.use_deterministic_algorithms(True))"
@@ -80,8 +82,8 @@ class LossChecks:
         objective.check()
         parameters.check_in_place()
         if step.xi > 0 and step.kind == "step" and self.quotient_error is None:
-            error = quotient_error(losses, perturbed, data, step.xi)
-            check_error(error, step.xi, parameters.d, kind)
+            error, rounding = quotient_error(losses, perturbed, data, step.xi, kind)
+            check_error(error if rounding > ROUNDED else 0.0, step.xi, parameters.d, kind)
             self.quotient_error = error
         self._together, self._structure = number_of(data), objective.structure()
         while self._next <= self._steps:
@@ -212,9 +214,11 @@ def _same(own: Tensor, found: Tensor, tolerance: Tensor | None = None) -> Tensor
     return ((own == found) if tolerance is None else (own - found).abs() <= tolerance) | neither
 
 
-def quotient_error(losses: Losses, perturbed: Perturbed, batch: Any, xi: float) -> float:
+def quotient_error(
+    losses: Losses, perturbed: Perturbed, batch: Any, xi: float, kind: torch.dtype
+) -> tuple[float, float]:
     """The root mean square over records of the difference of quotients over distances 2 xi and 4 xi, relative to the
-    latter; inf if those are all 0.
+    latter; inf if those are all 0. And how much of it a few roundings of `kind` may be.
 
     For a smooth loss they differ by a third derivative times xi^2, and by rounding, which doubles at half the distance. A score
     that jumps, such as an accuracy, has no derivative to compare with, and is not rounded: it is 0 for that.
@@ -230,10 +234,13 @@ def quotient_error(losses: Losses, perturbed: Perturbed, batch: Any, xi: float) 
         found.append(quotient(ahead, behind, scale).double())
     perturbed.back()
     if _jump(torch.stack(values).double()):
-        return 0.0
+        return 0.0, 0.0
     near, far = (x.where(x.isfinite(), 0.0) for x in found)
     signal = float(far.norm())
-    return float((near - far).norm()) / signal if signal > 0 else inf
+    if signal == 0:
+        return inf, inf
+    rounding = ULPS * torch.finfo(kind).eps * float(torch.stack(values).nan_to_num(0.0, 0.0, 0.0).double()[0].norm()) / (2 * xi)
+    return float((near - far).norm()) / signal, rounding / signal
 
 
 def _jump(values: Tensor) -> bool:

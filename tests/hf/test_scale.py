@@ -1,0 +1,97 @@
+"""No number but ε and δ: the run finds its rate, clip and distance, and Trainer's schedule acts on the steps that train."""
+
+import json
+
+import pytest
+import torch
+
+from tests.hf.tiny import roberta, texts, trainer, weights
+
+NONE = {"learning_rate": None, "clip": None, "xi": None, "max_steps": 50, "logging_steps": 1, "K": 1, "epsilon": 300.0}
+
+
+def logged(made, name):
+    return [entry[name] for entry in made.state.log_history if name in entry]
+
+
+def test_a_run_finds_its_scale_and_its_rate_falls_to_nothing(tmp_path):
+    made = trainer(tmp_path, roberta(), **NONE)
+    made.train()
+    found, record = made.mechanism.found, made.mechanism.record
+    assert made.mechanism.steps == made.state.global_step == 50 and record.probes == 40
+    assert logged(made, "rate") == [found.rate] and logged(made, "clip") == [found.clip]
+    rates = [step.eta for step, count in record.stages for _ in range(count) if step.kind == "step"]
+    assert rates == pytest.approx([found.rate * (1 - t / 10) for t in range(10)])
+    assert logged(made, "learning_rate")[-1] == pytest.approx(rates[-1])
+    assert 290 < made.privacy_report(released="all").epsilon <= 300
+    made.save_model()
+    data = json.loads((tmp_path / "model.privacy.json").read_text())
+    assert data["found"]["rate"] == found.rate and data["steps"] == 50 and data["epsilon"] <= 300
+
+
+def test_a_schedule_of_trainer_s_acts_on_the_steps_that_train(tmp_path):
+    """A warm-up of two of the ten, then a cosine."""
+    made = trainer(tmp_path, roberta(), **NONE, lr_scheduler_type="cosine", warmup_steps=2)
+    made.train()
+    stages = [(step, count) for step, count in made.mechanism.record.stages if step.kind == "step"]
+    rates = [step.eta / made.mechanism.found.rate for step, count in stages for _ in range(count)]
+    assert len(rates) == 10 and rates[:3] == pytest.approx([0.0, 0.5, 1.0]) and rates[-1] < 0.05
+
+
+def test_a_given_number_is_kept(tmp_path):
+    made = trainer(tmp_path, roberta(), **NONE | {"learning_rate": 2.0, "lr_scheduler_type": "constant"})
+    made.train()
+    last = made.mechanism.record.last
+    assert last.eta == 2.0 and last.clip == made.mechanism.found.clip != 1.0
+    made = trainer(tmp_path, roberta(), max_steps=2)
+    made.train()
+    assert made.mechanism.found is None and made.mechanism.record.probes == 0
+
+
+def test_a_run_that_is_resumed_among_its_probes_is_the_whole_one(tmp_path):
+    options = NONE | {"max_steps": 44, "save_strategy": "steps", "save_steps": 11}
+    whole = trainer(tmp_path, roberta(), **options)
+    whole.train()
+    for t in (11, 22):
+        resumed = trainer(tmp_path / str(t), roberta(), **options | {"save_strategy": "no"})
+        resumed.train(resume_from_checkpoint=str(tmp_path / f"checkpoint-{t}"))
+        assert torch.equal(weights(whole.model), weights(resumed.model))
+
+
+def test_a_longer_plan_keeps_the_target(tmp_path):
+    options = {"save_strategy": "steps", "save_steps": 2}
+    trainer(tmp_path, roberta(), **options, max_steps=4).train()
+    resumed = trainer(tmp_path / "next", roberta(), max_steps=9)
+    resumed.train(resume_from_checkpoint=str(tmp_path / "checkpoint-4"))
+    assert resumed.mechanism.steps == 9 and 3.5 < resumed.privacy_report(released="all").epsilon <= 4.0
+
+
+def test_sampling_and_neighbours_are_the_setting_s(tmp_path):
+    """Records added or removed cost less, under the same name, than records replaced."""
+    pairs = [("cyclic", "replace-one"), ("cyclic", "add-remove"), ("poisson", "add-remove")]
+    made = [trainer(tmp_path, roberta(), sampling=sampling, neighbours=neighbours) for sampling, neighbours in pairs]
+    for each, (sampling, neighbours) in zip(made, pairs, strict=True):
+        each.train()
+        assert 3.9 < each.privacy_report(released="all").epsilon <= 4.0
+        assert (each.mechanism.setting.sampling, each.mechanism.setting.neighbours) == (sampling, neighbours)
+    assert made[1].mechanism.setting.sigma < made[0].mechanism.setting.sigma
+
+
+def test_the_card_has_both_meanings_where_both_are_proved(tmp_path):
+    made = trainer(tmp_path, roberta(), sampling="cyclic")
+    made.train()
+    made.create_model_card()
+    card = (tmp_path / "README.md").read_text()
+    replaced, added = (float(line.split("|")[2]) for line in card.splitlines() if line.startswith("| one record,"))
+    assert added < replaced <= 4.001
+
+
+def test_too_few_steps_for_probes_are_refused_in_words(tmp_path):
+    with pytest.raises(ValueError, match=r"T = 30 is not allowed: 40 steps find the scale"):
+        trainer(tmp_path, roberta(), **NONE | {"max_steps": 30}).train()
+
+
+def test_unknown_samplings_are_refused_where_they_are_given(tmp_path):
+    for name in ("sampling", "neighbours"):
+        with pytest.raises(ValueError, match=f"{name} = 'any' is not allowed: give one of"):
+            trainer(tmp_path, roberta(), texts(), **{name: "any"})
