@@ -95,10 +95,10 @@ class Reader:
         return time.perf_counter() - start
 
     async def redrawn(self) -> None:
-        """Wait until a figure's new data arrive."""
+        """Wait until a chart's new lines arrive."""
         while True:
             events = (await self._until("PATCH-DOC")).get("events", [])
-            if any(event["kind"] == "ColumnDataChanged" for event in events):
+            if any(event.get("attr") == "lines" for event in events):
                 return
 
     def set(self, model: dict[str, Any], attribute: str, value: Any) -> str:
