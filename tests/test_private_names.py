@@ -58,6 +58,7 @@ READ = {
 }
 # What is still written, or put in the place of another library's: to be emptied, and nothing is to be added.
 WRITTEN: set = set()
+OF_TUPLES = {"_asdict", "_fields", "_replace"}  # documented, of every named tuple
 
 
 @cache
@@ -89,7 +90,7 @@ def foreign():
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
                 listed = (file, node.attr) in READ.keys() | WRITTEN
-                if (listed or node.attr not in own_names()) and ast.unparse(node) not in PUBLIC:
+                if (listed or node.attr not in own_names() | OF_TUPLES) and ast.unparse(node) not in PUBLIC:
                     yield file, node.attr, id(node) in held or not isinstance(node.ctx, ast.Load)
 
 
