@@ -90,8 +90,15 @@ class Socket(WSHandler):
         if self._seat:
             self._seat.socket = None
         self._seat = None
-        with suppress(AssertionError, AttributeError):  # Bokeh's, where a ping found it closed and took its session from it
+        if self._joined:
             super().on_close()
+
+    @property
+    def _joined(self) -> bool:
+        """Whether it has a session: a ping that finds the connection closed takes it away, and Bokeh then fails to name it."""
+        with suppress(AssertionError, AttributeError):
+            return self.connection is not None and self.connection.session is not None
+        return False
 
     def send_message(self, message: Any) -> Awaitable[Any]:
         """Send a whole message at once; the returned awaitable completes when it is written.
@@ -172,7 +179,7 @@ class Socket(WSHandler):
 
     async def _apply(self, patch: Patch) -> None:
         """Apply a message by Bokeh, and send its reply. The reply to an error says only that there was one."""
-        if self._seat and self.connection and not self.connection.session.destroyed:
+        if self._seat and self.connection and self._joined and not self.connection.session.destroyed:
             reply = await self.handler.handle(patch, self.connection)
             if reply:
                 await self.send_message(self.connection.error(patch, FAILED) if reply.msgtype == "ERROR" else reply)
