@@ -49,7 +49,6 @@ def test_over_two_fields():
             "fails: Every record's loss is M-smooth",
         ),
         ({"batch": 100, "sampling": "shuffled"}, "shuffled"),
-        ({"batch": 100, "sampling": "poisson", "neighbours": "add-remove"}, "An assumption fails: Every step uses"),
         ({"m": 0.0, "ridge": 0.0, "regime": "non-convex", "lipschitz": inf, "R": inf}, "only a ridge outside it"),
         ({"m": 0.0, "ridge": 0.0, "regime": "non-convex", "R": inf}, "does not pull two runs together"),
         ({"T": 1}, "too short"),

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from zoexplore.bounds import BOUNDS, Guarantee, curve, epsilon, guarantee
-from zoexplore.questions import calibrate, compose, recommend
+from zoexplore.questions import calibrate, compose, forgetting, recommend
 from zoexplore.run.setting import Accounting, Setting, shown
 
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = ["BOUNDS", "Accounting", "Guarantee", "Setting"]
-__all__ += ["calibrate", "compose", "curve", "epsilon", "explore", "guarantee", "recommend"]
+__all__ += ["calibrate", "compose", "curve", "epsilon", "explore", "forgetting", "guarantee", "recommend"]
 
 
 def explore(setting: Setting | None = None, accounting: Accounting | None = None) -> "Explorer":

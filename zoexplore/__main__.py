@@ -20,7 +20,7 @@ from typing import Any
 import zoexplore
 from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.bounds.guarantee import BEST
-from zoexplore.questions import Unreachable, calibrate, changes_nothing, recommend
+from zoexplore.questions import Unreachable, calibrate, changes_nothing, forgetting, recommend
 from zoexplore.questions.calibration import SOLVABLE_FIELDS
 from zoexplore.questions.export import UNASSUMING, Loaded, from_fields, not_given, to_csv, to_yaml
 from zoexplore.questions.recommendation import PASSES
@@ -95,6 +95,8 @@ def _parser() -> argparse.ArgumentParser:
     words = "epsilon of a run by every bound, and why where there is none; of several on the same data together"
     asking = _question(commands, "epsilon", _epsilon, words, "+")
     _choose_bounds(asking, [*BOUNDS, BEST], "all, the least first")
+    without = "instead, what is left after so many steps without the record"
+    asking.add_argument("--forget", type=int, metavar="STEPS", help=without)
     asking.set_defaults(delta=None)
 
     words = "epsilon of runs on the same data together, each by its best bound"
@@ -235,6 +237,8 @@ def _epsilon(given: argparse.Namespace) -> int:
             raise Wrong("--bound is for one run: of several each counts by its best one")
         return _compose(given)
     loaded = _read(given, given.file[0])
+    if given.forget is not None:
+        return _forget(given, loaded)
     found = [guarantee(loaded.setting, bound, loaded.accounting) for bound in given.bound or BOUNDS]
     if not given.bound:
         found = sorted(found, key=lambda g: (BOUNDS[g.bound].comparator, g.epsilon))
@@ -257,6 +261,17 @@ def _epsilon(given: argparse.Namespace) -> int:
             print("" if given.bound else f"# the least that applies: {found[0].bound}\n", end="")
             print("\n".join(f"# {found[0].bound} supposes: {words}" for words in found[0].supposes))
     return ANSWER if any(g.valid for g in found) else NONE
+
+
+def _forget(given: argparse.Namespace, loaded: Loaded) -> int:
+    found = forgetting(loaded.setting, given.forget, loaded.accounting)
+    if given.json:
+        row = {"epsilon": found.epsilon, "delta": loaded.setting.delta, "reason": found.reason, "note": found.note}
+        print(json.dumps(plain(row | {"supposes": found.supposes}), ensure_ascii=False, indent=2))
+    else:
+        print(f"forgetting  {found.epsilon!r:22}  {_in_a_line(found.reason or found.note)}".rstrip())
+        print("\n".join(f"# supposes: {words}" for words in found.supposes))
+    return ANSWER if found.valid else NONE
 
 
 def _compose(given: argparse.Namespace) -> int:

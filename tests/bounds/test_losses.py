@@ -13,14 +13,20 @@ from tests.bounds.strategies import powers
 from tests.effort import examples, proof
 from zoexplore.bounds import few_steps
 from zoexplore.bounds.conversion import delta_of, epsilon_at_order, epsilon_of
-from zoexplore.bounds.kernels import losses, sampled_loss, subsampled_renyi, trigonometric_sums
-from zoexplore.bounds.loss_distribution import EPSILON, HARDLY, LONGER, MORE, SMALL, Losses
+from zoexplore.bounds.kernels import laws, products, subsampled_renyi, trigonometric_sums
+from zoexplore.bounds.loss_distribution import DELTA, EPSILON, HARDLY, LONGER, MORE, SMALL, Losses, Part, Shifts, composed
 
 RARELY = 4 * HARDLY  # times that batches hold the record, below which some sums are looser than others
 PAPER_RATES = [  # q, mu, T, by Renyi divergence and cks, exactly: at delta = 1e-5
     (0.0032, 0.625, 200, 0.279, 0.121), (0.0128, 0.78, 200, 0.958, 0.787), (0.1, 0.5, 200, 4.05, 3.72),
     (0.0032, 0.625, 5000, 0.751, 0.685), (0.016, 0.125, 1000, 0.242, 0.219),
 ]  # fmt: skip
+
+
+def in_order(kind, wanted, N, rho, q, mu, given):
+    """What is wanted of one order of the neighbours, arrays of shape (P,)."""
+    part = Part(N, q, mu[:, None], np.ones((N.size, 1)))
+    return composed(kind, [part], Shifts.of(rho), wanted, given)
 
 
 def law(pair, q, mu, step, most):
@@ -67,13 +73,13 @@ def test_reference_values(q, mu, T, renyi_epsilon, exact):
 @pytest.mark.parametrize("pair", ["without", "remove", "add"])
 @pytest.mark.parametrize(("q", "mu", "N", "step"), [(0.1, 0.5, 20, 2e-4), proof(0.1, 0.5, 200, 2e-4), (0.02, 1.5, 50, 4e-4)])
 def test_densities_convolved_on_a_grid_agree(pair, q, mu, N, step):
-    kind = {"without": sampled_loss.WITHOUT_REPLACEMENT, "remove": sampled_loss.REMOVE, "add": sampled_loss.ADD}[pair]
+    kind = {"without": laws.WITHOUT_REPLACEMENT, "remove": laws.REMOVE, "add": laws.ADD}[pair]
     rows = [np.array([x], float) for x in (N, 0.0, q, mu)]
-    (start,) = losses.epsilons(kind, *rows, np.array([1e-4]))
+    (start,) = in_order(kind, EPSILON, *rows, np.array([1e-4]))
     asked = 0.5 * start, start
     for epsilon, grid in zip(asked, convolved(pair, q, mu, N, asked, step, 12.0), strict=True):
-        (ours,) = losses.deltas(kind, *rows, np.array([epsilon]))
-        assert ours == pytest.approx(grid, rel=5e-3) and ours > grid * (1 - 5e-4)
+        (ours,) = in_order(kind, DELTA, *rows, np.array([epsilon]))
+        assert grid * (1 - 5e-4) < ours < grid * (1 + 2e-2)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +114,7 @@ def test_few_steps_that_hardly_ever_hold_the_record(q, mu, N, delta, most, sampl
     step = epsilon / 200
     pair = "remove" if sampling == "poisson" else "without"
     on_grid, below = convolved(pair, q, mu, N, (epsilon, epsilon / most), step, 1000 * step + 1.5)
-    assert on_grid * (1 - 1e-3) <= float(Losses(N, 0.0, q, mu, sampling).delta(epsilon)) <= delta * (1 + 1e-6)
+    assert on_grid * (1 - 1e-3) <= float(Losses(N, 0.0, q, mu, sampling).delta(epsilon)) <= delta * 1.05
     assert below > delta
 
 
@@ -120,7 +126,7 @@ def test_the_largest_loss_bounds_few_steps_from_above(N, q, mu, tail):
     losses_of = np.log1p(q * np.expm1(mu * (generator.standard_normal(hit.shape) + mu * hit) - mu**2 / 2)).sum(axis=1)
     epsilon = tail * max(float(np.std(losses_of)), 1e-12)
     drawn = np.maximum(-np.expm1(epsilon - losses_of), 0)
-    bound = few_steps.delta_at(sampled_loss.REMOVE, *(np.array([float(x)]) for x in (N, q, mu, epsilon)))[0]
+    bound = few_steps.delta_at(laws.REMOVE, *(np.array([float(x)]) for x in (N, q, mu, epsilon)))[0]
     assert np.mean(drawn) <= bound + 5 * np.std(drawn) / np.sqrt(drawn.size) + 1e-300
 
 
@@ -128,9 +134,9 @@ def test_the_largest_loss_bounds_few_steps_from_above(N, q, mu, tail):
 def test_what_an_added_record_can_tell_is_bounded(N, q, mu, delta):
     """No loss of one step exceeds that of a batch that cannot hold the record, -log(1 - q)."""
     row = [np.array([x]) for x in (np.round(N), q, mu)]
-    found = few_steps.epsilon_at(sampled_loss.ADD, *row, np.array([delta]), np.array([np.inf]))
+    found = few_steps.epsilon_at(laws.ADD, *row, np.array([delta]), np.array([np.inf]))
     assert 0 <= found[0] <= -np.round(N) * np.log1p(-q) * (1 + 1e-8)
-    assert few_steps.delta_at(sampled_loss.ADD, *row, found)[0] <= delta * (1 + 1e-6)
+    assert few_steps.delta_at(laws.ADD, *row, found)[0] <= delta * (1 + 1e-6)
 
 
 @pytest.mark.parametrize(("q", "mu", "N"), [(0.00163, 1.7, 2), (0.01, 0.5, 6), (0.1, 2.0, 4), (0.3, 1.0, 20)])
@@ -139,9 +145,9 @@ def test_the_chord_bounds_what_an_added_record_can_tell(q, mu, N):
     at = np.array([0.0, 0.1, 0.5, 0.9]) * largest
     exact = np.array(convolved("add", q, mu, N, at, largest / 2e4, 1.2 * largest))
     row = [np.full(at.size, float(x)) for x in (N, q, mu)]
-    bound = few_steps.delta_at(sampled_loss.ADD, *row, at)
+    bound = few_steps.delta_at(laws.ADD, *row, at)
     assert (exact <= bound).all() and bound[0] <= 2.5 * exact[0]
-    assert (at <= few_steps.epsilon_at(sampled_loss.ADD, *row, exact, np.full(at.size, np.inf))).all()
+    assert (at <= few_steps.epsilon_at(laws.ADD, *row, exact, np.full(at.size, np.inf))).all()
 
 
 @pytest.mark.parametrize(
@@ -233,7 +239,7 @@ def test_what_wraps_around_only_adds():
 def test_the_transform_is_summed_to_its_digits(epsilon):
     q, mu, N, rho = 0.1, 0.5, 20, 0.05
     exact = exact_sum(q, mu, N, rho, epsilon, 6.0, 12.0)
-    assert float(Losses(N, rho, q, mu).delta(epsilon)) == pytest.approx(exact, rel=1e-4)
+    assert float(Losses(N, rho, q, mu).delta(epsilon)) == pytest.approx(exact, rel=2e-3)
 
 
 @given(st.integers(1, 300), powers(-3, 1), st.floats(-1, 1))
@@ -260,88 +266,75 @@ def test_terms_rotated_a_block_at_a_time_are_each(terms, epsilon, step):
     assert slope == pytest.approx((j * step * turned.imag).sum(), abs=1e-11 * terms)
 
 
-PAIRS = [sampled_loss.WITHOUT_REPLACEMENT, sampled_loss.REMOVE, sampled_loss.ADD]
-
-
-def through(monkeypatch, kind, N, q, mu, epsilon, delta, cut, counted):
-    """(epsilon at delta, delta at epsilon) with a window that leaves out `cut` in place of CUT, counted against delta or not."""
-    window = sampled_loss.window_for.py_func
-
-    def narrow(*run):
-        low, high, off, drift = window(*run)
-        return low, high, off if counted else 0.0, drift
-
-    with monkeypatch.context() as patched:
-        patched.setattr(sampled_loss, "CUT", cut)
-        patched.setattr(losses, "window_for", narrow)
-        patched.setattr(losses, "FIRST_DELTA", delta)
-        work = losses._workspace(), np.empty(losses.MOST_TERMS + 1), np.empty(losses.MOST_TERMS + 1)
-        run = kind, N, 0.0, q, mu
-        return tuple(
-            answer.py_func(*run, given, 5.0, *work)
-            for answer, given in ((losses._scalar_epsilon, delta), (losses._scalar_delta, epsilon))
-        )
+PAIRS = [laws.WITHOUT_REPLACEMENT, laws.REMOVE, laws.ADD]
 
 
 @pytest.mark.parametrize("kind", PAIRS[:2])
 def test_losses_beyond_a_narrow_window_still_count(kind, monkeypatch):
-    """A window that leaves out what matters is paid for with what it leaves out: else the answers would be below the truth. (What
-    a record's addition leaves out is losses of at most -log(1 - q).)
+    """Atoms that leave out what matters are paid for with what they leave out: else the answers would be below the truth. (What a
+    record's addition leaves out is losses of at most -log(1 - q).)
     """
-    N, q, mu, delta = 50.0, 0.02, 1.5, 1e-4
-    run = [np.array([x]) for x in (N, 0.0, q, mu)]
-    (epsilon,) = losses.epsilons(kind, *run, np.array([delta]))
-    (true,) = losses.deltas(kind, *run, np.array([epsilon]))
-    for counted in (True, False):
-        found = np.array(through(monkeypatch, kind, N, q, mu, epsilon, delta, 3.0, counted)) / (epsilon, true)
-        assert (found > 1).all() if counted else (found < 0.99).all()
+    run = [np.array([x]) for x in (50.0, 0.0, 0.02, 1.5)]
+    delta, made = np.array([1e-4]), laws.all_sampled
+    epsilon = in_order(kind, EPSILON, *run, delta)
+    for cut, counted in ((3.0, True), (1000.0, False)):
+        monkeypatch.setattr(laws, "CUT", cut)
+        monkeypatch.setattr(laws, "all_sampled", lambda *given, counted=counted: (*made(*given)[:3], counted * made(*given)[3]))
+        found = in_order(kind, EPSILON, *run, delta) / epsilon
+        assert found > 1 if counted else found < 0.9
+
+
+def one_law(kind, N, q, mu, rho=0.0):
+    """A run of one law, with room to work in."""
+    v, mass, size, _ = laws.all_sampled(kind, np.array([q]), np.array([[mu]]), np.ones((1, 1)), np.full(1, 40.0))
+    members = np.zeros((1, 1), int), np.full((1, 1), N), np.full((1, 1), rho), np.ones((1, 1)), np.full(1, float(rho > 0))
+    return products.Laws(v, mass, size), products.Members(*members), products.workspace(v.shape[1])
 
 
 def test_what_wraps_around_a_short_period_is_counted(monkeypatch):
     """The code's own sum over a period far too short is delta here and at every period on, each with its weight."""
-    kind, N, rho, q, mu, epsilon, t = sampled_loss.WITHOUT_REPLACEMENT, 20.0, 0.05, 0.1, 0.5, 0.5, 11.0
+    N, rho, q, mu, epsilon, t = 20.0, 0.05, 0.1, 0.5, 0.5, 11.0
     run = Losses(N, rho, q, mu)
-    work, real, imaginary = losses._workspace(), np.empty(losses.MOST_TERMS + 1), np.empty(losses.MOST_TERMS + 1)
-    window = sampled_loss.window_for(kind, N, q, mu, 1e-9)
-    count, excess, mean, _ = sampled_loss.measure(kind, t, q, mu, window, work)
-    monkeypatch.setattr(losses, "ALIAS", np.inf)  # the first period is taken as it is
-    found = count, excess, mean, 0.0
-    line = losses._line.py_func
-    level, step, terms, at_0, added = line(kind, N, rho, q, mu, t, found, epsilon, 1.0, window, work, real, imaginary)
-    total = trigonometric_sums.rotated_sum(epsilon, step, terms, real, imaginary)[0]
-    ours = np.exp(level - t * epsilon) * step / (2 * np.pi) * (at_0 + 2 * total + added)
-    period = 2 * np.pi / step
+    of_laws, members, work = one_law(laws.WITHOUT_REPLACEMENT, N, q, mu, rho)
+    monkeypatch.setattr(products, "ALIAS", np.inf)  # the first period is taken as it is
+    monkeypatch.setattr(products, "DEVIATIONS", 0.0)
+    at = products._tilted(of_laws, members, 0, t)
+    line = products._line.py_func(of_laws, members, 0, t, at, epsilon, 1.0, work)
+    total = trigonometric_sums.rotated_sum(epsilon, line.step, line.terms, work.real, work.imaginary)[0]
+    ours = np.exp(line.level - t * epsilon) * line.step / (2 * np.pi) * (line.at_0 + 2 * (total + line.added))
+    period = 2 * np.pi / line.step
     wrapped = sum(np.exp(t * k * period) * float(run.delta(epsilon + k * period)) for k in range(4))
     assert wrapped > 10 * float(run.delta(epsilon))
-    assert ours == pytest.approx(wrapped, rel=1e-3)
+    assert ours == pytest.approx(wrapped, rel=2e-3)
 
 
-@given(st.sampled_from(PAIRS), powers(0, 3), powers(-3, -0.1), powers(-1, 0.5))
-def test_terms_left_out_are_within_their_bound(kind, N, q, mu):
+@given(st.sampled_from(PAIRS), powers(0, 3), powers(-3, -0.1), powers(-1, 0.5), st.sampled_from([0.0, 0.01]))
+def test_terms_left_out_are_within_their_bound(kind, N, q, mu, rho):
     """Each term beyond a height, computed, against the bound on their sum there."""
-    N, t = np.round(N), 2.0
-    work, real, imaginary = losses._workspace(), np.empty(losses.MOST_TERMS + 1), np.empty(losses.MOST_TERMS + 1)
-    panels, finer, v, both, odd, sums, outer, heights, moduli, tails = work
-    window = sampled_loss.window_for(kind, N, q, mu, 1e-5)
-    count, excess, _, variance = sampled_loss.measure(kind, t, q, mu, window, work)
-    step, deviation = 0.3 / np.sqrt(N * variance), np.sqrt(N * variance)
-    heights[:] = 3 / deviation * sampled_loss.RUNG ** np.arange(heights.size)
-    atom = sampled_loss.mass_at_zero(kind, q, mu) + window[2]
-    sampled_loss.outer_variation(kind, t, q, mu, panels, count, outer)
-    sampled_loss.bound_moduli(1 + excess, atom, sums, outer, count, heights, moduli)
-    losses._left_out(step, N, 0.0, heights, moduli, tails)
-    terms = 60
-    few, made = sampled_loss.split(terms * step, q, mu, panels, count, finer)
-    if made < 0:
-        return
-    excess = sampled_loss.fill(kind, t, q, mu, window[3], finer, made, few, v, both, odd, finer)
-    drift = window[3] if kind == sampled_loss.ADD else -window[3]
-    many = sampled_loss.POINTS * few + sampled_loss.MANY_POINTS * (made - few)
-    losses._terms(step, terms, N, 0.0, t, excess, drift, v[:many], both[:many], odd[:many], real, imaginary)
-    size = np.hypot(real[1 : terms + 1], imaginary[1 : terms + 1])
-    heights_of_terms = np.arange(1, terms + 1) * step
-    for k in range(0, 16):
-        assert size[heights_of_terms > heights[k]].sum() <= tails[k]
+    t, terms = 2.0, 60
+    of_laws, members, work = one_law(kind, np.round(N), q, mu, rho)
+    at = products._tilted(of_laws, members, 0, t)
+    step = 0.3 / np.sqrt(at.variance)
+    products._bound(of_laws, members, 0, t, at, work)
+    products._left_out(step, 0.0, work)
+    products._terms(of_laws, members, 0, t, 0.0, step, terms, work)
+    size, heights = np.hypot(work.real, work.imaginary)[1 : terms + 1], np.arange(1, terms + 1) * step
+    for k in range(0, 12):
+        assert size[heights > work.heights[k]].sum() <= work.tails[k] + 1e-13
+
+
+@given(powers(-4, -0.3), st.floats(0.05, 3.0), st.sampled_from(PAIRS), st.floats(0.0, 2.0))
+def test_atoms_dominate_their_pair(q, mu, kind, at):
+    """Their profile is nowhere below the pair's, and near it."""
+    v, mass, size, off = laws.all_sampled(kind, np.array([q]), np.array([[mu]]), np.ones((1, 1)), np.full(1, 30.0))
+    v, mass = v[0, : size[0]], mass[0, : size[0]]
+    epsilon = at * q * mu
+    ours = float((mass * np.maximum(-np.expm1(epsilon - v), 0)).sum() + off[0])
+    closed = q * float(delta_of(mu**2 / 2, np.log1p(np.expm1(epsilon) / q)))
+    if kind == laws.ADD:  # E_gamma(P, Q) = 1 - gamma + gamma E_(1/gamma)(Q, P)
+        x = (np.log1p(np.expm1(-epsilon) / q) + mu**2 / 2) / mu if np.expm1(-epsilon) > -q else -np.inf
+        closed = norm.cdf(x) - np.exp(epsilon) * ((1 - q) * norm.cdf(x) + q * norm.cdf(x - mu))
+    assert closed * (1 - 1e-9) - 1e-15 <= ours <= closed * 1.02 + 2e-4 * q * mu
 
 
 @pytest.mark.parametrize("sampling", ["without-replacement", "poisson"])
@@ -364,7 +357,8 @@ def test_a_run_never_costs_more_than_a_longer_one_that_is_looked_at(q, mu, N, de
         return
     run = Losses(N, 0.0, q, mu, sampling)
     found = run.epsilon(q * delta)
-    of_longer = run._in_both_orders(EPSILON, longer, *(np.full(longer.size, x) for x in (0.0, q, mu, q * delta)))
+    one = np.ones((longer.size, 1))
+    of_longer = run._in_both_orders(EPSILON, longer, 0 * longer, 0 * longer + q, mu * one, one, 0 * longer + q * delta)
     assert found[0] >= SMALL or N == 1 or (found <= of_longer).all()
 
 
@@ -373,8 +367,8 @@ def test_a_run_never_costs_more_than_a_longer_one_that_is_looked_at(q, mu, N, de
 def test_poisson_is_the_worse_order(N, q, mu, delta):
     """Also where what an added record can tell at most spares the sum of its losses."""
     N, rho, q, mu, delta = row = [np.array([x]) for x in (np.round(N) + 1, 0.0, q, mu, delta)]
-    remove, add = (losses.epsilons(kind, *row) for kind in (sampled_loss.REMOVE, sampled_loss.ADD))
-    few = few_steps.epsilon_at(sampled_loss.REMOVE, N, q, mu, delta, remove)
+    remove, add = (in_order(kind, EPSILON, *row) for kind in (laws.REMOVE, laws.ADD))
+    few = few_steps.epsilon_at(laws.REMOVE, N, q, mu, delta, remove)
     found = Losses(N, rho, q, mu, "poisson").epsilon(delta)
     assert found <= max(remove, add)
     assert found >= few * (1 - 1e-12) or found < SMALL  # where longer runs may have a smaller bound

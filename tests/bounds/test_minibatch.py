@@ -8,18 +8,13 @@ from dp_accounting import GaussianDpEvent, NeighboringRelation, SampledWithoutRe
 from dp_accounting.rdp import RdpAccountant
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import log_ndtr, roots_jacobi
+from scipy.special import log_ndtr
 
 from tests.bounds.strategies import powers, settings_of_runs
 from tests.convention import DEMONSTRATION, Accounting, curve, epsilon, guarantee
 from tests.effort import examples, proof
-from zoexplore.bounds.conversion import epsilon_at_order
-from zoexplore.bounds.kernels import caps as kernels
-from zoexplore.bounds.kernels.norms import drift_constant
 from zoexplore.bounds.kernels.subsampled_renyi import sampled_divergence
 from zoexplore.bounds.loss_distribution import Losses
-from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.bounds.sharp_batches import EDGES, Capped
 
 CKS = Accounting(conversion="cks")
 PAPER = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.3, m=0.9, ridge=0, M=1, R=1, xi=0, delta=1e-5, T=1000, beta=0.5)
@@ -102,8 +97,9 @@ def test_poisson_batches_are_composed_for_a_record_more_or_less():
     assert found.epsilon < epsilon(run, "composition", CKS) < epsilon(PAPER.replace(batch=10, T=500), "composition", CKS)
     for other in (run.replace(neighbours="replace-one"), run.replace(sampling="without-replacement")):
         refused = guarantee(other, "composition")
-        assert refused.epsilon == inf and "does not cover" in refused.reason
-    assert guarantee(run, "sharp").epsilon == inf and "Poisson" in guarantee(run, "sharp").reason
+        assert refused.epsilon == inf and "does not cover" in refused.reason and "are covered with one record" in refused.reason
+        assert guarantee(other, "sharp").epsilon == inf
+    assert guarantee(run, "sharp").epsilon <= found.epsilon
 
 
 def test_a_loss_steeper_than_the_clip_is_not_taken_for_the_clip():
@@ -164,7 +160,7 @@ def test_the_sharper_bound_never_exceeds_composition(run, schedule):
 def test_along_T_a_curve_is_its_points_and_stands_still_in_the_end(bound, schedule):
     run, accounting = PAPER.replace(batch=100), Accounting(schedule=schedule)
     line = curve(run, "T", SHORT, [bound], accounting)[bound]
-    assert line == pytest.approx([epsilon(run.replace(T=T), bound, accounting) for T in SHORT], rel=1e-9)
+    assert line == pytest.approx([epsilon(run.replace(T=T), bound, accounting) for T in SHORT], rel=1e-5)
     composed = epsilon(run.replace(T=10**5), "composition", accounting)
     assert (np.diff(line) >= -1e-12).all() and line[-1] == line[-2] < composed / 10
 
@@ -224,40 +220,6 @@ def test_batches_cost_no_more_than_if_each_held_the_record(bound, batch):
     drawn, held = (epsilon(s, bound, accounting) for s in (run.replace(batch=batch), run.replace(n=batch)))
     assert drawn <= held * (1 + 1e-9)
     assert drawn > 0.5 * held or batch < 900
-
-
-@pytest.mark.parametrize("xi, regime", [(0.0, "strongly-convex"), (1e-3, "convex")])
-def test_caps_are_what_the_statement_says_of_the_fractions(xi, regime):
-    """Step by step, with J by quadrature and caps that share delta_f: the sum over blocks is no less, and hardly more."""
-    run = PAPER.replace(batch=100, sigma=0.1, xi=xi, regime=regime, ridge=0.5 if xi else 0.0, m=0.9)
-    capped = Capped.of(RunArrays.along(run, "T", [run.T]), run.beta, CKS, True)
-    choice = capped.settle()
-    found = capped.evaluate(choice)
-    order, omega, N, delta_f = (float(x[0]) for x in (choice.order, choice.omega, found.N, found.delta_f))
-    edges, some, tables = EDGES, capped.rows, capped._tables(choice.order[:, None])[1]
-    lines, path = np.empty((5, edges.size)), np.empty(edges.size)
-    alpha = float(found.renyi_order[0])
-    each = float(sampled_divergence(alpha, capped.sampled.q[0], capped.sampled.mu[0] / omega**0.5))
-    step = kernels.run_of(capped._steps[0], 0)
-    of = kernels.norm_of(step, tables[0], order)
-    steps, random, certain = kernels._caps(step, of, omega, alpha, each, each, True, float(choice.share[0]), (edges, lines, path))
-    h, powers, p = float(some.z0[0]) ** 2, 0.0, order / (order + 1)
-    for t in range(int(steps)):
-        b = int(np.searchsorted(edges, steps - t) - 1)
-        powers += (lines[2, b] * h) ** p
-        h = lines[0, b] * h + lines[1, b]
-    assert powers ** (1 / p) <= random <= 1.01 * powers ** (1 / p) and h == 0.0
-    budget = (random * delta_f ** (-1 / order) + certain) / 2
-    assert found.epsilon[0] == pytest.approx(
-        epsilon_at_order(N * each + alpha * budget, alpha, run.delta - delta_f, "cks"), rel=2e-2
-    )
-    nodes, weights = roots_jacobi(200, (run.d - run.K) / 2 - 1, run.K / 2 - 1)
-    gamma, weights = (1 + nodes) / 2, weights / weights.sum()
-    c2 = drift_constant(some.r[0], some.low[0], some.top[0], run.d, order, False, False)
-    s2, S = (1 - run.beta) / run.d, run.beta / run.K + (1 - run.beta) / run.d
-    J = (weights * ((1 - gamma) / s2 + c2 * gamma / ((1 - omega) * S)) ** order).sum() ** (1 / order)
-    if xi == 0:  # at the last step all is cancelled
-        assert J * (1 - 1e-9) <= lines[2, 0] <= J * (1 + 1e-3)
 
 
 def test_as_printed_the_theorem_is_less_and_says_so():

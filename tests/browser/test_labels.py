@@ -15,7 +15,7 @@ SHOWN = """figure => [...figure.querySelectorAll("text")].map((text) => {
   return {text: text.textContent, box: [left, top + high, right, bottom - high]};
 })"""
 # Every curve and every line of the figure, as places on the screen.
-LINES = """figure => [...figure.querySelectorAll("[clip-path] path, .now")].filter((line) => line.getTotalLength()).map((line) => {
+LINES = """figure => [...figure.querySelectorAll("[clip-path] path, .now")].filter((l) => l.getTotalLength()).map((line) => {
   const {left, top} = figure.getBoundingClientRect(), long = line.getTotalLength(), frame = figure.querySelector("#frame rect");
   const [x, y, w, h] = ["x", "y", "width", "height"].map((name) => Number(frame.getAttribute(name)));
   const at = Array.from({length: Math.ceil(long / 3) + 1}, (_, i) => line.getPointAtLength(Math.min(3 * i, long)));

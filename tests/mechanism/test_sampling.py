@@ -132,7 +132,7 @@ class TestReports:
 
     def test_constant_runs_are_the_accountants(self):
         for setting, valid in (
-            (self.POISSON, {"composition"}),
+            (self.POISSON, {"composition", "sharp"}),
             (self.CYCLIC, {"composition", "sharp", "output-perturbation"}),
             (self.CYCLIC.replace(neighbours="add-remove"), {"composition", "sharp", "output-perturbation"}),
             (LARGE.replace(neighbours="add-remove"), {"composition", "sharp", "output-perturbation", "theorem"}),

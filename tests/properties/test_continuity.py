@@ -31,12 +31,14 @@ GRIDS = {  # where there are neighbours at all: counts in the hundreds
     "batch": st.integers(400, 5000),
     "sigma": powers(-4, 0), "beta": st.floats(0.01, 0.9), "R": powers(-2, 1), "clip": powers(-1, 1), "M": powers(0, 1),
     "m": st.floats(0.1, 0.9), "ridge": st.floats(0.1, 0.4), "eta": powers(-1, 3), "xi": powers(-8, -4), "delta": powers(-9, -1.1),
-    "lipschitz": powers(-1, 1), "records_per_person": st.integers(400, 5000),
+    "lipschitz": powers(-1, 1), "records_per_person": st.integers(400, 5000), "cooldown": st.integers(400, 5000),
+    "cooldown_beta": st.floats(0.05, 0.95),
 }  # fmt: skip
 FIXED = {  # so that every value of a grid is allowed
     "K": {"d": st.integers(10**4, 10**6)},
     "batch": {"n": st.integers(10**4, 10**6)},
     "records_per_person": {"n": st.integers(10**4, 10**6)},
+    "cooldown_beta": {"cooldown": st.integers(1, 50)},
     "lipschitz": {"clip": st.just(100.0)},  # an idle clip on either side
     "d": {"d": st.integers(400, 10**6), "K": st.integers(1, 400)},
     "m": {"M": st.just(1.0), "ridge": st.just(0.1)},

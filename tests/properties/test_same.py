@@ -22,6 +22,7 @@ VALUES = {
     "clip": powers(-1, 2), "M": powers(0, 2), "m": st.floats(0.5, 1), "ridge": st.floats(0, 0.5), "eta": powers(-2, 3),
     "xi": st.one_of(st.just(0.0), powers(-9, -3)), "delta": powers(-10, -0.5), "batch": st.integers(1, 100),
     "lipschitz": st.one_of(st.just(inf), powers(-2, 3)), "releases": whole_powers(0, 3), "records_per_person": whole_powers(0, 2),
+    "cooldown": whole_powers(0, 3), "cooldown_beta": st.floats(0, 1),
 }  # fmt: skip
 FEWER = 2  # values along batches, where a point takes fifty times as long
 APART = 0.01  # between a point of the sharper bound and the same asked alone

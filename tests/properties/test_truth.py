@@ -92,7 +92,7 @@ def lines(draw, batches=False):
 
 def check(run, density, bounds):
     assert abs(density.one.sum() - 1) < 1e-6 and abs(density.other.sum() - 1) < 1e-6
-    for sensitivity in ("clip", "lipschitz"):
+    for sensitivity in ("clip", "least"):
         for bound, losses in curve(run, "delta", DELTAS, bounds, Accounting(sensitivity=sensitivity)).items():
             for delta, loss in zip(DELTAS, losses, strict=True):
                 if loss < 700:

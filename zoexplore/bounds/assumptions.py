@@ -188,12 +188,24 @@ def _seen(runs: RunArrays) -> str:
     return f"Every step uses {'all n records' if runs.batch == runs.n else _DRAWN[runs.setting.sampling]}."
 
 
+_COVERED = {
+    "poisson": "Poisson batches are covered with one record added or removed; replacing one is removing it and adding another",
+    "without-replacement": "batches drawn without replacement are covered with one record replaced",
+}
+
+
+def _what_it_covers(runs: RunArrays, allowed) -> str:
+    """The neighbours with which a bound covers batches that are drawn so."""
+    sampling = runs.setting.sampling
+    return f": {_COVERED[sampling]}" if sampling in _COVERED and sampling in dict(allowed) else ""
+
+
 def drawn(*allowed: tuple[str, str], words: str) -> Assumption:
     """An assumption: batches are all records, or drawn by a sampling and with neighbours that the bound covers."""
     return Assumption(
         words,
         lambda r, a: (r.batch == r.n) | ((r.setting.sampling, r.setting.neighbours) in allowed),
-        lambda r: f"this bound does not cover {_named(r)}",
+        lambda r: f"this bound does not cover {_named(r)}{_what_it_covers(r, allowed)}",
         vouched=True,
         said=_seen,
     )
@@ -204,12 +216,6 @@ BATCHES = drawn(
     ("without-replacement", "replace-one"),
     words="Every step uses all n records, or a fresh batch drawn uniformly without replacement that nobody sees.",
 )
-EPOCHS = drawn(
-    ("without-replacement", "replace-one"),
-    *((sampling, who) for sampling in ("cyclic", "shuffled") for who in NEIGHBOURS),
-    words="Every step uses all n records, a fresh batch drawn uniformly without replacement that nobody sees, or one part of a "
-    f"partition. {PARTITION}",
-)  # fmt: skip
 COMPOSABLE_BATCHES = drawn(
     ("without-replacement", "replace-one"),
     ("poisson", "add-remove"),
@@ -237,6 +243,18 @@ DIRECTIONAL_NOISE = Assumption(
     lambda r: f"β = {format_short(r.beta, 6)} leaves no noise along the directions to hide one step's data",
 )
 
+NO_COOLDOWN = Assumption(
+    "Every step has the same share of its noise along the directions.",
+    lambda r, a: r.cooled == 0,
+    lambda r: f"the last {format_count(r.cooled)} steps have another share of the noise, and this bound takes one for all",
+    unless=lambda r: r.cooled == 0,
+)
+SHARE_AS_SET = Assumption(
+    "The share is the run's own where it has a cool-down.",
+    lambda r, a: (r.cooled == 0) | (a.schedule == "constant"),
+    lambda r: 'schedule="optimal" chooses one share for all steps, and the run has a cool-down: take schedule="constant"',
+    unless=lambda r: r.cooled == 0,
+)
 FINITE_BALL = Assumption(
     "The ball is bounded: R < ∞.", lambda r, a: np.isfinite(r.R), lambda r: "R = ∞ leaves the iterates unbounded"
 )

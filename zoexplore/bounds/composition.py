@@ -45,7 +45,8 @@ def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
     if runs.setting.sampling in ("cyclic", "shuffled"):
         return _of_steps(runs, accounting, most_visits(runs), runs.n / runs.batch)
     noise = runs.s1 if accounting.printed else runs.s1 + runs.s2
-    found = compose(Sampled.of(runs, noise, accounting), runs.T, runs.delta, accounting)
+    late = Sampled.of(runs, runs.last_noise, accounting) if runs.cooled.any() else None
+    found = compose(Sampled.of(runs, noise, accounting), runs.T, runs.delta, accounting, late, runs.cooled)
     if accounting.printed or np.isinf(runs.slope).all():
         return found
     return found.minimum(_of_steps(runs, accounting, runs.T, runs.n / runs.batch))
@@ -57,25 +58,29 @@ def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
 
 def _of_steps(runs: RunArrays, accounting: Accounting, count, ratio) -> Solved:
     """T steps that a record moves `ratio` times as far as one on all records."""
-    certain = Solved.of(runs, accounting, _budget(runs, count, ratio * runs.B_public), N=runs.T)
+    certain = Solved.of(runs, accounting, _budget(runs, count, ratio * runs.B_public, runs.cooled), N=runs.T)
     return certain.minimum(_random_span(runs, accounting, count, ratio)) if np.isfinite(runs.slope).any() else certain
 
 
-def _budget(runs: RunArrays, count, shift):
-    return count * shift**2 / (2 * (runs.s1 + runs.s2))
+def _budget(runs: RunArrays, count, shift, cooled):
+    """Of `count` steps, of which the last have the noise of a cool-down."""
+    late = np.minimum(cooled, count)
+    return shift**2 / 2 * ((count - late) / (runs.s1 + runs.s2) + late / runs.last_noise)
 
 
 def _random_span(runs: RunArrays, accounting: Accounting, count, ratio) -> Solved:
     """A step's shift is the projection of a vector onto a random span that nobody could aim at. So the privacy loss is averaged
-    over the cost of all steps' projections (docs/bounds.md, "Composition").
+    over the cost of all steps' projections (docs/bounds.md, "Composition"). Those of a cool-down count at their full length.
     """
-    S, part = runs.s1 + runs.s2, runs.K / runs.d
+    late = np.where(runs.cooled >= count, 0.0, runs.cooled)
+    S, part = np.where(runs.cooled >= count, runs.last_noise, runs.s1 + runs.s2), runs.K / runs.d
     fixed, added = ratio * runs.B_lipschitz, ratio * runs.own_bias
     random = np.sqrt(part) * fixed  # (x + a)^2 <= (1 + a/r) x^2 + (1 + r/a) a^2, whatever r is
     with np.errstate(all="ignore"):
         unit = fixed * (fixed + added / np.sqrt(part)) / S
-        certain = np.where(added > 0, count * added * (added + random) / S, 0.0)
-    columns = np.broadcast_arrays(runs.K, runs.d, count, unit, certain, runs.delta)
+        certain = np.where(added > 0, (count - late) * added * (added + random) / S, 0.0)
+    certain = certain + late * (ratio * runs.B_public) ** 2 / runs.last_noise
+    columns = np.broadcast_arrays(runs.K, runs.d, count - late, unit, certain, runs.delta)
     tails = span_tails(*(x.ravel().astype(float) for x in columns))
     conversion = NUMBERS[accounting.conversion]
     found = convert(*tails, NORMS, np.zeros(columns[0].size), columns[-1].ravel(), conversion)

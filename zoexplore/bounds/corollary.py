@@ -11,6 +11,7 @@ from zoexplore.bounds.assumptions import (
     HALF_DIMENSION,
     LAST_ITERATE,
     LIPSCHITZ,
+    NO_COOLDOWN,
     SMOOTH,
     START,
     Assumption,
@@ -130,7 +131,7 @@ COROLLARY = Bound(
     summary="The theorem with its contraction factor set to 1: a formula that fits on a line, at several times the privacy loss.",
     source="Paper, closed-form corollary and the appendix on numerical results",
     proofs=(Reference("bounds", "The closed form"),),
-    assumptions=(
+    assumptions=(NO_COOLDOWN,
         START, LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, HALF_DIMENSION, FINITE_BALL, FULL_BATCH,
         Assumption(
             "A step contracts: the loss is strongly convex and the step size is below 2K/M.",

@@ -5,7 +5,7 @@ from math import sqrt
 import numpy as np
 import scipy  # loads its parts when they are used: the accountant starts sooner
 
-from zoexplore.bounds.kernels.sampled_loss import ADD
+from zoexplore.bounds.kernels.laws import ADD
 
 MOST_STEPS = 32  # beyond them the other losses are too many for each to count as the largest
 CELLS = 128  # of the largest of the other losses

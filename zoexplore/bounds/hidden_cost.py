@@ -128,6 +128,19 @@ def _least(best: Rows, tried: Rows, run, found: np.ndarray) -> tuple[Rows, np.nd
     return best.put(at, tried.at(order[where])), least
 
 
+def forgotten(runs: RunArrays, steps: float, accounting: Accounting) -> Solved:
+    """The cost of a single run that goes on for so many steps without the record: of the distance that is left (docs/batches.md,
+    "Forgetting").
+    """
+    conversion = NUMBERS[accounting.conversion]
+    rows, run = _rows(runs.changed(T=runs.T + steps), runs.beta, conversion)
+    left = np.maximum(1.0 - runs.records_per_person / runs.n, 0.0)  # of strong convexity, where both runs lack the record
+    low = np.where(rows.low > 0, rows.low * left, rows.low)
+    rows = rows._replace(low=low, cooled=np.full(run.size, float(steps)), last_beta=rows.beta, forgets=np.ones(run.size))
+    best, found = _settle(rows, run, conversion)
+    return _solved(best, found).reshape(runs.shape)
+
+
 def _row(runs: RunArrays, beta, conversion: int, far: bool, high: bool) -> Rows:
     """Every run from the diameter (`far`) or from distance 0; all steps, or one in each epoch, use the record."""
     rows = Rows.of(runs, beta, visits.met_steps(runs), far, high)
@@ -189,16 +202,15 @@ def _solve(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.ndar
     """
     conversion, size = NUMBERS[accounting.conversion], int(np.prod(runs.shape))
     rows, run = _rows(runs, beta, conversion)
-    nodes = new = spread(size, MOST_NODES)
+    nodes, new = np.zeros(0, int), spread(size, MOST_NODES)
     chosen, found = rows.at(np.zeros(size, int)), np.full(size, np.inf, COUNTED)
     for _ in range(1 + SPLITS):
-        some = np.isin(run, new)
+        some, nodes = np.isin(run, new), np.union1d(nodes, new)
         best, found[new] = _settle(rows.at(some), np.searchsorted(new, run[some]), conversion)
         chosen = chosen.put(new, best)
         new = _middles(nodes, chosen)
         if not new.size:
             break
-        nodes = np.union1d(nodes, new)
     others = np.setdiff1d(np.arange(size), nodes)
     if others.size:
         after, some = np.searchsorted(nodes, others), np.isin(run, others)
@@ -281,10 +293,13 @@ def solve(runs: RunArrays, beta, accounting: Accounting) -> Solved:
     best, found = (_along_T if along_T else _solve)(runs, beta, accounting)
     if only_T and runs.T.size > 1:
         best, found = _as_longer(runs, best, found)
+    return _solved(best, found).reshape(runs.shape)
+
+
+def _solved(best: Rows, found: np.ndarray) -> Solved:
     chosen = {name: getattr(best, name).astype(float) for name in ("beta", "far", "high", "cube")}
     chosen["moment"] = np.where(best.order == MEAN, np.nan, best.order)
-    rho = 0.5 * found["twice_rho"]
-    return Solved(found["epsilon"], rho, found["delta_f"], found["steps"], found["z0"], **chosen).reshape(runs.shape)
+    return Solved(found["epsilon"], 0.5 * found["twice_rho"], found["delta_f"], found["steps"], found["z0"], **chosen)
 
 
 def _chosen(runs: RunArrays, accounting: Accounting, solved: Solved) -> tuple[Rows, Plans]:

@@ -10,8 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from zoexplore.bounds.loss_distribution import LARGEST, split
 from zoexplore.bounds.tradeoff import TradeOff
+from zoexplore.bounds.varied_losses import LARGEST, split
 
 SLACK = 1e-12  # relative, of deltas, for the hull's roundings
 LEAST = 1e-6  # loss of a corner: below, roundings are as large as its mass

@@ -1,37 +1,125 @@
-"""Exact conversion of steps on sampled batches and a Gaussian shift (docs/batches.md).
+"""Exact conversion of steps on sampled batches and Gaussian shifts (docs/batches.md, "Exact conversion").
 
 Each step's privacy loss has the law of a dominating pair; T steps compose as the sum of independent ones, whose hockey-stick
-divergence is summed from its transform: `Losses` for equal steps. Every number is rounded up.
-
-Where steps differ (`epsilon_of_varied`), each pair is put on a grid of losses: the mass in a cell goes to its two ends such that
-both laws keep theirs. That connects the dots of the pair's profile and is nowhere smaller (Doroshenko, Ghazi, Kamath, Kumar,
-Manurangsi 2022, arXiv:2207.04380). Losses add up by Fourier transform, tilted by exp(t loss) to keep the digits of small deltas.
-Wrapping around adds exp(t epsilon) delta(epsilon) >= 0 of another epsilon, which errs upward. Rounding is bounded and added.
+divergence is summed from its transform. Every number is rounded up.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from math import erf, inf, log, log2, sqrt
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
-import scipy
 
 from zoexplore.bounds import few_steps
 from zoexplore.bounds.conversion import delta_of, epsilon_at_order, epsilon_of
-from zoexplore.bounds.kernels import losses, sampled_loss, subsampled_renyi
+from zoexplore.bounds.kernels import laws, products, subsampled_renyi
 from zoexplore.bounds.kernels.gaussian import ROUND_UP
 
 ORDERS = {  # of the neighbours, whose pairs' losses must both be counted
-    "without-replacement": (sampled_loss.WITHOUT_REPLACEMENT,),
-    "poisson": (sampled_loss.REMOVE, sampled_loss.ADD),
+    "without-replacement": (laws.WITHOUT_REPLACEMENT,),
+    "poisson": (laws.REMOVE, laws.ADD),
 }
 EPSILON, DELTA = 0, 1  # what is wanted
 LONGER, MORE = np.unique(np.round(2 ** (np.arange(2, 27) / 2))), 7  # steps of longer runs, and how many of these are tried
 HARDLY, SMALL = 0.05, 1.0  # times that batches hold the record, and epsilon, below which these may have a smaller bound
 LEAST_RATE, LEAST_SHIFT = 1e-100, 1e-8  # q and mu below which losses are lost in rounding: one Renyi order answers there
 MOST_SHIFT = 1e3  # and mu above which they are too many to be summed
+FIRST_DELTA, FAR_ABOVE = 1e-12, 1e3  # the first guess at a delta that is wanted, and by how much it must exceed what is cut
+
+
+class Part(NamedTuple):
+    """Equal steps, run by run: how many, shape (P,), the chance q that one has the record, and by how many standard deviations it
+    then moves it, one of several by chance: mu and share of shape (P, C).
+    """
+
+    steps: np.ndarray
+    q: np.ndarray
+    mu: np.ndarray
+    share: np.ndarray
+
+
+class Shifts(NamedTuple):
+    """Gaussian shifts, run by run, of budgets drawn by chance: rho and share of shape (P, H), and how many, shape (P,). Nobody
+    learns which was drawn where it is `hidden`.
+    """
+
+    rho: np.ndarray
+    share: np.ndarray
+    times: np.ndarray
+    hidden: bool = False
+
+    def at(self, index) -> "Shifts":
+        """Those of some of the runs."""
+        return Shifts(self.rho[index], self.share[index], self.times[index], self.hidden)
+
+    @classmethod
+    def of(cls, rho: np.ndarray) -> "Shifts":
+        """One of a known budget, shape (P,)."""
+        return cls(rho[:, None], np.ones((rho.size, 1)), (rho > 0).astype(float))
+
+
+def composed(kind: int, parts: list[Part], shifts: Shifts, wanted: int, given: np.ndarray) -> np.ndarray:
+    """epsilon at the deltas given, or delta at the epsilons, shape (P,), of one order of the neighbours; inf, or 1, where none
+    is found.
+    """
+    if wanted == EPSILON:
+        return _composed(kind, parts, shifts, wanted, given, given)[0]
+    found, cut = _composed(kind, parts, shifts, wanted, given, np.full(given.shape, FIRST_DELTA))
+    again = np.flatnonzero(found < FAR_ABOVE * cut)
+    if again.size:
+        few = [Part(*(x[again] for x in part)) for part in parts]
+        around = np.maximum(found[again] - cut[again], products.LEAST_DELTA)
+        some = shifts.at(again)
+        found[again] = np.fmin(found[again], _composed(kind, few, some, wanted, given[again], around)[0])
+    return found
+
+
+def _composed(kind, parts, shifts: Shifts, wanted: int, given, around) -> tuple[np.ndarray, np.ndarray]:
+    """(What is wanted, what of delta is cut), shape (P,), with losses cut as suits deltas `around` those."""
+    each = [np.log(np.maximum(part.steps, 1.0) * (len(parts) + 1) / (laws.CUT * around)) for part in parts]
+    found = [_laws_of(kind, part, level) for part, level in zip(parts, each, strict=True)]
+    counts, cut = [part.steps for part in parts], sum(part.steps * off for part, (*_, off) in zip(parts, found, strict=True))
+    rho, share, times, hidden = shifts
+    if hidden:
+        level = np.log(np.maximum(times, 1.0) * (len(parts) + 1) / (laws.CUT * around))
+        of_shift = laws.all_hidden(kind, np.sqrt(2 * rho), share, level)
+        found.append((np.arange(rho.shape[0]), *of_shift[:3], of_shift[3]))
+        counts, cut = [*counts, times], cut + times * of_shift[3]
+        rho, share, times = np.zeros((times.size, 1)), np.ones((times.size, 1)), np.zeros(times.size)
+    atoms, first = max(x[1].shape[1] for x in found), np.cumsum([0, *(x[3].size for x in found)])
+    v, mass = (np.concatenate([np.pad(x[k], ((0, 0), (0, atoms - x[k].shape[1]))) for x in found]) for k in (1, 2))
+    index = np.stack([x[0] + start for x, start in zip(found, first, strict=False)], axis=1)
+    members = products.Members(index, np.stack(counts, axis=1).astype(float), *map(np.ascontiguousarray, (rho, share, times)))
+    with np.errstate(all="ignore"):
+        asked = (given - cut) * (1 - 1e-15) if wanted == EPSILON else np.array(given)
+        usable = np.isfinite(asked) & (asked >= (0 if wanted == DELTA else products.LEAST_DELTA))
+    answers = np.full(given.shape, np.inf if wanted == EPSILON else 1.0)
+    if usable.any():
+        rows, places = _distinct(np.column_stack([asked, index, *members[1:4], members.times])[usable])
+        rows = np.flatnonzero(usable)[rows]
+        some = products.Members(*(x[rows] for x in members))
+        of_laws, work = products.Laws(v, mass, np.concatenate([x[3] for x in found])), products.workspace(atoms)
+        answers[usable] = products.solve(of_laws, some, wanted == EPSILON, asked[rows], work)[places]
+    return answers if wanted == EPSILON else np.minimum(answers + cut, 1.0), cut
+
+
+def _laws_of(kind: int, part: Part, each: np.ndarray):
+    """(Each run's law; losses, masses and numbers of the laws, equal ones once; each run's mass that counts as infinite)."""
+    rows = np.column_stack([part.q, part.mu, part.share])
+    first, index = _distinct(rows)
+    once = rows[first]
+    far, C = np.full(once.shape[0], -np.inf), part.mu.shape[1]
+    np.maximum.at(far, index, each)
+    q, mu, share = (np.ascontiguousarray(x) for x in (once[:, 0], once[:, 1 : 1 + C], once[:, 1 + C :]))
+    v, mass, size, off = laws.all_sampled(kind, q, mu, share, far)
+    return index, v, mass, size, off[index]
+
+
+def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(The first of each kind of row, shape (kinds,); which kind each is, shape (rows,))."""
+    kinds: dict[bytes, int] = {}
+    index = np.array([kinds.setdefault(row.tobytes(), len(kinds)) for row in np.ascontiguousarray(rows)])
+    return np.unique(index, return_index=True)[1], index
 
 
 @dataclass(frozen=True)
@@ -42,9 +130,11 @@ class Losses:
         N: steps.
         rho: budget of the Gaussian shift.
         q: probability that a batch has the differing record, in (0, 1]; 1 is the full batch.
-        mu: how far the differing record moves a step, in standard deviations of its noise.
+        mu: how far the differing record moves a step, in standard deviations of its noise. With `share` it has one axis more, the
+            last: one of several by chance, as a random span sees of the record.
         sampling: "without-replacement" (replace one: docs/batches.md, Lemma 1) or "poisson" (add or remove one; mu is that of the
             added record).
+        share: the chance of each mu.
 
     >>> run = Losses(N=200.0, rho=0.0, q=0.0032, mu=0.625)
     >>> round(float(run.epsilon(1e-5)), 3), f"{float(run.delta(0.2)):.2g}"
@@ -56,6 +146,7 @@ class Losses:
     q: np.ndarray | float
     mu: np.ndarray | float
     sampling: str = "without-replacement"
+    share: np.ndarray | None = None
 
     def epsilon(self, delta) -> np.ndarray:
         """epsilon >= 0 at `delta`, in the shape that all broadcast to; inf where delta <= 0 or a budget is infinite."""
@@ -66,67 +157,70 @@ class Losses:
         return self._answer(DELTA, epsilon)
 
     def _answer(self, wanted: int, given) -> np.ndarray:
-        columns = np.broadcast_arrays(*(np.asarray(x, float) for x in (self.N, self.rho, self.q, self.mu, given)))
-        N, rho, q, mu, given = (x.flatten() for x in columns)  # copies: numba and NumPy warn of arrays that share memory
+        mus = np.asarray(self.mu, float)[..., None] if self.share is None else np.asarray(self.mu, float)
+        shares = np.ones(mus.shape) if self.share is None else np.broadcast_to(self.share, mus.shape)
+        most = mus.max(axis=-1)
+        columns = np.broadcast_arrays(*(np.asarray(x, float) for x in (self.N, self.rho, self.q, most, given)))
+        shape = columns[0].shape
+        N, rho, q, most, given = (x.flatten() for x in columns)  # copies: numba and NumPy warn of arrays that share memory
+        mus, shares = (np.broadcast_to(x, (*shape, mus.shape[-1])).reshape(-1, mus.shape[-1]) for x in (mus, shares))
         with np.errstate(all="ignore"):
-            whole = (q >= 1) | (N <= 0) | (mu <= 0)
-            gaussian = rho + np.where(N > 0, N * mu**2 / 2, 0.0)  # never less than what is sampled costs
-            beyond = ~whole & ((q < LEAST_RATE) | (mu < LEAST_SHIFT) | (mu > MOST_SHIFT))
+            whole = (q >= 1) | (N <= 0) | (most <= 0)
+            gaussian = rho + np.where(N > 0, N * most**2 / 2, 0.0)  # never less than what is sampled costs
+            beyond = ~whole & ((q < LEAST_RATE) | (most < LEAST_SHIFT) | (most > MOST_SHIFT))
             drawn = np.where(rho == 0, -np.expm1(N * np.log1p(-np.minimum(q, 1.0))) * ROUND_UP, 1.0)  # whether, in any step
             idle = (drawn <= given) if wanted == EPSILON else drawn < 0
             summed = ~whole & ~beyond & ~idle & np.isfinite(gaussian)
             by_order = beyond & ~idle & np.isfinite(gaussian) & (wanted == EPSILON)
-            found = epsilon_of(gaussian, given) if wanted == EPSILON else delta_of(gaussian, given)
-            found = np.array(found, float)
-            one = (N == 1) & (rho == 0)
+            found = np.array(epsilon_of(gaussian, given) if wanted == EPSILON else delta_of(gaussian, given), float)
+            one = (N == 1) & (rho == 0) & (mus.shape[1] == 1)
             of_one, of_more = partial(_of_one, wanted), partial(self._summed, wanted)
             for rows, answer in ((summed & one, of_one), (summed & ~one, of_more), (by_order, _at_one_order)):
                 if rows.any():
-                    found[rows] = np.fmin(found[rows], answer(*(x[rows] for x in (N, rho, q, mu, given))))
+                    found[rows] = np.fmin(found[rows], answer(*(x[rows] for x in (N, rho, q, mus, shares, given))))
             found = np.where(idle, 0.0, found) if wanted == EPSILON else np.fmin(found, drawn)
-        return _never_falling(N, (rho, q, mu, given), found).reshape(columns[0].shape)
+        return _never_falling(N, (rho, q, *mus.T, *shares.T, given), found).reshape(shape)
 
-    def _summed(self, wanted: int, N, rho, q, mu, given) -> np.ndarray:
-        found = self._in_both_orders(wanted, N, rho, q, mu, given)
+    def _summed(self, wanted: int, N, rho, q, mus, shares, given) -> np.ndarray:
+        found = self._in_both_orders(wanted, N, rho, q, mus, shares, given)
         hardly = (rho == 0) & (N * q <= HARDLY) & (found < SMALL)
         if wanted == EPSILON and hardly.any():
-            found[hardly] = np.fmin(found[hardly], self._of_longer(*(x[hardly] for x in (N, q, mu, given))))
+            found[hardly] = np.fmin(found[hardly], self._of_longer(*(x[hardly] for x in (N, q, mus, shares, given))))
         return found
 
-    def _of_longer(self, N, q, mu, delta) -> np.ndarray:
-        """The least epsilon of some longer runs that begin with this one, shape (P,); each is computed once."""
+    def _of_longer(self, N, q, mus, shares, delta) -> np.ndarray:
+        """The least epsilon of some longer runs that begin with this one, shape (P,)."""
         first = np.searchsorted(LONGER, N, side="right")
-        steps = np.append(LONGER, np.full(MORE, np.inf))[first[:, None] + np.arange(MORE)]
-        asked = np.stack(np.broadcast_arrays(steps, *(x[:, None] for x in (q, mu, delta))), axis=-1)
-        once, places = np.unique(asked[np.isfinite(steps)], axis=0, return_inverse=True)
-        longer = np.full(steps.shape, np.inf)
-        if once.size:
-            n, q, mu, delta = once.T
-            longer[np.isfinite(steps)] = self._in_both_orders(EPSILON, n, np.zeros(n.size), q, mu, delta)[places.reshape(-1)]
-        return longer.min(axis=1)
+        steps = np.append(LONGER, np.full(MORE, np.inf))[first[:, None] + np.arange(MORE)].ravel()
+        some = np.flatnonzero(np.isfinite(steps))
+        longer, of = np.full(steps.shape, np.inf), some // MORE
+        if some.size:
+            columns = (steps[some], np.zeros(some.size), q[of], mus[of], shares[of], delta[of])
+            longer[some] = self._in_both_orders(EPSILON, *columns)
+        return longer.reshape(-1, MORE).min(axis=1)
 
-    def _in_both_orders(self, wanted: int, N, rho, q, mu, given) -> np.ndarray:
-        rows = tuple(np.ascontiguousarray(x) for x in (N, rho, q, mu, given))
+    def _in_both_orders(self, wanted: int, N, rho, q, mus, shares, given) -> np.ndarray:
         worse = np.zeros(N.shape)
         for kind in ORDERS[self.sampling]:
             left = np.ones(N.shape, bool)
             # Skip an added record where the other order's epsilon already exceeds its largest loss, or is 0: delta at epsilon 0
             # is a total variation, the same in both orders.
-            if kind == sampled_loss.ADD and wanted == EPSILON:
+            if kind == laws.ADD and wanted == EPSILON:
                 left = (worse > 0) & ~(few_steps.largest_of_addition(N, q) + epsilon_of(rho, given) <= worse)
-            if not left.any():
-                continue
-            some = tuple(x[left] for x in rows)
-            answer = (losses.epsilons if wanted == EPSILON else losses.deltas)(kind, *some)
-            answer = np.where(np.isnan(answer), np.inf, answer)
-            few = np.flatnonzero(some[1] == 0)
-            if few.size:
-                answer[few] = _of_few(wanted, kind, *(x[few] for x in (some[0], *some[2:], answer)))
-            worse[left] = np.fmax(worse[left], answer)
+            if left.any():
+                some = tuple(x[left] for x in (N, rho, q, mus, shares, given))
+                worse[left] = np.fmax(worse[left], self._in_order(kind, wanted, *some))
         lost = ~np.isfinite(worse)
         if wanted == EPSILON and lost.any():
-            worse[lost] = _at_one_order(*(x[lost] for x in rows))
+            worse[lost] = _at_one_order(*(x[lost] for x in (N, rho, q, mus, shares, given)))
         return worse
+
+    def _in_order(self, kind: int, wanted: int, N, rho, q, mus, shares, given) -> np.ndarray:
+        answer = composed(kind, [Part(N, q, mus, shares)], Shifts.of(rho), wanted, given)
+        few = np.flatnonzero((rho == 0) & (mus.shape[1] == 1))
+        if few.size:
+            answer[few] = _of_few(wanted, kind, *(x[few] for x in (N, q, mus[:, 0], given, answer)))
+        return answer
 
 
 def _never_falling(N, others, found) -> np.ndarray:
@@ -146,203 +240,15 @@ def _of_few(wanted: int, kind: int, N, q, mu, given, found) -> np.ndarray:
     return few_steps.epsilon_at(kind, N, q, mu, given, found)
 
 
-def _at_one_order(N, rho, q, mu, delta) -> np.ndarray:
-    """epsilon from the Renyi divergence at the best order; arrays of shape (P,)."""
-    alpha, cost = subsampled_renyi.best_order(N, rho, q, mu, delta, True)
+def _at_one_order(N, rho, q, mus, shares, delta) -> np.ndarray:
+    """epsilon from the Renyi divergence at the best order, by the largest mu; arrays of P rows."""
+    alpha, cost = subsampled_renyi.best_order(N, rho, q, mus.max(axis=1), delta, True)
     return epsilon_at_order(N * cost + alpha * rho, alpha, delta, "cks")
 
 
-def _of_one(wanted: int, N, rho, q, mu, given) -> np.ndarray:
+def _of_one(wanted: int, N, rho, q, mus, shares, given) -> np.ndarray:
     """One step's profile, shape (P,): q delta_G(gamma) at 1 + q (gamma - 1), in the worse order (docs/batches.md, Lemma 1)."""
+    mu = mus[:, 0]
     if wanted == DELTA:
         return q * delta_of(mu**2 / 2, np.log1p(np.expm1(given) / q))
     return np.log1p(q * np.expm1(epsilon_of(mu**2 / 2, np.minimum(given / q, 1.0)))) * ROUND_UP
-
-
-CUT = 1e-6  # of delta: losses beyond the grid, as likely as that in all steps together, count as infinite
-FEW, MANY, LONG = 2**16, 2**18, 10_000  # points of the grid; more of them for more steps than LONG
-COARSE = 2**12
-DEVIATIONS, FOLDS = 20.0, 40.0  # the period, in standard deviations and in lengths over which what wraps around falls e-fold
-UNIT = 2.0**-53
-OF_FFT = 8 * UNIT  # error of a transform in its 2-norm, for each doubling
-OF_MASS = 1e-10  # relative error of a cell's mass
-LARGEST = 600.0  # loss whose exponential is taken
-
-
-@dataclass(frozen=True)
-class Steps:
-    """Equal steps: their number, the probability q in (0, 1] that one has the record, and how many standard deviations of the
-    noise the record then moves it. q = 1 is a Gaussian shift.
-    """
-
-    count: float
-    q: float
-    mu: float
-
-    @property
-    def idle(self) -> bool:
-        """Whether nothing is lost."""
-        return self.count <= 0 or self.mu <= 0
-
-    def largest(self, order: str, tail: float) -> float:
-        """More than any finite loss."""
-        return self.mu * self._ends(order, tail)[1]
-
-    def _ends(self, order: str, tail: float) -> tuple[float, float]:
-        """The x beyond which either law has mass less than `tail`."""
-        reach = -float(scipy.special.ndtri_exp(log(tail)))
-        return (0.5 * self.mu if order == "both" else -reach), reach + self.mu
-
-    def width(self, tail: float) -> float:
-        """The range of all finite losses."""
-        low, high = self._ends("remove", tail)
-        return 2 * max(abs(self._loss(low)), self._loss(high))
-
-    def _loss(self, x: float) -> float:
-        return float(np.log1p(self.q * np.expm1(self.mu * x - self.mu**2 / 2)))
-
-    def _point(self, loss: np.ndarray) -> np.ndarray:
-        """x at each loss, shape (P,); -inf at or below the least there is."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            odds = np.nan_to_num(np.log1p(np.expm1(loss) / self.q), nan=-inf, neginf=-inf, posinf=inf)
-            return (odds + self.mu**2 / 2) / self.mu
-
-    def on_grid(self, order: str, h: float, tail: float) -> tuple[np.ndarray, np.ndarray, float]:
-        """Losses on the grid, shape (P,), their masses under the pair's first law, and the mass that counts as infinite.
-
-        The loss is v(x) = log(1 - q + q exp(mu x - mu^2/2)) with x from the mixture of N(0, 1) and N(mu, 1), and -v(x) with x
-        from N(0, 1). Replacing one record has both beyond v = 0, and an atom there.
-        """
-        ends = self._ends(order, tail)
-        cells = np.arange(np.floor(self._loss(ends[0]) / h), np.ceil(self._loss(ends[1]) / h))
-        if order == "both":
-            cells = cells[cells >= 0]
-        x = self._point(np.append(cells, cells[-1] + 1) * h)
-        normal = _mass(x)
-        mixed = (1 - self.q) * normal + self.q * _mass(x - self.mu)
-        above = scipy.special.ndtr(-x[-1]), few_steps.beyond(x[-1], self.q, self.mu)  # what is beyond the last cell
-        below = 0.0 if order == "both" else scipy.special.ndtr(x[0]), few_steps.beyond(-x[0], self.q, -self.mu)
-        losses, masses, lost = [], [], 0.0
-        if order != "add":
-            put, mass = split(cells * h, mixed, normal, h)
-            mass[0] += 0.0 if order == "both" else below[1]  # losses below the grid count as its least
-            losses, masses, lost = [put], [mass], float(above[1])
-        if order != "remove":
-            put, mass = split(-(cells + 1) * h, normal, mixed, h)
-            mass[len(cells) - 1] += above[0]
-            losses, masses, lost = [*losses, put], [*masses, mass], lost + float(below[0] if order == "add" else 0.0)
-        if order == "both":
-            losses, masses = [*losses, np.zeros(1)], [*masses, np.array([(1 - self.q) * erf(self.mu / sqrt(8))])]
-        return np.concatenate(losses), np.concatenate(masses), lost
-
-
-class Lossy(Protocol):
-    """What can be composed: `Steps`, or something else whose losses are known."""
-
-    @property
-    def count(self) -> float: ...
-    @property
-    def idle(self) -> bool: ...
-    def largest(self, order: str, tail: float) -> float: ...
-    def width(self, tail: float) -> float: ...
-    def on_grid(self, order: str, h: float, tail: float) -> tuple[np.ndarray, np.ndarray, float]: ...
-
-
-def epsilon_of_varied(steps: Iterable[Lossy], delta: float, t: float, sampling: str) -> float:
-    """epsilon >= 0 at delta of composed steps, from above; inf where none is found, as for losses in the hundreds.
-
-    Args:
-        steps: of any kinds.
-        delta: the target.
-        t: the tilt, above 0: best near the Renyi order that converts the steps, less 1. Any is sound.
-        sampling: "without-replacement" (replace one) or "poisson" (add or remove one, the worse of the two orders).
-
-    >>> both = epsilon_of_varied([Steps(100, 0.0032, 0.625), Steps(100, 0.0032, 0.625)], 1e-5, 11.0, "without-replacement")
-    >>> 0 <= both - Losses(200.0, 0.0, 0.0032, 0.625).epsilon(1e-5) < 1e-3
-    True
-    """
-    steps = [s for s in steps if not s.idle]
-    return max(_of_order(steps, delta, t, order) for order in orders_of(sampling)) if steps else 0.0
-
-
-def orders_of(sampling: str) -> tuple[str, ...]:
-    """The orders of the neighbours whose losses differ."""
-    return ("remove", "add") if sampling == "poisson" else ("both",)
-
-
-def _of_order(steps: list[Lossy], delta: float, t: float, order: str) -> float:
-    N = sum(s.count for s in steps)
-    tail = CUT * delta / N
-    if any(s.largest(order, tail) > LARGEST for s in steps):
-        return inf
-    variance = sum(s.count * _variance(*s.on_grid(order, s.width(tail) / COARSE, tail)[:2], t) for s in steps)
-    points = FEW if N <= LONG else MANY
-    period = max(DEVIATIONS * sqrt(variance), FOLDS / t)
-    h = max(period / points, max(s.width(tail) for s in steps) / MANY)
-    log_total, product, largest, infinite = 0.0, np.ones(points // 2 + 1, complex), np.zeros(points // 2 + 1), 0.0
-    for s in steps:
-        losses, mass, lost = s.on_grid(order, h, tail)
-        shift = float((t * losses).max())
-        at: np.ndarray = np.rint(losses / h).astype(np.int64) % points
-        tilted: np.ndarray = np.bincount(at, mass * np.exp(t * losses - shift), points)
-        total = float(tilted.sum())
-        tilted /= total
-        transform = np.fft.rfft(tilted)
-        error = OF_FFT * log2(points) * sqrt(points) * float(np.linalg.norm(tilted))
-        product *= transform**s.count
-        largest += s.count * np.log(np.abs(transform) + error)
-        log_total += s.count * (log(total) + shift + OF_MASS)
-        infinite += s.count * lost
-    kernel = _kernel(points, h, t)
-    of_kernel = np.fft.rfft(kernel)
-    error_of_kernel = OF_FFT * log2(points) * sqrt(points) * float(np.linalg.norm(kernel))
-    largest = np.exp(largest)
-    found = np.fft.irfft(product * of_kernel.conj(), points)
-    off = (largest - np.abs(product)) * np.abs(of_kernel) + largest * (error_of_kernel + N * UNIT * np.abs(of_kernel))
-    error = 2 * off.sum() / points + OF_FFT * log2(points) * float(np.linalg.norm(found))
-    return _first_within(np.arange(points) * h, found + error, t, log_total, delta - infinite)
-
-
-def _first_within(epsilons: np.ndarray, tilted: np.ndarray, t: float, log_total: float, delta: float) -> float:
-    """The least epsilon, of shape (P,), with a small enough delta, by bounds on exp(t epsilon) delta(epsilon)."""
-    if delta <= 0:
-        return inf
-    with np.errstate(over="ignore", divide="ignore"):
-        found = np.exp(np.log(np.maximum(tilted, 1e-300)) + log_total - t * epsilons)
-    within = found <= delta
-    if not within.any():
-        return inf
-    i = int(within.argmax())
-    if i == 0:
-        return 0.0
-    share = (found[i - 1] - delta) / (found[i - 1] - found[i]) if found[i - 1] < inf else 1.0
-    return float(epsilons[i - 1] + np.log1p(share * np.expm1(epsilons[i] - epsilons[i - 1])))
-
-
-def _kernel(points: int, h: float, t: float) -> np.ndarray:
-    """exp(-t u)(1 - exp(-u)) at u = 0, h, ..., shape (points,), with all that wraps around the period."""
-    u, period = np.arange(points) * h, points * h
-    once = np.exp(-t * u) * -np.expm1(-u)
-    again = [np.exp(-rate * (u + period)) / -np.expm1(-rate * period) for rate in (t, t + 1)]
-    return once + again[0] - again[1]
-
-
-def split(low: np.ndarray, first: np.ndarray, second: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
-    """Split cells' mass under the first law, shape (P,), between their ends, (2P,), upwards; the second law keeps its mass."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        upper = -np.expm1(np.log(second / first) + low) / -np.expm1(-h)
-    upper = np.where(first > 0, np.clip(np.nan_to_num(upper, nan=1.0) + OF_MASS / h, 0.0, 1.0), 1.0)
-    return np.concatenate([low, low + h]), np.concatenate([first * (1 - upper), first * upper])
-
-
-def _mass(x: np.ndarray) -> np.ndarray:
-    """Masses of the standard normal between points, shape (P,), hence (P - 1,), from the side with less cancellation."""
-    ndtr = scipy.special.ndtr
-    return np.where(x[:-1] > 0, ndtr(-x[:-1]) - ndtr(-x[1:]), ndtr(x[1:]) - ndtr(x[:-1]))
-
-
-def _variance(losses: np.ndarray, mass: np.ndarray, t: float) -> float:
-    """The variance under the tilted law of a loss with the values and masses given, shape (P,)."""
-    tilted = mass * np.exp(t * losses - (t * losses).max())
-    mean = (tilted @ losses) / tilted.sum()
-    return float(tilted @ (losses - mean) ** 2 / tilted.sum())

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 ISOTROPIC_NOISE = Assumption(
     "Some noise lies in every direction: β < 1 (or K = d, where the directions span everything).",
-    lambda r, a: (r.beta < 1) | ((r.K == r.d) & (not a.printed)),
-    lambda r: f"β = {format_short(r.beta, 6)} leaves no noise outside the span of the directions to hide the distance",
+    lambda r, a: (r.last_beta < 1) | ((r.K == r.d) & (not a.printed)),
+    lambda r: f"β = {format_short(r.last_beta, 6)} leaves no noise outside the span of the directions to hide the distance",
 )
 
 
@@ -47,9 +47,10 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
     last step is Gaussian, and mixing these costs no more.
     """
     if accounting.printed:
-        return Solved.of(runs, accounting, runs.diameter**2 / (2 * runs.s2), N=np.ones(()), z=runs.diameter)
-    s2, S, far, moved, r = runs.s2, runs.s1 + runs.s2, runs.diameter, runs.step_sensitivity, runs.ridge_expansion
-    spare = np.where(r > 1, S - r**2 * s2, runs.s1)
+        return Solved.of(runs, accounting, runs.diameter**2 / (2 * (1 - runs.last_beta) / runs.d), N=np.ones(()), z=runs.diameter)
+    s2, S, far = (1 - runs.last_beta) / runs.d, runs.last_noise, runs.diameter
+    moved, r = runs.step_sensitivity, runs.ridge_expansion
+    spare = np.where(r > 1, S - r**2 * s2, runs.last_beta / runs.K)
     with np.errstate(divide="ignore", invalid="ignore"):
         x = np.where((runs.K == runs.d) | (spare <= 0), 1.0, np.minimum(1.0, r * moved * s2 / (far * spare)))
         beside = np.where(x < 1, far**2 * (1 - x**2) / s2, 0.0)
@@ -71,7 +72,7 @@ def substitute(g: "Guarantee") -> tuple[str, ...]:
     runs, over = RunArrays.of(s).counted_by(g.accounting), "K" if s.clipping == "joint" else r"\sqrt K"
     update = float(runs.step_sensitivity * runs.unit)
     of_clip = rf" = \frac{{2\eta\Delta}}{{{over}}}" if runs.step_sensitivity == runs.clipped_step else ""
-    across = (s.eta * s.sigma) ** 2 * (1 - s.beta) / s.d
+    across = (s.eta * s.sigma) ** 2 * (1 - float(runs.last_beta)) / s.d
     return (
         rf"2R = {bound_in_tex(2 * s.R)},\quad U{of_clip} = {bound_in_tex(update)},\quad"
         rf" s_2 = \frac{{\eta^2(1-\beta)\sigma^2}}{{d}} = {format_tex(across)}",

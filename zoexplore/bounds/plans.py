@@ -15,6 +15,7 @@ from zoexplore.bounds.kernels.moments import PLACES
 from zoexplore.bounds.kernels.norms import RAYS
 from zoexplore.bounds.rows import Rows
 
+MOST = 1e300  # one over a variance of 0
 TILT = 1.02  # factor on random lengths in a plan for the mean
 ORDERS = np.array([2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 256.0, 2048.0])  # of norms, for tails
 THETAS = np.array([12.0, 25.0, 50.0, 100.0])  # of exponential moments, over the mean cost
@@ -52,14 +53,15 @@ def _steps(rows: Rows, orders: np.ndarray, theta=0.0):
         random = np.where(lucky & (tilt * g * data < B), g * data, 0.0)
         first_random = np.where(lucky & (tilt * g * data + own < B), g * data, 0.0)
         columns = dict(
-            K=rows.K, d=rows.d, per_S=1 / (rows.beta / rows.K + s2), per_s2=np.where(rows.K == rows.d, 0.0, 1 / s2),
+            K=rows.K, d=rows.d, per_S=1 / (rows.beta / rows.K + s2),
+            per_s2=np.where(rows.K == rows.d, 0.0, np.minimum(1 / s2, MOST)),
             most=rows.most, z0=rows.z0, times=rows.times, cube=cube, b=B, e=e, order=order, tilt=tilt, c2=c2,
             cross=np.where(cube, B / np.sqrt(rows.K) * c1 * ell, 0.0),
             kick=np.minimum(seen * data, B) + e, random=random, sure=np.where(random > 0, 0.0, np.minimum(B, data)) + e,
             first=np.minimum(seen * data + own, B), first_random=first_random,
             first_sure=np.where(first_random > 0, own, np.minimum(B, data + own)),
             table=place if by_norms else 0, theta=theta, entry=B * c1 / np.sqrt(rows.K) / chi, along=B * c1, reach=reach,
-            shape=which,
+            shape=which, cooled=rows.cooled,
         )  # fmt: skip
     cells = np.empty((order.size, 1), kernels.STEP)
     for name, column in columns.items():
@@ -112,15 +114,28 @@ def _parts(rows: Rows) -> int:
 
 
 def steps(rows: Rows, orders: np.ndarray, theta=0.0):
-    """`_steps`, shape (rows * count, 1), or 2 where some steps do not use the record: then the same without its part follows."""
+    """`_steps`, shape (rows * count, 1), or 2 where some steps do not use the record: then the same without its part follows.
+    With a cool-down the same two follow once more, with its noise.
+    """
     cells, laws = _steps(rows, orders, theta)
-    if not rows.apart.any():
+    if not (rows.apart.any() or rows.cooled.any()):
         return cells, laws
+    both = np.concatenate([cells, _without_record(cells)], axis=1)
+    if not rows.cooled.any():
+        return both, laws
+    late, _ = _steps(rows._replace(beta=rows.last_beta), orders, theta)
+    quiet = _without_record(late)
+    forgets = np.repeat(rows.forgets > 0, orders.shape[1])[:, None]
+    return np.concatenate([both, np.where(forgets, quiet, late), quiet], axis=1), laws
+
+
+def _without_record(cells):
+    """The same steps without the record's part."""
     quiet = cells.copy()
     for name in ("b", "cross", "random", "entry", "along"):
         quiet[name] = 0.0
     quiet["kick"] = quiet["sure"] = quiet["e"]
-    return np.concatenate([cells, quiet], axis=1), laws
+    return quiet
 
 
 def plan(rows: Rows, rounds: int) -> Plans:
@@ -152,7 +167,7 @@ def exponents(rows: Rows, plans: Plans) -> Tails:
     lost, caps, sizes = LOST * rows.delta, np.full(plans.x.shape, np.inf), np.full(rows.K.size, np.inf)
     for order in CAPS:
         tried, size = kernels.caps_of(
-            *_steps(rows, np.full((rows.K.size, 1), order)), lost, plans.x, plans.fractions, plans.counted
+            *steps(rows, np.full((rows.K.size, 1), order)), lost, plans.x, plans.fractions, plans.counted
         )
         caps, sizes = np.where((size < sizes)[:, None], tried, caps), np.minimum(size, sizes)
     theta = THETAS / plans.cost[:, None]
@@ -170,8 +185,8 @@ def in_norms(rows: Rows, plans: Plans, orders: np.ndarray) -> Tails:
 
 def followed(rows: Rows, plans: Plans) -> tuple[np.ndarray, np.ndarray]:
     """The distances that one row's plan leads to, from the end, and the blocks' numbers of steps, both of shape (blocks,)."""
-    count, step = int(plans.counted[0]), steps(rows, rows.order[:, None])[0][0, 0]
+    count, row = int(plans.counted[0]), steps(rows, rows.order[:, None])[0][0]
     edges, z = np.empty(plans.x.shape[1] + 1), np.zeros(count)
-    cut_into(rows.most[0], bool(rows.far[0]), edges)
-    kernels.forward(step, step, edges, count, np.ones(1), z, plans.fractions[0], 0.0)
+    cut_into(rows.most[0], bool(rows.far[0]), rows.cooled[0], edges)
+    kernels.forward(row, edges, count, np.ones(1), z, plans.fractions[0], 0.0)
     return z, np.diff(edges[: count + 1]).astype(int)

@@ -42,17 +42,23 @@ class Rows(NamedTuple):
     cube: np.ndarray
     apart: np.ndarray  # steps between two that use the record
     known: np.ndarray  # 1 where the clip limits every entry of the record's part
+    cooled: np.ndarray  # so many last steps have the share `last_beta` of the noise along the directions,
+    last_beta: np.ndarray
+    forgets: np.ndarray  # and do not use the record where this is 1
 
     @classmethod
     def of(cls, runs: RunArrays, beta, most, far: bool = False, high: bool = False) -> "Rows":
         """The runs, with the choices that a search starts from."""
         z0 = runs.diameter if far else 0.0
+        whole = (runs.cooled > 0) & (runs.cooled >= runs.T)  # every step is one of the cool-down
+        beta, last = np.where(whole, runs.last_beta, beta), np.where(runs.cooled > 0, runs.last_beta, beta)
+        cooled = np.where(whole, 0.0, runs.cooled)
         size = int(np.prod(runs.shape))
         columns = (
             runs.K, runs.d, runs.ridge_factor, runs.low_curvature, runs.top_curvature, runs.slowest, runs.clip_kind,
             runs.linear & runs.by_linear_norm, runs.certain,
             runs.B_clip, runs.B_lipschitz, runs.remainder, runs.remainder_at_zero, runs.delta, runs.releases,
-            most, z0, far, high, beta, 9.0, 1.0, 0.0, 0.0, ~runs.joint,
+            most, z0, far, high, beta, 9.0, 1.0, 0.0, 0.0, ~runs.joint, cooled, last, 0.0,
         )  # fmt: skip
         return cls(*(np.full(size, x) for x in columns))
 

@@ -42,6 +42,8 @@ class RunArrays(Sensitivity):
     lipschitz: np.ndarray  # the clip where the setting leaves it open
     releases: np.ndarray
     records_per_person: np.ndarray
+    cooldown: np.ndarray
+    cooldown_beta: np.ndarray
     by_linear_norm: bool = False  # counted by the norm of linear models, for which even an idle clip is one that may act
     by_clip: bool = False  # what a record does is counted by the clip alone
     composition_cache: dict[Any, Any] = field(default_factory=dict)  # by accounting, once computed
@@ -292,6 +294,21 @@ class RunArrays(Sensitivity):
         return self.m - self.ridge if self.regime == "strongly-convex" else 0 * self.m
 
     @cached_property
+    def last_beta(self) -> np.ndarray:
+        """The share of the last step's noise along the directions."""
+        return np.where(self.cooldown > 0, self.cooldown_beta, self.beta)
+
+    @cached_property
+    def cooled(self) -> np.ndarray:
+        """How many last steps have another share of the noise than those before them."""
+        return np.where(self.last_beta == self.beta, 0.0, np.minimum(self.cooldown, self.T))
+
+    @cached_property
+    def last_noise(self) -> np.ndarray:
+        """The variance of the last step's noise along each direction."""
+        return self.last_beta / self.K + (1 - self.last_beta) / self.d
+
+    @cached_property
     def s1(self) -> np.ndarray:
         """Noise variance along each direction, beside s2."""
         return self.beta / self.K
@@ -306,6 +323,7 @@ def _columns(setting: Setting) -> dict[str, Any]:
     whole = {
         "batch": setting.n if setting.batch is None else setting.batch,
         "lipschitz": setting.clip if setting.lipschitz is None else setting.lipschitz,
+        "cooldown_beta": 0.5 if setting.cooldown_beta is None else setting.cooldown_beta,
     }
     return {name: np.asarray(whole.get(name, getattr(setting, name)), float) for name in NUMERIC_FIELDS}
 

@@ -6,8 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zoexplore.bounds import composition, full_span, hidden_cost, sharp_batches
-from zoexplore.bounds.assumptions import CLIP_IDLE, EPOCHS, GRADIENTS, LINEAR, LIPSCHITZ, PEOPLE, RELEASED, SMOOTH, START
+from zoexplore.bounds import composition, full_span, hidden_cost, sharp_batches, visits
+from zoexplore.bounds.assumptions import (
+    CLIP_IDLE,
+    COMPOSABLE_BATCHES,
+    GRADIENTS,
+    LINEAR,
+    LIPSCHITZ,
+    PEOPLE,
+    RELEASED,
+    SHARE_AS_SET,
+    SMOOTH,
+    START,
+)
 from zoexplore.bounds.bound import Bound, Solved, Style, Trajectory
 from zoexplore.bounds.drifts import Drift, growth_of_squared_distance
 from zoexplore.bounds.kernels import norms as kernels_norms
@@ -51,13 +62,14 @@ def _by_one_norm(runs: RunArrays, accounting: Accounting) -> Solved:
     best = _composition(runs, accounting)
     if accounting.schedule == "optimal":
         best = best.minimum(_composition(runs.changed(beta=np.ones(())), accounting))
-    if runs.setting.sampling != "shuffled":  # there two visits may be side by side, which costs as much as composition
-        shared = (runs.beta < 1) | (runs.K == runs.d)
+    if runs.setting.sampling not in ("shuffled", "poisson"):
+        # Shuffled, two visits may be side by side, which costs as much as composition; Poisson batches differ in size.
+        shared = (runs.last_beta < 1) | (runs.K == runs.d)
         found = hidden_cost.solve(runs, np.where(shared, runs.beta, 0.5), accounting)
         found = replace(found, kind=np.full(runs.shape, SPLIT))
-        best = best.minimum(found.mask(shared))
+        best = best.minimum(found.mask(shared & ((runs.cooled == 0) | ((runs.releases == 1) & (not visits.cyclic(runs))))))
     if runs.setting.sampling not in ("shuffled", "cyclic"):
-        best = best.minimum(sharp_batches.solve(runs, accounting).mask(runs.releases == 1))
+        best = best.minimum(sharp_batches.solve(runs, accounting).mask((runs.cooled == 0) | (runs.releases == 1)))
     return replace(best, by_linear_norm=np.full((), float(runs.by_linear_norm)))
 
 
@@ -76,10 +88,11 @@ def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
         if everywhere.any():
             best = best.minimum(_all_directions(counted, accounting).mask(everywhere))
     everywhere = (runs.K == runs.d) & runs.certain
-    split = (~everywhere | helps) & (free | (runs.beta < 1) | (runs.K == runs.d)) & (runs.T > runs.releases)
+    split = (~everywhere | helps) & (free | (runs.last_beta < 1) | (runs.K == runs.d)) & (runs.T > runs.releases)
+    split &= (runs.cooled == 0) | (runs.releases == 1)  # else only the last stretch would cool down
     if not split.any():
         return best
-    shared = (runs.beta < 1) | (runs.K == runs.d)
+    shared = (runs.last_beta < 1) | (runs.K == runs.d)
     if not (helps & runs.acting & ~runs.joint).all():  # where its own norm is the less, whatever the choices
         norms.insert(0, runs)
     for counted in norms:
@@ -125,11 +138,13 @@ def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Traje
         return full_span.trajectory(runs.certain_c, runs.T, solved.N, solved.z, drift, S, runs.beta)
     alpha, pi, z, x, across, along = hidden_cost.path(runs, accounting, solved)
     b = float(np.minimum(runs.B_lipschitz, runs.B_clip) + runs.remainder)
-    z, s2 = np.append(z, 0.0), float((1 - beta) / runs.d)
+    share = np.where(np.arange(N)[::-1] < float(runs.cooled), float(runs.last_beta), beta)  # of the noise, step by step
+    z, s2 = np.append(z, 0.0), (1 - share) / float(runs.d)
     z[0] = float(solved.z)
     p, a = pi * (np.sqrt(along) * z[:-1] + b), alpha * np.sqrt(across) * z[:-1]
-    spent = p**2 / (float(beta / runs.K) + s2) + (a**2 / s2 if runs.K < runs.d else 0.0)
-    return Trajectory(tau, z, np.full(N, beta), p, a, float(solved.rho) * spent / spent.sum(), alpha, pi, np.sqrt(along) * x)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spent = p**2 / (share / float(runs.K) + s2) + (np.nan_to_num(a**2 / s2) if runs.K < runs.d else 0.0)
+    return Trajectory(tau, z, share, p, a, float(solved.rho) * spent / spent.sum(), alpha, pi, np.sqrt(along) * x)
 
 
 def epsilons(runs: RunArrays, accounting: Accounting, solved: Solved, deltas: np.ndarray) -> np.ndarray | None:
@@ -243,7 +258,7 @@ SHARP = Bound(
         Reference("batches", "Released checkpoints"), Reference("batches", "Neighbours"),
         Reference("batches", "The sharper bound on fresh batches"),
     ),
-    assumptions=(START, RELEASED, SMOOTH_DATA, ONE_FORM, IDLE, STEEP, CLIP_IDLE, EPOCHS, PEOPLE),
+    assumptions=(START, RELEASED, SMOOTH_DATA, ONE_FORM, IDLE, STEEP, CLIP_IDLE, COMPOSABLE_BATCHES, PEOPLE, SHARE_AS_SET),
     solve=solve,
     trajectory=trajectory,
     epsilons=epsilons,

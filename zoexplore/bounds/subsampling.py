@@ -4,32 +4,44 @@ A batch is drawn afresh each step, uniformly without replacement and in secret. 
 curve r_alpha over the orders alpha, and epsilon is the least over them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
+import scipy
 
 from zoexplore.bounds.bound import Solved
 from zoexplore.bounds.conversion import epsilon_at_order
 from zoexplore.bounds.kernels import subsampled_renyi
-from zoexplore.bounds.loss_distribution import Losses
+from zoexplore.bounds.kernels.gaussian import ROUND_UP
+from zoexplore.bounds.loss_distribution import EPSILON, ORDERS, Losses, Part, Shifts, composed
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import golden
 from zoexplore.run.setting import Accounting
 
-LEAST_ORDER, MOST_ORDER = 1 + subsampled_renyi.LEAST_EXCESS, 1 + subsampled_renyi.MOST_EXCESS
+EXCESSES = subsampled_renyi.LEAST_EXCESS, subsampled_renyi.MOST_EXCESS
+LEAST_ORDER, MOST_ORDER = 1 + EXCESSES[0], 1 + EXCESSES[1]
+SPAN_LEVELS = np.array(  # chances that a span sees more of a vector than up to the end of a cell
+    [0.93, 0.82, 0.7, 0.58, 0.46, 0.35, 0.26, 0.19, 0.13, 0.09, 0.06, 0.04, 0.025, 0.015, 0.008, 0.004, 0.0015, 5e-4, 1e-4, 2e-5,
+     2e-6, 1e-7, 1e-9, 1e-12]
+)  # fmt: skip
+SPAN_ERROR = 1e-9  # of those chances
 LEAST_VARIANCE = 1e-290  # less than that has lost digits, and counts as none
 PRINTED_SECTIONS = 24  # of the orders' logarithm, on which the paper's cost is tabled
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """One step's cost on a batch: q = b/n, and mu, the differing record's largest effect over the noise. `printed` takes the
-    paper's S_alpha, and with K directions the smaller of it and K S_alpha at mu/sqrt(K).
+    """One step's cost on a batch: q = b/n, and mu, the differing record's largest effect over the noise. Where gradients have a
+    known length, a random span sees one of several effects, the last axis of `mus`, each with a chance of its `shares`. `printed`
+    takes the paper's S_alpha, and with K directions the smaller of it and K S_alpha at mu/sqrt(K).
     """
 
     q: np.ndarray
     mu: np.ndarray
     K: np.ndarray
+    mus: np.ndarray
+    shares: np.ndarray
     printed: bool = False
     sampling: str = "without-replacement"
 
@@ -39,23 +51,45 @@ class Sampled:
         n/b times as far as a step on all records (docs/batches.md, "Composition on fresh batches").
         """
         noise = np.sqrt(np.where(variance < LEAST_VARIANCE, 0.0, variance))
-        mu = runs.B * runs.n / runs.batch / noise
-        return cls(runs.batch / runs.n, mu, runs.K, accounting.printed, runs.setting.sampling)
+        ratio = runs.n / runs.batch
+        mu = runs.B_public * ratio / noise
+        mus, shares = mu[..., None], np.ones((1,))
+        if not accounting.printed and np.isfinite(runs.slope).any():
+            roots, shares = seen_by_spans(runs.K, runs.d)
+            seen = (runs.B_lipschitz[..., None] * roots + runs.quotient_bias_at_zero[..., None]) * ratio[..., None]
+            mus = np.minimum(mu[..., None], seen / noise[..., None])
+        return cls(runs.batch / runs.n, mu, runs.K, mus, shares, accounting.printed, runs.setting.sampling)
 
     def divergence(self, alpha):
         """One step's Renyi divergence at the order alpha, in its shape. Poisson's pair costs no more than one replaced record."""
         if self.printed:
             joint, apart = (subsampled_renyi.printed_divergence(alpha, self.q, mu) for mu in (self.mu, self.mu / np.sqrt(self.K)))
             return np.minimum(self.K * apart, joint)
-        return subsampled_renyi.sampled_divergence(alpha, self.q, self.mu)
+        if not self.averaged:
+            return subsampled_renyi.sampled_divergence(alpha, self.q, self.mu)
+        excess = np.asarray(alpha, float)[..., None] - 1
+        each = excess * subsampled_renyi.sampled_divergence(excess + 1, np.asarray(self.q)[..., None], self.mus)
+        return scipy.special.logsumexp(each, axis=-1, b=self.shares) / excess[..., 0] * ROUND_UP
+
+    @property
+    def typical(self) -> "Sampled":
+        """The same with one typical effect of the record, for choices."""
+        mu = np.sqrt((self.shares * self.mus**2).sum(axis=-1)) if self.averaged else self.mu
+        return replace(self, mu=mu, mus=np.asarray(mu)[..., None], shares=np.ones(1))
+
+    @property
+    def averaged(self) -> bool:
+        """Whether spans decide how far the record moves a step."""
+        return self.mus.shape[-1] > 1
 
     def losses(self, N, budget) -> Losses:
         """The privacy losses of N such steps and a Gaussian shift."""
-        return Losses(N, budget, self.q, self.mu, "poisson" if self.sampling == "poisson" else "without-replacement")
+        sampling = "poisson" if self.sampling == "poisson" else "without-replacement"
+        return Losses(N, budget, self.q, self.mus, sampling, self.shares)
 
     def best_order(self, N, budget, delta, accounting: Accounting, near=np.nan):
         """(alpha, r_alpha) at the best order for N such steps and a Gaussian budget, whose Renyi divergence is alpha times it."""
-        if not self.printed:
+        if not (self.printed or self.averaged):
             return subsampled_renyi.best_order(N, budget, self.q, self.mu, delta, accounting.conversion != "mironov", near)
 
         def epsilon_at(log_excess):
@@ -63,9 +97,30 @@ class Sampled:
             return epsilon_at_order(N * self.divergence(alpha) + alpha * budget, alpha, delta, accounting.conversion)
 
         shape = np.broadcast_shapes(*map(np.shape, (N, budget, self.q, self.mu, delta)))
-        low, high = np.full(shape, np.log(subsampled_renyi.LEAST_EXCESS)), np.full(shape, np.log(subsampled_renyi.MOST_EXCESS))
+        low, high = (np.full(shape, np.log(x)) for x in EXCESSES)
         alpha = 1 + np.exp(golden(epsilon_at, low, high, PRINTED_SECTIONS))
         return alpha, self.divergence(alpha)
+
+
+def seen_by_spans(K, d) -> tuple[np.ndarray, np.ndarray]:
+    """How much of a vector's length a random span sees, and with what chance, rounded up: of the shape of K and d with one axis
+    more, of cells. Its square is a Beta(K/2, (d - K)/2) number.
+    """
+    K, d = np.broadcast_arrays(np.asarray(K, float), np.asarray(d, float))
+    found = [_cells_of_span(float(k), float(n)) for k, n in zip(K.ravel(), d.ravel(), strict=True)]
+    roots, shares = (np.reshape([each[i] for each in found], (*K.shape, SPAN_LEVELS.size + 1)) for i in (0, 1))
+    return roots, shares
+
+
+@lru_cache(maxsize=4096)
+def _cells_of_span(K: float, d: float) -> tuple[np.ndarray, np.ndarray]:
+    if K == d:
+        return np.ones(SPAN_LEVELS.size + 1), np.eye(1, SPAN_LEVELS.size + 1)[0]
+    a, b = 0.5 * K, 0.5 * (d - K)
+    ends = np.minimum(np.nan_to_num(scipy.special.betainccinv(a, b, SPAN_LEVELS), nan=1.0) * ROUND_UP, 1.0)
+    beyond = np.minimum(scipy.special.betaincc(a, b, ends) * (1 + SPAN_ERROR), 1.0)
+    beyond = np.minimum.accumulate(np.where(np.isfinite(beyond), beyond, 1.0))
+    return np.sqrt(np.append(ends, 1.0)), -np.diff(np.concatenate([[1.0], beyond, [0.0]]))
 
 
 def by_batch_kind(of_all, of_batches, runs: RunArrays, accounting: Accounting) -> Solved:
@@ -83,13 +138,43 @@ def exact(accounting: Accounting) -> bool:
     return accounting.conversion == "gaussian" and not accounting.printed
 
 
-def compose(sampled: Sampled, N, delta, accounting: Accounting, **others) -> Solved:
-    """epsilon of N steps on batches, without a Gaussian shift."""
-    alpha, cost = sampled.best_order(N, 0.0, delta, accounting)
-    by_order = from_renyi(N * cost, alpha, delta, accounting, N=N, **others)
-    if not exact(accounting):
-        return by_order
-    return from_losses(sampled.losses(N, 0.0), delta, N=N, **others).minimum(by_order)
+def compose(sampled: Sampled, N, delta, accounting: Accounting, late: Sampled | None = None, cooled=0.0, **others) -> Solved:
+    """epsilon of N steps on batches, without a Gaussian shift; the last `cooled` of them may cost what a `late` one does."""
+    if late is None:
+        if exact(accounting):
+            return from_losses(sampled.losses(N, 0.0), delta, N=N, **others)
+        alpha, cost = sampled.best_order(N, 0.0, delta, accounting)
+        return from_renyi(N * cost, alpha, delta, accounting, N=N, **others)
+    if exact(accounting):
+        return _without_budget(losses_of_two(sampled, N - cooled, late, cooled, delta), 0.0, N, 0.0, exact=1.0, **others)
+
+    def divergence(alpha):
+        return (N - cooled) * sampled.divergence(alpha) + cooled * late.divergence(alpha)
+
+    def epsilon_at(log_excess):
+        alpha = 1 + np.exp(log_excess)
+        return epsilon_at_order(divergence(alpha), alpha, delta, accounting.conversion)
+
+    low, high = (np.full(np.broadcast(N, delta, sampled.mu, late.mu).shape, np.log(x)) for x in EXCESSES)
+    alpha = 1 + np.exp(golden(epsilon_at, low, high, PRINTED_SECTIONS))
+    return from_renyi(divergence(alpha), alpha, delta, accounting, N=N, **others)
+
+
+def losses_of_two(first: Sampled, N, second: Sampled, M, delta) -> np.ndarray:
+    """epsilon at delta of N steps of the one kind and M of the other, in the shape that all broadcast to."""
+    shape = np.broadcast(N, M, delta, first.q, first.mu, second.mu).shape
+    parts = [_part(each, count, shape) for each, count in ((first, N), (second, M))]
+    delta, no_shift = np.array(np.broadcast_to(delta, shape), float).ravel(), np.zeros(int(np.prod(shape)))
+    kinds = ORDERS["poisson" if first.sampling == "poisson" else "without-replacement"]
+    found = [composed(kind, parts, Shifts.of(no_shift), EPSILON, delta) for kind in kinds]
+    return np.maximum.reduce(found).reshape(shape)
+
+
+def _part(sampled: Sampled, count, shape) -> Part:
+    C = sampled.mus.shape[-1]
+    mus, shares = (np.ascontiguousarray(np.broadcast_to(x, (*shape, C)).reshape(-1, C)) for x in (sampled.mus, sampled.shares))
+    count, q = (np.array(np.broadcast_to(x, shape), float).ravel() for x in (count, sampled.q))
+    return Part(count, q, mus, shares)
 
 
 def from_losses(losses: Losses, delta, delta_f=0.0, N=np.nan, z=0.0, **others) -> Solved:

@@ -12,6 +12,7 @@ from zoexplore.bounds.assumptions import (
     HALF_DIMENSION,
     LAST_ITERATE,
     LIPSCHITZ,
+    NO_COOLDOWN,
     PEOPLE,
     SMOOTH,
     START,
@@ -202,7 +203,9 @@ THEOREM = Bound(
         Reference("bounds", "The hidden-state theorem"),
         Reference("batches", "The hidden-state theorem on fresh batches"),
     ),
-    assumptions=(START, LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, HALF_DIMENSION, DIRECTIONAL_NOISE, BATCHES, PEOPLE),
+    assumptions=(
+        NO_COOLDOWN, START, LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, HALF_DIMENSION, DIRECTIONAL_NOISE, BATCHES, PEOPLE
+    ),
     solve=solve,
     trajectory=trajectory,
     chooses_share=True,

@@ -56,10 +56,11 @@ def _best_counted_steps(runs: RunArrays, accounting: Accounting, geometry: Geome
         start, rounds = (*mixed, interpolated(beta, nodes, size) if free else runs.beta), AGAIN
         free = False  # beta is settled
     begun = tuple(np.broadcast_to(np.reshape(x, shape) if np.size(x) == size else x, shape) for x in start)
-    N, share, alpha, cost, beta = _choices(runs, accounting, geometry, T, begun, rounds, free)
+    N, share, alpha, _, beta = _choices(runs, accounting, geometry, T, begun, rounds, free)
     z = geometry.start(T, N)
     sampled, budget = Sampled.of(runs, beta / runs.K, accounting), _budget(runs, geometry, T, N, share, beta)
-    by_order = from_renyi(N * cost + alpha * budget, alpha, runs.delta, accounting, share * runs.delta, N, z, beta=beta)
+    cost = N * sampled.divergence(alpha) + alpha * budget
+    by_order = from_renyi(cost, alpha, runs.delta, accounting, share * runs.delta, N, z, beta=beta)
     if not exact(accounting):
         return by_order
     budget = np.where(N <= runs.T.max(), budget, np.inf)  # spares exact conversion for more steps than any run has
@@ -72,7 +73,7 @@ def _choices(runs: RunArrays, accounting: Accounting, geometry: Geometry, T, sta
     most = np.where(np.isfinite(T), T - 1, shifted_divergence.MOST_STEPS)
 
     def sampled(beta):
-        return Sampled.of(runs, beta / runs.K, accounting)
+        return Sampled.of(runs, beta / runs.K, accounting).typical
 
     def epsilon(N, share, beta, alpha, cost):
         divergence = N * cost + alpha * _budget(runs, geometry, T, N, share, beta)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.bounds.bound import Trajectory
-from zoexplore.bounds.kernels.caps import affine
+from zoexplore.bounds.kernels.blocks import affine
 from zoexplore.bounds.loss_distribution import Losses
 from zoexplore.compute.computations import load
 from zoexplore.compute.process import Answer, Process
@@ -24,7 +24,11 @@ from zoexplore.run.setting import SAMPLINGS, SCHEDULES, SENSITIVITIES, Accountin
 TAKES = "about a minute"  # of two quiet cores
 DONE = "all"  # a file beside the compiled kernels, which go with it when any kernel changes
 TOGETHER = DEMONSTRATION.replace(clipping="joint", lipschitz=inf)
-ON_BATCHES = {sampling: DEMONSTRATION.replace(batch=100, sampling=sampling) for sampling in SAMPLINGS}
+WHO = {"poisson": "add-remove"}  # the neighbours that batches drawn so are covered with; else one record is replaced
+ON_BATCHES = {
+    sampling: DEMONSTRATION.replace(batch=100, sampling=sampling, neighbours=WHO.get(sampling, "replace-one"))
+    for sampling in SAMPLINGS
+}
 
 
 def hidden_states() -> list[Callable]:

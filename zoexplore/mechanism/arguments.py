@@ -33,6 +33,10 @@ def check_kinds(**given: Any) -> None:
 
 def check(setting: Setting, microbatch: int | None, chunk_size: int | None) -> None:
     """Raises ValueError, which names the argument, for runs that the optimiser cannot make or account for."""
+    if setting.cooldown:
+        raise ValueError(
+            f"cooldown = {setting.cooldown!r} is not allowed: the optimiser has one share of the noise for all steps; give 0"
+        )
     if setting.releases != 1:  # others have no account here; `privacy_report` takes what is released
         raise ValueError(
             f"releases = {setting.releases!r} is not allowed: the optimiser knows releases = 1 alone; `zoexplore.guarantee` "

@@ -15,10 +15,10 @@ from zoexplore.bounds.conversion import epsilon_at_order, epsilon_of
 from zoexplore.bounds.guarantee import EXACT
 from zoexplore.bounds.kernels import subsampled_renyi
 from zoexplore.bounds.kernels.gaussian import ROUND_UP
-from zoexplore.bounds.loss_distribution import Steps, epsilon_of_varied
 from zoexplore.bounds.run_arrays import LEAST_UNIT, RunArrays
 from zoexplore.bounds.search import golden
 from zoexplore.bounds.subsampling import remark
+from zoexplore.bounds.varied_losses import Steps, epsilon_of_varied
 from zoexplore.mechanism.record import RunRecord, Step
 from zoexplore.run.setting import Accounting, Setting, VariedSetting
 

@@ -21,10 +21,11 @@ from zoexplore.bounds.conversion import epsilon_of
 from zoexplore.bounds.guarantee import BEST, DEFAULT, RISK_DELTAS
 from zoexplore.bounds.kernels.gaussian import ROUND_UP
 from zoexplore.bounds.known_pairs import Pairs
-from zoexplore.bounds.loss_distribution import COARSE, CUT, Losses, Lossy, Steps, epsilon_of_varied, orders_of
+from zoexplore.bounds.loss_distribution import Losses
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.subsampling import Sampled
 from zoexplore.bounds.tradeoff import Answers, TradeOff
+from zoexplore.bounds.varied_losses import COARSE, CUT, Lossy, Steps, epsilon_of_varied, orders_of
 from zoexplore.run.setting import Accounting, Setting, number, shown, whole
 
 NEIGHBOURS_OF = {"poisson": "add-remove", "without-replacement": "replace-one"}  # of a batch that is drawn so
@@ -288,8 +289,10 @@ def _losses(g: Guarantee) -> tuple[Lossy, ...]:
         return (Steps(1.0, 1.0, sqrt(2 * g.rho) * ROUND_UP),)
     if g.bound == "composition" and isnan(g.rho) and not g.setting.full_batch:
         runs = RunArrays.of(g.setting).counted_by(g.accounting)
-        step = Sampled.of(runs, runs.s1 + runs.s2, g.accounting)
-        return (Steps(float(g.setting.T), float(step.q), float(step.mu)),)
+        late = float(runs.cooled)
+        kinds = ((g.setting.T - late, runs.s1 + runs.s2), (late, runs.last_noise))
+        steps = [(count, Sampled.of(runs, noise, g.accounting)) for count, noise in kinds if count > 0]
+        return tuple(Steps(count, float(step.q), float(step.mu)) for count, step in steps)
     return (Pairs(tuple(map(float, g.risk.epsilons)), tuple(map(float, g.risk.deltas))),)
 
 

@@ -91,6 +91,11 @@ FIELDS = {
             "releases", "r", "released iterates", "iterates that are released, evenly spaced, the last included", 1, 1e3,
             whole=True,
         ),
+        Field("cooldown", "N", "steps of the cool-down", "the last steps, whose noise has another share", 1, 1e6, whole=True),
+        Field(
+            "cooldown_beta", "β′", "share in the cool-down", "share of its noise along the directions; None is ½",
+            0.0, 1.0, linear=True, left_out="½",
+        ),
         Field("records_per_person", "g", "records per person", "the most records that one person has", 1, 1e3, whole=True),
     )
 }  # fmt: skip

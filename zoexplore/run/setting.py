@@ -75,6 +75,9 @@ class Setting:
             order from n/batch fixed batches. "shuffled": the same in a secret random order, drawn once or for every epoch.
         releases: the number of released iterates, evenly spaced up to the last; all of them if it exceeds T.
         records_per_person: the most records of one person; guarantees then protect people.
+        cooldown: the last so many steps have the share `cooldown_beta` of the noise in place of `beta`, at the same noise power.
+            Where it is at least T every step has it.
+        cooldown_beta: in [0, 1]; `None` means 1/2.
 
     Raises:
         Refused: a value is impossible, not finite or of the wrong type. It is a `ValueError`; its `field` names the field.
@@ -103,6 +106,8 @@ class Setting:
     sampling: str = "without-replacement"
     releases: int = 1
     records_per_person: int = 1
+    cooldown: int = 0
+    cooldown_beta: float | None = None
     eta_follows: bool = field(init=False, repr=False, compare=False, default=False)  # whether eta is K/M
 
     def __post_init__(self) -> None:
@@ -116,6 +121,9 @@ class Setting:
         put("linear", _switch("linear", self.linear))
         for name in ("n", "d", "T", "releases", "records_per_person"):
             put(name, whole(name, getattr(self, name)))
+        put("cooldown", whole("cooldown", self.cooldown, least=0))
+        if self.cooldown_beta is not None:
+            put("cooldown_beta", number("cooldown_beta", self.cooldown_beta, least=0.0, most=1.0))
         put("K", whole("K", self.K, self.d, f"d = {self.d}"))
         if self.batch is not None:
             put("batch", whole("batch", self.batch, self.n, f"n = {self.n}, or None for all"))
@@ -319,11 +327,15 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def whole(name: str, value: Any, most: int = LARGEST_INTEGER, called: str = "") -> int:
-    """A checked whole number from 1 to `most`, which messages call so. Raises `Refused` for anything else."""
+def whole(name: str, value: Any, most: int = LARGEST_INTEGER, called: str = "", least: int = 1) -> int:
+    """A checked whole number from `least` to `most`, which messages call so. Raises `Refused` for anything else.
+
+    >>> whole("T", 200.0)
+    200
+    """
     # the range comes first: int() refuses inf and nan
-    if not _is_real(value) or not 1 <= value <= most or value != int(value):
-        raise _refuse(name, value, f"a whole number from 1 to {called or most}")
+    if not _is_real(value) or not least <= value <= most or value != int(value):
+        raise _refuse(name, value, f"a whole number from {least} to {called or most}")
     return int(value)
 
 
@@ -338,7 +350,11 @@ def number(
     called: str = "",
     infinite: bool = False,
 ) -> float:
-    """A checked number, finite unless `infinite`; messages call `most` so. Raises `Refused` unless it is within the limits."""
+    """A checked number, finite unless `infinite`; messages call `most` so. Raises `Refused` unless it is within the limits.
+
+    >>> number("beta", 1, least=0.0, most=1.0)
+    1.0
+    """
     lower = f"above {above:g}" if above > -inf else f"of at least {least:g}"
     upper = f" and below {below:g}" if below < inf else f" and at most {called or f'{most:g}'}" if most < inf else ""
     try:

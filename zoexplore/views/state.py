@@ -32,7 +32,8 @@ def _number(name: str, **more: Any) -> param.Number:
     soft: dict[str, Any] = {} if known.linear else {"softbounds": (known.low, known.high)}
     if known.whole:
         soft = {"softbounds": (int(known.low), int(known.high))}
-        return param.Integer(getattr(DEMONSTRATION, name), bounds=(1, LARGEST_INTEGER), doc=known.meaning, **soft, **more)
+        whole: dict[str, Any] = {"bounds": (1, LARGEST_INTEGER)} | soft | more
+        return param.Integer(getattr(DEMONSTRATION, name), doc=known.meaning, **whole)
     return param.Number(getattr(DEMONSTRATION, name), doc=known.meaning, **(soft | more))
 
 
@@ -71,6 +72,8 @@ class State(param.Parameterized):
     sampling = param.Selector(default=DEMONSTRATION.sampling, objects=list(SAMPLINGS), doc="how batches are drawn")
     releases = _number("releases")
     records_per_person = _number("records_per_person")
+    cooldown = _number("cooldown", bounds=(0, LARGEST_INTEGER))
+    cooldown_beta = _number("cooldown_beta", bounds=(0.0, 1.0), allow_None=True)
 
     conversion = param.Selector(default=_A.conversion, objects=list(CONVERSIONS), doc="from the shift budget to ε")
     sensitivity = param.Selector(

@@ -8,6 +8,7 @@ from numpy import int64
 
 from zoexplore.bounds.kernels.compiling import kernel
 
+MORE = 12  # blocks that a cool-down may add
 SINGLES, GROWTH = 12.0, 0.26  # single steps at the end; the largest share of its distance to the end that a block takes
 
 
@@ -24,18 +25,22 @@ def _length(at, most, far):
 
 
 @kernel()
-def cut_into(most, far, edges):
-    """The number of a run's blocks; `edges` become the steps to its end at which they begin, and last all its steps."""
+def cut_into(most, far, cooled, edges):
+    """The number of a run's blocks; `edges` become the steps to its end at which they begin, and last all its steps. One begins
+    where the last `cooled` steps do.
+    """
     count, edges[0] = 0, 0.0
     while edges[count] < most:
-        edges[count + 1] = min(most, edges[count] + _length(edges[count], most, far))
+        at = edges[count]
+        after = min(most, at + _length(at, most, far))
+        edges[count + 1] = cooled if at < cooled < after else after
         count += 1
     return count
 
 
 @kernel()
 def blocks_of(most, far):
-    """The most blocks that any run is cut into, of `most` steps, shape (rows,)."""
+    """Room for the blocks of any run of `most` steps, shape (rows,): as many as it is cut into, and what a cool-down may add."""
     largest = int64(0)
     for i in range(most.size):
         count, at = int64(0), 0.0
@@ -43,7 +48,7 @@ def blocks_of(most, far):
             at += _length(at, most[i], far)
             count += 1
         largest = max(largest, count)
-    return largest
+    return largest + MORE
 
 
 @kernel()

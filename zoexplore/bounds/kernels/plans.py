@@ -47,6 +47,7 @@ STEP = dtype([(name, float) for name in (
     "along",  # b c_1,
     "reach",  # and the most that the square of a drift can be of that of a distance
     "shape",  # which of the tables of ln 1F1
+    "cooled",  # so many last steps are those of the cool-down
 )])  # fmt: skip
 
 
@@ -261,8 +262,16 @@ def _period(s, quiet, law, cap, parts, x, plan, first, v, choosing, rate):
     return v, w, sure, rate
 
 
+@kernel()
+def _kind(steps, edge):
+    """Which of a row's steps a block has that begins there: the first, or in a cool-down the third. The next one is the same
+    without the record's part.
+    """
+    return 2 if steps.size > 2 and edge < steps[0].cooled else 0
+
+
 @kernel(error_model="numpy")
-def backward(s, quiet, law, edges, count, parts, x, plan, caps, choosing):
+def backward(steps, law, edges, count, parts, x, plan, caps, choosing):
     """The recursion from the end of the run to its start: its random cost, its certain cost, and the number of counted blocks.
 
     A block is a number of steps, or of periods of several `parts`: a step that meets the record and those before it that do not.
@@ -272,9 +281,11 @@ def backward(s, quiet, law, edges, count, parts, x, plan, caps, choosing):
     0 all are counted.
     """
     v, w, Y, rate, best, X_best, Y_best, blocks = 0.0, 0.0, 0.0, 0.0, inf, inf, 0.0, count
-    f, size = s.tilt, parts.size
+    f, size, z0 = steps[0].tilt, parts.size, steps[0].z0
     for b in range(count):
-        m, first, cap = b * size, b == count - 1 and s.z0 == 0.0, caps[min(b, caps.size - 1)]
+        kind = _kind(steps, edges[b])
+        s, quiet = steps[kind], steps[min(kind + 1, steps.size - 1)]
+        m, first, cap = b * size, b == count - 1 and z0 == 0.0, caps[min(b, caps.size - 1)]
         n = edges[b + 1] - edges[b] - (1.0 if first else 0.0)
         if size == 1:
             parts[0], n = n, min(n, 1.0)
@@ -300,15 +311,15 @@ def backward(s, quiet, law, edges, count, parts, x, plan, caps, choosing):
             price = f * s.first_random + s.first_sure
             w += block.C1 * v * s.first * s.first + block.C0 * s.first_random * price / f
             Y += block.C0 * s.first_sure * price
-        elif s.z0 > 0.0 and (choosing > 0.0 or b == count - 1):
-            X = v * s.z0 * s.z0 + w
+        elif z0 > 0.0 and (choosing > 0.0 or b == count - 1):
+            X = v * z0 * z0 + w
             if f * f * X + Y < best:
                 best, X_best, Y_best, blocks = f * f * X + Y, X, Y, b + 1
             if f * f * w + Y >= best:
                 break
-    if s.z0 == 0.0:
+    if z0 == 0.0:
         X_best, Y_best = w, Y
-    return s.times * X_best * SUMS_UP, s.times * Y_best * SUMS_UP, blocks
+    return steps[0].times * X_best * SUMS_UP, steps[0].times * Y_best * SUMS_UP, blocks
 
 
 @kernel(error_model="numpy")
@@ -341,12 +352,15 @@ def _follow(s, quiet, parts, x, plan, first, at, floor):
 
 
 @kernel(error_model="numpy")
-def forward(s, quiet, edges, count, parts, x, plan, floor):
+def forward(steps, edges, count, parts, x, plan, floor):
     """From the start to the end: `x` become the distances that the fractions lead to, at least `floor`: no bound."""
-    at, size = s.z0 * s.z0, parts.size
+    z0, size = steps[0].z0, parts.size
+    at = z0 * z0
     for b in range(count - 1, -1, -1):
+        kind = _kind(steps, edges[b])
+        s, quiet = steps[kind], steps[min(kind + 1, steps.size - 1)]
         m, n = b * size, edges[b + 1] - edges[b]
-        if b == count - 1 and s.z0 == 0.0:
+        if b == count - 1 and z0 == 0.0:
             at, n = (1.0 - plan[1, m]) ** 2 * s.first * s.first, n - 1.0
             for j in range(size):
                 x[m + j] = max(sqrt(at), floor) if size > 1 else floor
@@ -379,7 +393,8 @@ def plan(rows, laws, apart, size, starts, rounds, x, plans):
     """Rounds for every row: fractions and costs backward along typical distances, these forward, until the cost stands.
 
     Args:
-        rows: of `STEP`, one that meets the record and, if there are others, one that does not; shape (rows, 1 or 2).
+        rows: of `STEP`, one that meets the record and, if there are others, one that does not; with a cool-down both of before
+            it, then both of it: shape (rows, 1, 2 or 4).
         apart: the steps between two that meet it, row by row.
         size: the parts that a period is cut into.
         starts: the distances to start from, row by row.
@@ -392,17 +407,17 @@ def plan(rows, laws, apart, size, starts, rounds, x, plans):
     edges, parts = empty(x.shape[1] // size + 1), empty(size)
     h, trial = empty(x.shape[1]), empty((4, x.shape[1]))
     for i in range(rows.shape[0]):
-        s, quiet = rows[i, 0], rows[i, rows.shape[1] - 1]
+        s = rows[i, 0]
         law = law_of(laws, s)
         cut_apart(apart[i], parts)
-        count = cut_into(s.most, s.z0 > 0.0, edges)
+        count = cut_into(s.most, s.z0 > 0.0, s.cooled, edges)
         part = norm(law.table, 1.0, s.c2)[2] if s.order > 1.0 else s.K / s.d
         for m in range(h.size):
             h[m], trial[0, m], trial[1, m], trial[2, m], trial[3, m] = starts[i], 1.0, 1.0, 1.0, part * s.c2
         best, last = inf, inf
         found[i, 0], found[i, 1], found[i, 2], found[i, 3] = inf, inf, count, edges[count]
         for _ in range(rounds):
-            X, Y, n = backward(s, quiet, law, edges, count, parts, h, trial, h, 1.0)
+            X, Y, n = backward(rows[i], law, edges, count, parts, h, trial, h, 1.0)
             cost = s.tilt * s.tilt * X + Y
             if cost < best:
                 best = cost
@@ -414,7 +429,7 @@ def plan(rows, laws, apart, size, starts, rounds, x, plans):
             if not cost < inf or abs(cost - last) <= SETTLED * cost:
                 break
             last = cost
-            forward(s, quiet, edges, n, parts, h, trial, LEAST_REACH * (s.b if s.cube > 0.0 else s.kick))
+            forward(rows[i], edges, n, parts, h, trial, LEAST_REACH * (s.b if s.cube > 0.0 else s.kick))
             for m in range(n * size, count * size):  # any step before those would be the first
                 h[m] = max(h[(n - 1) * size], s.z0)
     return found
@@ -432,11 +447,11 @@ def tails_of(rows, laws, apart, size, of, x, plans, counted, caps):
     found = empty((rows.shape[0], 2))
     edges, parts = empty(x.shape[1] // size + 1), empty(size)
     for i in range(rows.shape[0]):
-        s, quiet, k = rows[i, 0], rows[i, rows.shape[1] - 1], of[i]
+        s, k = rows[i, 0], of[i]
         law = law_of(laws, s)
         cut_apart(apart[i], parts)
-        cut_into(s.most, s.z0 > 0.0, edges)
-        found[i, 0], found[i, 1], _ = backward(s, quiet, law, edges, int(counted[k]), parts, x[k], plans[k], caps[k], 0.0)
+        cut_into(s.most, s.z0 > 0.0, s.cooled, edges)
+        found[i, 0], found[i, 1], _ = backward(rows[i], law, edges, int(counted[k]), parts, x[k], plans[k], caps[k], 0.0)
     return found
 
 
@@ -449,15 +464,16 @@ def caps_of(rows, laws, lost, x, plans, counted):
     edges = empty(x.shape[1] + 1)
     for i in range(rows.shape[0]):
         s = rows[i, 0]
-        law = law_of(laws, s)
-        cut_into(s.most, s.z0 > 0.0, edges)
+        law, z0 = law_of(laws, s), s.z0
+        cut_into(s.most, z0 > 0.0, s.cooled, edges)
         count = int(counted[i])
         factor = exp(log(s.times * edges[count] / lost[i]) / s.order) * SUMS_UP
-        H, sizes[i] = s.z0 * s.z0, 0.0
+        H, sizes[i] = z0 * z0, 0.0
         for b in range(count - 1, -1, -1):
+            s = rows[i, _kind(rows[i], edges[b])]
             L, before = edges[b + 1] - edges[b], H
             block = _block(s, plans[i, 0, b], plans[i, 1, b], x[i, b], max(plans[i, 3, b], LEAST_SEEN))
-            if b == count - 1 and s.z0 == 0.0:
+            if b == count - 1 and z0 == 0.0:
                 H, before, L = block.C1 * s.first * s.first, 0.0, L - 1.0
             if L > 0.0:
                 kept = 0.0

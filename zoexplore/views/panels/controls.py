@@ -31,6 +31,8 @@ HINTS = {  # explanations beside the labels of the fold
         "The sharper bound is lower for linear models where the clip may act or ξ is not 0."
     ),
     "releases": "How many iterates are released, evenly spaced, the last included. Choosing among them then costs nothing more.",
+    "cooldown": "So many last steps have the share β′ of their noise along the directions in place of β. Where β = 1 until "
+    "then, one such step is worth nearly all that hiding is: only the last step's noise across the directions must exist.",
     "records_per_person": "The most records that one person has. ε protects the person, with all of them.",
     "clipping": "Δ limits each of a record's K quotients, or the length of all K as a vector, which keeps its direction. Where "
     "it may act, a joint one needs the stronger ridge for hiding to help.",
@@ -45,7 +47,10 @@ MENUS = {  # of a field: what its menu says
 _SUPPOSED = {"nothing": (inf, "least"), "length": (DEMONSTRATION.lipschitz, "least"), "clip": (None, "clip")}
 SLIDERS = ("K", "beta", "sigma", "n", "d", "T")
 _BESIDE = (2, 0, 0, 0)  # the margin of a box below its number
-IN_FOLD = ("R", "eta", "clip", "M", "m", "ridge", "xi", "delta", "batch", "lipschitz", "releases", "records_per_person")
+IN_FOLD = (
+    "R", "eta", "clip", "M", "m", "ridge", "xi", "delta", "batch", "cooldown", "cooldown_beta", "lipschitz", "releases",
+    "records_per_person",
+)  # fmt: skip
 
 
 def ladder_of(state: State, name: str) -> Ladder:

@@ -1,0 +1,229 @@
+"""How far apart two runs on secret batches may be before the counted steps (docs/batches.md, "History").
+
+The memberships alone say it, as one number whose law is that of a chain: at a step that meets the record the squared distance h
+goes to the least of lines a h + b, at any other it shrinks. Everything is rounded up.
+"""
+
+from math import ceil, exp, inf, log, sqrt
+from typing import NamedTuple
+
+from numpy import empty, int64, ndarray, zeros
+
+from zoexplore.bounds.kernels.compiling import kernel
+from zoexplore.bounds.kernels.norms import norm
+from zoexplore.bounds.kernels.rounding import UP
+
+RATIO = 0.97  # by which a round of steps without the record shrinks h, about
+CELL = 0.03  # of what one kick adds to a typical h: so fine is the grid at last,
+FINER, COARSEST, PLACES = 4.0, 640, 3600  # which is refined by such a factor; places of the first grid, and of any
+LINES, WIDEST = 161, 9.0  # (x + y)^2 <= (1 + theta) x^2 + (1 + 1/theta) y^2 at so many theta, from exp(-WIDEST) to its inverse
+LABELS = 48  # into which the law is gathered, upwards
+KICKS = 40  # in a round: more of them count as the largest h
+RARE, MANY = 1e-13, 0.98  # chances of more than the first label but the largest, and than the last
+BELOW = 1e-3  # what a finer grid may miss at its lower end
+SETTLED, EVERY = 1e-6, 16  # change of the law in as many rounds that ends them
+SCALED = 1.0 + 1e-9  # pays for the rounding of a place, and of a law that is scaled
+
+
+class Chain(NamedTuple):
+    """A round of steps: h <- shrinks h + other in those without the record, and then the least of lines slope h + per square,
+    once for each kick. Kicks that come last are the worst.
+    """
+
+    top: float  # no h is larger
+    steps: float
+    shrinks: float
+    other: float
+    square: float
+    slope: ndarray
+    per: ndarray
+    chance: ndarray  # of 0, 1, ... kicks; the rest counts as the largest h
+    kicks: int
+
+
+class Grid(NamedTuple):
+    """Places of h: the largest of all, and `size` from `top` down, exp(step) apart."""
+
+    top: float
+    step: float
+    size: int
+
+
+@kernel(error_model="numpy")
+def _lines(s, law, slope, per):
+    """Fill the lines' slopes, and what of a squared kick they add; returns the kick's least fixed point of a line, over its
+    square; inf where none contracts.
+    """
+    best = inf
+    for k in range(LINES):
+        theta = exp(WIDEST * (2.0 * k / (LINES - 1.0) - 1.0))
+        slope[k], per[k] = norm(law.table, 1.0, (1.0 + theta) * s.c2)[0], 1.0 + 1.0 / theta
+        if slope[k] < 1.0:
+            best = min(best, per[k] / (1.0 - slope[k]))
+    return best
+
+
+@kernel(error_model="numpy")
+def _quiet_line(s, law, q, top, slope, per):
+    """(The slope, what is added) of a line for steps without the record, whose fixed point is at most `top`: any will do."""
+    shrinks, square, other = norm(law.table, 1.0, s.c2)[0], s.kick * s.kick, s.e * s.e
+    if other == 0.0 or not shrinks < 1.0:
+        return shrinks, 0.0
+    mean = q / (1.0 - sqrt(shrinks))
+    typical, least, at = (mean * mean + q / (1.0 - shrinks)) * square, inf, 0
+    for k in range(LINES):
+        value = slope[k] * typical + per[k] * other
+        if value < least and per[k] * other <= (1.0 - slope[k]) * top:
+            least, at = value, k
+    return (slope[at], per[at] * other) if least < inf else (1.0, 0.0)
+
+
+@kernel(error_model="numpy")
+def _place(h, grid):
+    """The place of the least value that is not below h."""
+    if h > grid.top:
+        return 0
+    return 1 + min(int(log(h / grid.top) / grid.step + 1e-9), grid.size - 1)
+
+
+@kernel(error_model="numpy")
+def _at(place, chain, grid):
+    """The value at a place."""
+    return chain.top if place == 0 else grid.top * exp(grid.step * (place - 1.0))
+
+
+@kernel(error_model="numpy")
+def _quiet(h, chain, steps):
+    """What so many steps without the record make of h."""
+    left = max(exp(steps * log(chain.shrinks)), 1e-12)
+    return left * h + chain.other * (1.0 - left) / (1.0 - chain.shrinks)
+
+
+@kernel(error_model="numpy")
+def _moves(chain, grid, to):
+    """Fill the places that a round leads to with 0, 1, ... kicks, shape (KICKS, PLACES)."""
+    slope, per, square = chain.slope, chain.per, chain.square
+    for k in range(chain.kicks):
+        best = 0
+        for i in range(grid.size, -1, -1):
+            h = _quiet(_at(i, chain, grid), chain, chain.steps - k)
+            for _ in range(k):
+                while best < LINES - 1 and slope[best + 1] * h + per[best + 1] * square <= slope[best] * h + per[best] * square:
+                    best += 1
+                while best > 0 and slope[best - 1] * h + per[best - 1] * square <= slope[best] * h + per[best] * square:
+                    best -= 1
+                h = slope[best] * h + per[best] * square
+            to[k, i] = _place(min(h, chain.top), grid)
+
+
+@kernel(error_model="numpy")
+def _chances(q, steps, chance):
+    """Fill the chances of 0, 1, ... kicks in so many steps; returns how many matter."""
+    chance[0], count = exp(steps * log(1.0 - q)), 1
+    while count < min(KICKS, steps + 1.0) and (count < q * steps or chance[count - 1] > 1e-3 * RARE):
+        chance[count] = chance[count - 1] * (steps - count + 1.0) / count * q / (1.0 - q)
+        count += 1
+    return count
+
+
+@kernel(error_model="numpy")
+def _settle(chain, grid, now, after, before, to):
+    """Let the law settle: it is above that of any run at any time to begin with, and so after any number of rounds."""
+    _moves(chain, grid, to)
+    before[:] = 0.0
+    for n in range(4 * COARSEST):
+        after[: grid.size + 1] = 0.0
+        for k in range(chain.kicks):
+            for i in range(grid.size + 1):
+                after[to[k, i]] += chain.chance[k] * now[i]
+        total = change = 0.0
+        for i in range(grid.size + 1):
+            total += after[i]
+        after[0] += max(1.0 - total, 0.0)
+        for i in range(grid.size + 1):
+            now[i] = after[i]
+        if n % EVERY == EVERY - 1:
+            for i in range(grid.size + 1):
+                change += abs(now[i] - before[i])
+                before[i] = now[i]
+            if change < SETTLED:
+                break
+
+
+@kernel(error_model="numpy")
+def _refined(chain, grid, finest, now, after):
+    """A finer grid for a law, and the law on it: where hardly anything lies above or below."""
+    first, total = 1, now[0]
+    while first < grid.size and total + now[first] < RARE:
+        total += now[first]
+        first += 1
+    last, rest = grid.size, now[grid.size]
+    while last > first + 1 and rest < BELOW:
+        last -= 1
+        rest += now[last]
+    top, low = _at(first, chain, grid), _at(last, chain, grid)
+    quiet = chain.steps * log(chain.shrinks)
+    step = quiet / ceil(quiet / min(grid.step / FINER, -finest) - 1e-9)
+    fine = Grid(top, step, int(min(log(low / top) / step + 2.0, PLACES - 1.0)))
+    after[:] = 0.0
+    for i in range(grid.size + 1):
+        after[_place(_at(i, chain, grid), fine)] += now[i]
+    now[:] = after
+    return fine
+
+
+@kernel(error_model="numpy")
+def _gather(chain, grid, now, h, share):
+    """Gather the law into labels, upwards: their h, falling, and chances."""
+    share[:] = 0.0
+    first, total = 1, now[0]
+    while first < grid.size and total + now[first] < RARE:
+        total += now[first]
+        first += 1
+    last, passed = first, total
+    while last < grid.size and passed + now[last] < MANY:
+        passed += now[last]
+        last += 1
+    h[0], share[0] = chain.top * SCALED, total
+    high, low = sqrt(_at(first, chain, grid)), sqrt(_at(last, chain, grid))
+    for j in range(1, LABELS):
+        h[j] = (high + (low - high) * (j - 1.0) / (LABELS - 2.0)) ** 2 * SCALED
+    j = LABELS - 1
+    for i in range(grid.size, first - 1, -1):
+        while j > 1 and h[j] < _at(i, chain, grid):
+            j -= 1
+        share[j] += now[i]
+
+
+@kernel(error_model="numpy")
+def history(s, law, q, most, h, share):
+    """Fill the law of the squared distance before the counted steps: LABELS values, falling, and their chances.
+
+    Args:
+        s: a step of `plans.STEP` that meets the record, with the tables that it looks up.
+        q: the chance that one does.
+        most: the largest squared distance in the ball, or inf.
+    """
+    slope, per, chance = empty(LINES), empty(LINES), empty(KICKS)
+    least, square = _lines(s, law, slope, per), s.kick * s.kick
+    top = least * square * UP
+    shrinks, other = _quiet_line(s, law, q, top, slope, per)
+    h[:] = most
+    share[:] = 0.0
+    share[0] = 1.0
+    if not (least < inf and shrinks < 1.0 - 1e-12 and square > 0.0):
+        return
+    steps = max(float(log(RATIO) / log(shrinks) // 1.0), 1.0)
+    kicks, quiet = _chances(q, steps, chance), steps * log(shrinks)
+    chain = Chain(top, steps, shrinks, other, square, slope, per, chance, kicks)
+    grid = Grid(chain.top, quiet / ceil(quiet / log(RATIO) - 1e-9), COARSEST)
+    now, after, before, to = zeros(PLACES), empty(PLACES), empty(PLACES), empty((KICKS, PLACES), int64)
+    now[0] = 1.0
+    _settle(chain, grid, now, after, before, to)
+    finest = min(CELL * (1.0 - shrinks) / q, -grid.step)
+    while -grid.step > 1.5 * finest:
+        grid = _refined(chain, grid, finest, now, after)
+        _settle(chain, grid, now, after, before, to)
+    _gather(chain, grid, now, h, share)
+    for j in range(LABELS):
+        h[j] = min(h[j], most)
