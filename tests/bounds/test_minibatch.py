@@ -102,6 +102,20 @@ def test_poisson_batches_are_composed_for_a_record_more_or_less():
     assert guarantee(run, "sharp").epsilon <= found.epsilon
 
 
+def test_the_papers_theorem_does_not_count_what_one_linear_form_gains():
+    """It is not among what that bound supposes."""
+    run = PAPER.replace(batch=100, T=50, xi=1e-3, regime="convex", m=0.5, ridge=0.5, lipschitz=1.0)
+    least = Accounting(sensitivity="least")
+    assert epsilon(run.replace(linear=True), "theorem", least) == epsilon(run, "theorem", least)
+    assert not any("linear form" in said for said in guarantee(run.replace(linear=True), "theorem", least).supposes)
+    assert epsilon(run.replace(linear=True), "composition", least) < epsilon(run, "composition", least)
+
+
+def test_poisson_batches_of_a_few_records_hide_too():
+    run = DEMONSTRATION.replace(n=50, batch=4, T=100, sampling="poisson", neighbours="add-remove", ridge=0.5, m=0.5, sigma=0.5)
+    assert guarantee(run, "sharp").epsilon <= guarantee(run, "composition").epsilon < inf
+
+
 def test_a_loss_steeper_than_the_clip_is_not_taken_for_the_clip():
     """The Lipschitz sensitivity is that of the loss, never above the clip's."""
     run = PAPER.replace(batch=100, T=10, lipschitz=3.0, ridge=PAPER.m)

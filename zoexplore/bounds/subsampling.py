@@ -46,13 +46,14 @@ class Sampled:
     sampling: str = "without-replacement"
 
     @classmethod
-    def of(cls, runs: RunArrays, variance, accounting: Accounting) -> "Sampled":
+    def of(cls, runs: RunArrays, variance, accounting: Accounting, by_form: bool = True) -> "Sampled":
         """The cost at a noise variance in the span, in `RunArrays.unit` squared. A record certainly moves a batch's step at most
-        n/b times as far as a step on all records (docs/batches.md, "Composition on fresh batches").
+        n/b times as far as a step on all records (docs/batches.md, "Composition on fresh batches"). `by_form` counts that
+        functions of one linear form have no two-point remainder.
         """
         noise = np.sqrt(np.where(variance < LEAST_VARIANCE, 0.0, variance))
         ratio = runs.n / runs.batch
-        mu = runs.B_public * ratio / noise
+        mu = (runs.B_public if by_form else runs.B) * ratio / noise
         mus, shares = mu[..., None], np.ones((1,))
         if not accounting.printed and np.isfinite(runs.slope).any():
             roots, shares = seen_by_spans(runs.K, runs.d)

@@ -29,7 +29,7 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
     """
     free = accounting.schedule == "optimal"
     beta = np.ones(()) if free else runs.beta
-    everything = Sampled.of(runs, beta / runs.K, accounting)
+    everything = Sampled.of(runs, beta / runs.K, accounting, by_form=False)
     best = compose(everything, runs.T, runs.delta, accounting, beta=beta)
     from_diameter = _best_counted_steps(runs, accounting, Geometry.of(runs), np.full((), np.inf))
     best = best.minimum(from_diameter.mask(from_diameter.N <= runs.T))
@@ -58,7 +58,7 @@ def _best_counted_steps(runs: RunArrays, accounting: Accounting, geometry: Geome
     begun = tuple(np.broadcast_to(np.reshape(x, shape) if np.size(x) == size else x, shape) for x in start)
     N, share, alpha, _, beta = _choices(runs, accounting, geometry, T, begun, rounds, free)
     z = geometry.start(T, N)
-    sampled, budget = Sampled.of(runs, beta / runs.K, accounting), _budget(runs, geometry, T, N, share, beta)
+    sampled, budget = Sampled.of(runs, beta / runs.K, accounting, by_form=False), _budget(runs, geometry, T, N, share, beta)
     cost = N * sampled.divergence(alpha) + alpha * budget
     by_order = from_renyi(cost, alpha, runs.delta, accounting, share * runs.delta, N, z, beta=beta)
     if not exact(accounting):
@@ -73,7 +73,7 @@ def _choices(runs: RunArrays, accounting: Accounting, geometry: Geometry, T, sta
     most = np.where(np.isfinite(T), T - 1, shifted_divergence.MOST_STEPS)
 
     def sampled(beta):
-        return Sampled.of(runs, beta / runs.K, accounting).typical
+        return Sampled.of(runs, beta / runs.K, accounting, by_form=False).typical
 
     def epsilon(N, share, beta, alpha, cost):
         divergence = N * cost + alpha * _budget(runs, geometry, T, N, share, beta)
