@@ -12,7 +12,7 @@ import pytest
 
 from tests.running import page_of, running
 from tests.test_project import ROOT
-from zoexplore import BOUNDS, Setting, __version__, calibrate, compose, curve, epsilon, guarantee
+from zoexplore import BOUNDS, Setting, __version__, calibrate, compose, curve, epsilon, forgetting, guarantee
 from zoexplore.__main__ import main
 from zoexplore.questions.export import from_yaml, to_yaml
 from zoexplore.questions.several import search
@@ -422,3 +422,12 @@ def test_serve_answers_with_the_page(tmp_path):
         assert "<title>zoexplore" in page
         taken = main(["serve", "--port", address.split(":")[2].split("/")[0]])
     assert taken == 2
+
+
+def test_what_steps_without_a_record_leave_of_it(capsys, file):
+    code, answer, _ = ask(capsys, "epsilon", file, "--forget", "10")
+    assert code == 0 and f"forgetting  {forgetting(DEMONSTRATION, 10).epsilon!r}" in answer
+    code, answer, _ = ask(capsys, "epsilon", file, "--forget", "10", "--set", "releases=3")
+    assert code == 1 and "released before the end" in answer
+    code, answer, _ = ask(capsys, "epsilon", file, "--forget", "10", "--json")
+    assert code == 0 and json.loads(answer)["epsilon"] == forgetting(DEMONSTRATION, 10).epsilon
