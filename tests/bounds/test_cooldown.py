@@ -110,3 +110,9 @@ def test_what_is_not_forgotten_says_why(changes, words):
     assert found.epsilon == inf and words in found.reason
     with pytest.raises(ValueError, match="steps"):
         forgetting(ACTING, -1)
+
+
+def test_each_step_has_its_share():
+    run = ALONG.replace(T=5, cooldown=2, cooldown_beta=0.25)
+    assert [run.beta_at(t) for t in range(5)] == [1.0, 1.0, 1.0, 0.25, 0.25]
+    assert [ALONG.replace(T=2, cooldown=9).beta_at(t) for t in range(2)] == [0.5, 0.5]

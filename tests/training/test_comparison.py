@@ -47,7 +47,7 @@ def test_every_private_point_is_at_its_target_by_an_account_that_says_so(compari
                 again = [
                     guarantee(a.setting, p.by, a.accounting) for a in accounts(TASKS[task], made, LIPSCHITZ) if p.by in a.bounds
                 ]
-                assert min(g.epsilon for g in again) <= p.epsilon[p.by] * (1 + 1e-6)
+                assert min(g.epsilon for g in again) <= p.epsilon[p.by] * (1 + 1e-3)
 
 
 def test_no_choice_lies_at_an_end_of_its_grid(comparison):

@@ -57,7 +57,7 @@ def distinguished(loss, setting, slope, seed=0):
 def reported(setting, declared=None, clipped=0):
     """Every finite epsilon of the run's report, by bound."""
     counts = Counts(steps=setting.T, looked_at=1, clipped=clipped)
-    fields = {name: getattr(setting, name) for name in Step.__annotations__}
+    fields = {name: getattr(setting, name) for name in Step.__annotations__ if name != "kind"}
     record = RunRecord(setting, ((Step(**fields), setting.T),), counts, declared or Declared(), "")
     return {bound: g.epsilon for bound, g in privacy_report(record).guarantees.items() if g.epsilon < inf}
 

@@ -83,7 +83,7 @@ def last_iterates(
             values = values * _drawn(setting, t, runs, sources).unsqueeze(-1)
         mean = values.sum(1) / (setting.batch or setting.n)
         estimate = mean + setting.ridge * (U.mT @ w.unsqueeze(-1)).squeeze(-1)
-        noise = hybrid(U, setting.sigma, setting.beta, setting.eta, sources.noise)
+        noise = hybrid(U, setting.sigma, setting.beta_at(t), setting.eta, sources.noise)
         w = project(w - (setting.eta / setting.K) * combine(U, estimate) + noise, setting.R).point
     return w
 

@@ -222,6 +222,12 @@ class Setting:
         """The clip on each quotient under which a record moves a step as far as in this run: clip/sqrt(K) for a joint one."""
         return self.clip / self.K**0.5 if self.clipping == "joint" else self.clip
 
+    def beta_at(self, t: int) -> float:
+        """The share of step t's noise along the directions, t = 0 .. T - 1."""
+        if t < self.T - self.cooldown:
+            return self.beta
+        return 0.5 if self.cooldown_beta is None else self.cooldown_beta
+
     @property
     def full_batch(self) -> bool:
         return self.batch is None or self.batch == self.n

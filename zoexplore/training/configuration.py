@@ -42,11 +42,10 @@ class Configuration:
     hidden: bool = True
     target: float | None = None
 
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        """sigma (0 without noise), beta, eta, clip, ridge and R."""
+    def numbers_at(self, t: int) -> tuple[float, ...]:
+        """sigma (0 without noise), beta, eta, clip, ridge and R of step t."""
         s = self.setting
-        return s.sigma * self.noisy, s.beta, s.eta, s.clip, s.ridge, s.R
+        return s.sigma * self.noisy, s.beta_at(t), s.eta, s.clip, s.ridge, s.R
 
     @property
     def described(self) -> bool:

@@ -95,7 +95,7 @@ class Job:
         for members, K, own_basis, draws in self._groups(state):
             U = None if own_basis else stiefel(problem.d, K, draws.directions[K, own_basis])
             here, chosen = state.w[members], [i % len(self.configurations) for i in members]
-            numbers = [self.configurations[i].numbers for i in chosen]
+            numbers = [self.configurations[i].numbers_at(state.t) for i in chosen]
             sigma, beta, eta, clip, ridge, R = torch.tensor(numbers, dtype=w.dtype).T
             if problem.idle(longest[members], clip).all():
                 slopes = along(gradient[members], U)
