@@ -118,8 +118,6 @@ def test_a_published_run_is_loaded_by_its_row_and_has_an_address(explorer):
     rows.first.focus()
     explorer.keyboard.press("Enter")
     becomes(explorer, lambda: headline(explorer), format_number(run.ours))
-    explorer.go_back()
-    rows.first.wait_for()
 
 
 def test_the_ring_moves_the_run_over_the_map(explorer):
