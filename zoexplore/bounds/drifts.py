@@ -12,8 +12,6 @@ from zoexplore.bounds.kernels.rounding import UP
 from zoexplore.bounds.rows import Rows
 
 MEAN = 1.0  # the order of the norm that is the mean
-# The orders of the norm that batches are searched for, a tenth apart, so that runs of one K and d share their tables.
-ORDERS = np.unique(np.round(1.1 ** np.arange(0, 104)))
 KEPT, KEPT_TABLES = 8192, 16384
 
 
@@ -144,8 +142,3 @@ def growth_of_squared_distance(drift: Drift, order: float) -> float:
     """The largest growth of a squared distance in a step of a linear model, or of a joint clip, where the clip may act."""
     c2 = norms.drift_constant(*drift.of_step[:3], drift.d, order, drift.clip, False)
     return norms.norm(_table_of(drift, order), 1.0, c2)[0]
-
-
-def nearest_order(order) -> np.ndarray:
-    """The nearest of `ORDERS`, in the shape of `order`."""
-    return ORDERS[np.searchsorted(np.sqrt(ORDERS[1:] * ORDERS[:-1]), order)]
