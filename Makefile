@@ -43,7 +43,7 @@ coverage: setup
 proof: setup
 	@$(BIN)/python -m tools.chromium
 	@$(BIN)/python -m tests.compiled
-	@ZOEXPLORE_EFFORT=$${ZOEXPLORE_EFFORT:-6} $(PYTEST) $(ARGS)
+	@ZOEXPLORE_EFFORT=$${ZOEXPLORE_EFFORT:-6} $(PYTEST) --timeout 3600 $(ARGS)
 
 # The accountant's tests with Python 3.12, 3.13 and 3.14, where they are found.
 versions:

@@ -4,7 +4,7 @@ import asyncio
 import os
 import time
 
-PATIENCE = 600  # seconds, on a machine that is busy with other things
+PATIENCE = 240  # seconds, on a machine that is busy with other things
 
 
 def soon(condition):

@@ -1,7 +1,6 @@
 """Many at once, and slow questions: whoever is there already goes on undisturbed."""
 
 import asyncio
-import json
 import os
 import signal
 from contextlib import suppress
@@ -111,51 +110,6 @@ def test_others_with_batches_do_not_hold_up_a_reader_with_batches(server, tabs):
 
     before, during = asyncio.run(run())
     assert max(during) < max(5.0, 5 * max(before))
-
-
-async def solve(reader):
-    """Seconds until a plan is there."""
-    began = asyncio.get_running_loop().time()
-    reader.press(reader.find("Button", '"Solve"'))
-    while '"disabled", "new": false' not in json.dumps(await reader._until("PATCH-DOC")):
-        pass
-    return asyncio.get_running_loop().time() - began
-
-
-async def planner(kind, server, batch):
-    """A reader at the planner of a run on batches."""
-    reader = await kind.open(server.origin, f"?batch={batch}")
-    await reader.show("plan")
-    while '"Solve"' not in json.dumps(reader.document):
-        await reader.look()
-    return reader
-
-
-def test_others_who_solve_do_not_hold_up_a_reader_who_solves(server):
-    """A reader waited 150 s."""
-
-    async def go_on(attacker):
-        button = attacker.find("Button", '"Solve"')
-        for _ in range(300):
-            attacker.press(button)
-            await asyncio.sleep(1)
-
-    async def run():
-        greedy = [await planner(Attacker, server, 100 + i) for i in range(15)]
-        reader = await planner(Reader, server, 50)
-        before = await solve(reader)
-        pressing = [asyncio.create_task(go_on(attacker)) for attacker in greedy]
-        await asyncio.sleep(5)
-        during = [await solve(reader) for _ in range(3)]
-        print(f"{before:.2f} s before, {max(during):.2f} s at most during")
-        for task in pressing:
-            task.cancel()
-        for one in (*greedy, reader):
-            one.close()
-        return before, max(during)
-
-    before, during = asyncio.run(run())
-    assert during < max(0.5, 5 * before)
 
 
 def test_a_stopped_worker_is_replaced(server):

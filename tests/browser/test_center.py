@@ -13,6 +13,7 @@ from tests.browser.acts import (
     data,
     headline,
     readouts,
+    rested,
     settled,
     show,
     type_in,
@@ -168,6 +169,7 @@ def test_quick_answers_of_the_game_are_all_counted_and_a_seed_deals_the_same_mod
         visit(explorer, "T=150")
         explorer.evaluate(VISIT, "?tab=game&game.seed=7&T=150&sensitivity=least")
         explorer.get_by_role("button", name="Without").wait_for()
+        rested(explorer)  # new ceilings deal anew
         explorer.get_by_role("heading", name="With or without the record?").click()
         for _ in range(20):
             explorer.keyboard.press("ArrowLeft")
