@@ -113,12 +113,14 @@ def test_a_published_run_is_loaded_by_its_row_and_has_an_address(explorer):
     show(explorer, "claims")
     assert explorer.locator(".noUi-handle:visible").count() == 0, "no control changes it"
     rows = explorer.get_by_role("link", name=re.compile("^Load "))
-    assert rows.count() == len(RUNS)
+    becomes(explorer, rows.count, len(RUNS))
     run = max(RUNS.values(), key=lambda each: each.ours / each.claimed)
     assert "batch=8" in rows.first.get_attribute("href") and format_number(run.ours) in rows.first.inner_text()
     rows.first.focus()
     explorer.keyboard.press("Enter")
     becomes(explorer, lambda: headline(explorer), format_number(run.ours))
+    explorer.go_back()
+    rows.first.wait_for()
 
 
 def test_the_ring_moves_the_run_over_the_map(explorer):

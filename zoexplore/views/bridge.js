@@ -1,6 +1,6 @@
 // What only the browser can do: its address and history, and what it remembers.
 const KEPT = "zoexplore-scheme", ALL = "zoexplore-all-bounds", MET = "zoexplore-met";
-const BURST = 700; // ms: commits that follow each other faster, as of a key that is held, are one step of history
+const BURST = 700; // ms: commits that follow each other faster, as of a key that is held, are one step of history, unless a click lies between
 
 function scheme() {
   const preferred = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
@@ -10,6 +10,7 @@ function scheme() {
 // While the server has not heard of the last step back or forth, what it writes is of a run that the reader has left.
 function follow(model) {
   let last = -Infinity;
+  window.addEventListener("click", () => { last = -Infinity; }, true);
   model.on("search", () => {
     if (model.heard < model.visits || model.search === location.search) return;
     const url = location.pathname + model.search + location.hash;

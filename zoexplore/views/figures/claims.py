@@ -45,8 +45,9 @@ class Claims(View):
     def _load(self, event: Any) -> None:
         key, _ = event.new
         if key in RUNS:
-            self.state.replace(RUNS[key].setting, Accounting())
-            self.opens = "publish"
+            with pn.io.hold():  # one step of the browser's history
+                self.state.replace(RUNS[key].setting, Accounting())
+                self.opens = "publish"
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("claims", self.head, self.rows, widgets.html(_FOOT, "words"))
