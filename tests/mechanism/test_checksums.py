@@ -18,7 +18,7 @@ class TestChecksums:
     )
 
     @pytest.mark.parametrize("kind", KINDS, ids=str)
-    @pytest.mark.parametrize("shape", [(), (1,), (7, 3), (2**14 + 5,), (3, 2**15), (2**17 + 3,)])
+    @pytest.mark.parametrize("shape", [(), (1,), (7, 3), (2**14 + 5,), (3, 2**15), (2**18 + 3,)])
     def test_every_bit_counts_wherever_it_stands_and_torch_adds_up_to_the_same(self, shape, kind):
         x = torch.randn(shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64).mul(9).to(kind)
         words = checksums._words(x).view(1, -1)

@@ -104,16 +104,6 @@ def test_numbers_of_a_column_are_normal_independent_and_come_again(kind):
     assert not torch.equal(Replay(source, sizes, device).fill(0, torch.empty(sizes[0], dtype=kind)), second[: sizes[0]])
 
 
-def test_torchs_generators_fill_columns_as_well():
-    """As on a GPU, where NumPy's cannot."""
-    replay = Replay(torch.Generator().manual_seed(3), (2000, 1000), torch.device("cpu"))
-    replay._source = torch.Generator()
-    found = torch.cat([replay.fill(i, torch.empty(size)) for i, size in enumerate((2000, 1000))])
-    assert torch.equal(replay.fill(0, torch.empty(2000)), found[:2000])
-    assert found.norm() == pytest.approx(1, abs=1e-6)
-    assert stats.kstest(found.double() * 3000**0.5, "norm").pvalue > 1e-3
-
-
 def test_lengths_of_a_columns_blocks_have_the_beta_law():
     """Of a block of b numbers of d: its squared length is Beta(b/2, (d-b)/2), and its own numbers are uniform on their sphere."""
     generator, sizes = Sources(1, 2).directions, (1, 3, 5)

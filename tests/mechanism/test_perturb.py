@@ -65,7 +65,7 @@ def test_losses_are_those_at_the_moved_parameters_which_nothing_moved(name, make
     p = Parameters(list(module.parameters()), block=7)
     frame, pointers = make(p, 2, Sources(1, 2).directions), [t.data_ptr() for t in p.tensors]
     before = [t.clone() for t in p.tensors]
-    way = Perturbation(p, module, keep_copy=False, K=2)
+    way = Perturbation(p, module, keep_copy=False)
     way.check_reach(module, X)
     assert isinstance(way.along(frame), Layerwise)
     points = [(0, 0.3), (0, -0.3), (1, 0.1)]
@@ -92,7 +92,6 @@ def test_losses_are_those_at_the_moved_parameters_which_nothing_moved(name, make
 @pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("keep_copy", [None, False])
 def test_half_precision_needs_no_copy(kind, keep_copy, monkeypatch):
-    monkeypatch.setattr("zoexplore.mechanism.perturbation.SMALL", 10)
     monkeypatch.setattr("zoexplore.mechanism.perturbation.MIDDLING", 10)
     X, y = classes()
     made = over(network().to(kind), xi=0.3, keep_copy=keep_copy)

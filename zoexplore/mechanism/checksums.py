@@ -20,10 +20,10 @@ from torch.utils._pytree import tree_leaves
 from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.mechanism.parallel import digest
 
-MULTIPLIERS = np.random.Generator(np.random.PCG64(2**61 - 1)).integers(1, 2**32, 2**14, dtype=np.uint32)
-STRIDE = 0x9E3779B97F4A7C15  # odd: the multipliers' factor at each repetition
+MULTIPLIERS = np.random.Generator(np.random.PCG64(2**61 - 1)).integers(1, 2**32, 2**18, dtype=np.uint32)
+STRIDE = 0x9E3779B97F4A7C15  # odd: the factor of what came before, at each repetition of the multipliers
 STRIDE_OF_COLUMNS = 0x2545F4914F6CDD1D  # also odd
-AT_ONCE = 2**22  # words that are widened at once where torch adds up
+AT_ONCE = 2**25  # words that are widened at once where torch adds up
 WORDS = {1: torch.uint8, 2: torch.int16}  # by bytes; longer numbers are several words of 32 bits
 
 
@@ -87,13 +87,11 @@ def _of_rows(words: Tensor) -> Tensor:
 def _added(rows, multipliers):
     found, length = np.zeros(len(rows), np.uint64), len(multipliers)
     for r in range(len(rows)):
-        stride = np.uint64(1)
         for start in range(0, rows.shape[1], length):
             words, total = rows[r, start : start + length], np.uint64(0)
             for i in range(len(words)):
                 total += np.uint64(words[i]) * np.uint64(multipliers[i])
-            found[r] += total * stride
-            stride *= np.uint64(STRIDE)
+            found[r] = found[r] * np.uint64(STRIDE) + total
     return found
 
 
@@ -101,17 +99,13 @@ def _added_by_torch(words: Tensor) -> Tensor:
     """Compute the same on a GPU, where sums of integers wrap around too."""
     (rows, count), length = words.shape, len(MULTIPLIERS)
     multipliers = torch.from_numpy(MULTIPLIERS.astype(np.int64)).to(words.device)
-    strides = torch.full((-(-count // length) + 1,), STRIDE - 2**64, dtype=torch.int64, device=words.device)
-    strides[0] = 1
-    strides, mask = strides.cumprod(0), 2 ** (8 * words.element_size()) - 1
-    blocks, found = count // length, torch.zeros(rows, dtype=torch.int64, device=words.device)
-    at_once = max(1, AT_ONCE // (rows * length))
-    for first in range(0, blocks, at_once):
-        last = min(first + at_once, blocks)
-        part = words[:, first * length : last * length].reshape(rows, last - first, length).long() & mask
-        found += ((part * multipliers).sum(2) * strides[first:last]).sum(1)
-    rest = words[:, blocks * length :].long() & mask
-    return found + (rest * multipliers[: rest.shape[1]]).sum(1) * strides[blocks]
+    found, mask = torch.zeros(rows, dtype=torch.int64, device=words.device), 2 ** (8 * words.element_size()) - 1
+    for start in range(0, count, length):
+        part = words[:, start : start + length]
+        few = max(1, AT_ONCE // length)
+        sums = [((some.long() & mask) * multipliers[: part.shape[1]]).sum(1) for some in part.split(few)]
+        found = found * (STRIDE - 2**64) + torch.cat(sums)
+    return found
 
 
 class Changed(RuntimeError):

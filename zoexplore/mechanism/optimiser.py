@@ -109,7 +109,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         if chunk_size is None and self.objective.of_vector:
             chunk_size = max(1, AT_ONCE // (setting.d * min(microbatch, 8)))
         layers = self.objective.layers if setting.xi > 0 else None
-        perturbation = Perturbation(trained, layers, keep_copy, setting.K)
+        perturbation = Perturbation(trained, layers, keep_copy)
         varied = planned(schedule, setting)
         self._run = RunState(self.objective, trained, setting, sources, declared, varied)
         self._steps = Steps(self._run, self._ranks, perturbation, streamed, microbatch, chunk_size)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from zoexplore.mechanism.directions import Frame
-from zoexplore.mechanism.parameters import MIDDLING, SMALL, Parameters, flat
+from zoexplore.mechanism.parameters import MIDDLING, Parameters, flat
 
 READ_BY_PARENT = (nn.MultiheadAttention,)  # layers that read their children's parameters and do not call them
 
@@ -22,10 +22,9 @@ class Perturbation:
     a copy. It does the latter with `keep_copy`, or, where that is None, if the parameters are few.
     """
 
-    def __init__(self, parameters: Parameters, module: nn.Module | None, keep_copy: bool | None, K: int) -> None:
+    def __init__(self, parameters: Parameters, module: nn.Module | None, keep_copy: bool | None) -> None:
         self.parameters = parameters
-        few = parameters.d <= (SMALL if K == 1 else MIDDLING)  # one direction has no memory of its own
-        self.module = None if (few if keep_copy is None else keep_copy) else module
+        self.module = None if (parameters.d <= MIDDLING if keep_copy is None else keep_copy) else module
         self._copy: list[Tensor] = []
 
     def check_reach(self, losses: Callable[[Any], Tensor], batch: Any) -> None:

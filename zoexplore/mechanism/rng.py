@@ -8,15 +8,12 @@ import os
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from math import factorial, log, tau
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-
-from zoexplore.bounds.kernels.compiling import kernel
 
 Generator = np.random.Generator | torch.Generator
 
@@ -104,7 +101,7 @@ class Sources:
         """A generator of the same kind as the noise's, of a key of four words of 64 bits."""
         if self.is_secure:
             return _chacha(sum(word << 64 * i for i, word in enumerate(words)))
-        return _ordinary(np.random.SeedSequence(list(words)))
+        return np.random.Generator(np.random.SFC64(np.random.SeedSequence(list(words))))
 
     def shared_state(self) -> dict[str, Any]:
         """The state of all generators but the noise's, for other processes of the run. As secret as a batch's records."""
@@ -192,32 +189,25 @@ class Replay:
     """A unit vector, uniform on the sphere, any block of which can be regenerated.
 
     A vector of normal numbers over its length is uniform. Its blocks' lengths, chi variables, and their directions are
-    independent: with the lengths drawn first, every block is normalised separately. Every block has its own stretch of a
-    counter-based generator's output, so that layers may use theirs in the order in which they run.
+    independent: with the lengths drawn first, every block is normalised separately, and has a seed of its own, so that layers
+    may use theirs in the order in which they run.
 
     Args:
-        generator: its key is drawn from it.
+        generator: its seeds are drawn from it.
         sizes: how many numbers each block has.
-        device: where the numbers are made: by Philox on the CPU, by torch's own counter-based generator elsewhere.
+        device: where torch makes the numbers.
     """
 
     def __init__(self, generator: Generator, sizes: Sequence[int], device: torch.device) -> None:
-        key, lengths = np.random.SeedSequence(words(generator).tolist()).spawn(2)
+        seeds, lengths = np.random.SeedSequence(words(generator).tolist()).spawn(2)
         squares = np.random.Generator(np.random.SFC64(lengths)).chisquare(sizes)
         self.lengths = np.sqrt(squares / squares.sum()).tolist()
-        self._key = key.generate_state(4).astype(np.uint64)
-        self._seed = int(key.generate_state(1, np.uint64)[0] >> np.uint64(1))
-        self._source = None if device.type == "cpu" else torch.Generator(device)
+        self._seeds = seeds.generate_state(len(sizes)).tolist()
+        self._source = torch.Generator(device)
 
     def fill(self, block: int, out: Tensor) -> Tensor:
         """Fill `out`, shape (numbers,), with a block."""
-        if self._source is not None:
-            out.normal_(generator=self._source.manual_seed((self._seed + block) % 2**63))
-        elif out.dtype == torch.float64:
-            philox = np.random.Philox(key=self._seed, counter=block << 128)
-            np.random.Generator(philox).standard_normal(out=out.numpy())
-        else:
-            normals(out.numpy(), self._key, np.uint64(block))
+        out.normal_(generator=self._source.manual_seed(self._seeds[block]))
         square: Tensor | float = torch.dot(out, out)  # in single precision right to its last digits, as `vector_norm` is not
         if out.device.type == "cpu":  # there a number is quicker than a tensor of one; elsewhere one would have to wait for it
             square = float(square)
@@ -269,85 +259,3 @@ def _restore(generator: Generator, state: Any) -> None:
         generator.bit_generator.state = state
     else:
         generator.set_state(state)
-
-
-# Normal numbers from a key and a counter alone, so that any stretch can be generated separately: Philox 4x32-10 (Salmon et al.
-# 2011, doi:10.1145/2063384.2063405), and pairs of normal numbers of its words. Nothing but sums, products, quotients and square
-# roots of single precision is used, so that every processor makes the same bits.
-AT_ONCE = 2**12  # numbers that stay in a processor's nearest cache
-ROUNDS = 10
-MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
-WEYL = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
-LOW, WIDTH = np.uint64(2**32 - 1), np.uint64(32)
-
-# ln x = 2 artanh((x - 1)/(x + 1)) for x from sqrt(1/2) to sqrt(2), where the next term is 2e-9 of the first; sin(pi x/2) by its
-# Taylor polynomial, the next term of which is 6e-8 where x = 1.
-ARTANH = tuple(np.float32(2 / k) for k in (1, 3, 5, 7, 9))
-SINE = tuple(np.float32((-1) ** (k // 2) * (tau / 4) ** k / factorial(k)) for k in (1, 3, 5, 7, 9, 11))
-LN2, ROOT_OF_HALF = np.float32(log(2)), np.int32(0x3F3504F3)  # the latter by its bits
-ONE, TWO, MANTISSA = np.float32(1), np.float32(2), np.int32(23)
-TO_UNIT, HALF, TO_QUARTERS = np.float32(2.0**-31), np.float32(0.5), np.float32(2.0**-30)
-
-
-@kernel
-def normals(out, key, stretch):
-    """Fill `out` with normal numbers, single precision. None exceeds 6.7.
-
-    Args:
-        key: four words of 32 bits, as uint64.
-        stretch: which of the key's stretches, a number below 2^32 as uint64.
-    """
-    bits, last = np.empty(AT_ONCE, np.uint32), np.empty(AT_ONCE, np.float32)
-    for start in range(0, len(out), AT_ONCE):
-        left = len(out) - start
-        part = out[start : start + AT_ONCE] if left >= AT_ONCE else last
-        _philox(bits, np.uint64(start // 4), stretch, key)
-        radius, angle = part[: AT_ONCE // 2], part[AT_ONCE // 2 :]
-        for i in range(AT_ONCE // 2):
-            radius[i] = (np.float32(np.int32(bits[i] >> 1)) + HALF) * TO_UNIT
-            angle[i] = np.float32(np.int32(bits[AT_ONCE // 2 + i]))
-        box_muller(radius, angle)
-        if left < AT_ONCE:
-            out[start:] = last[:left]
-
-
-@kernel(error_model="numpy")
-def box_muller(radius, angle):
-    """Pairs of normal numbers in place (Box and Muller 1958, doi:10.1214/aoms/1177706645), from uniform numbers in (0, 1] and
-    angles in units of 2 pi/2^32.
-    """
-    for i in range(len(radius)):
-        bits = np.float32(radius[i]).view(np.int32)
-        exponent = np.int32(np.int32(bits - ROOT_OF_HALF) >> MANTISSA)
-        x = np.int32(bits - np.int32(exponent << MANTISSA)).view(np.float32)
-        s = (x - ONE) / (x + ONE)
-        z = s * s
-        series = ARTANH[0] + z * (ARTANH[1] + z * (ARTANH[2] + z * (ARTANH[3] + z * ARTANH[4])))
-        length = np.sqrt(-TWO * (np.float32(exponent) * LN2 + s * series))
-        turned = angle[i] * TO_QUARTERS
-        x = ONE - abs(turned)  # cos(x) = sin(1 - x) in quarter turns
-        radius[i] = length * _sine(x)
-        y = ONE - abs(x)
-        angle[i] = length * _sine(y if turned > 0 else -y)
-
-
-@kernel
-def _sine(x):
-    """The sine of an angle in quarter turns, -1 to 1."""
-    z = x * x
-    return x * (SINE[0] + z * (SINE[1] + z * (SINE[2] + z * (SINE[3] + z * (SINE[4] + z * SINE[5])))))
-
-
-@kernel
-def _philox(bits, first, stretch, key):
-    """Fill `bits`, shape (numbers,), with the four Philox words of each of numbers/4 counters, first words first."""
-    quarter = len(bits) // 4
-    a, b, c, d = bits[:quarter], bits[quarter : 2 * quarter], bits[2 * quarter : 3 * quarter], bits[3 * quarter :]
-    for i in range(quarter):
-        x, y, z, w = first + np.uint64(i), stretch, key[2], key[3]
-        left, right = key[0], key[1]
-        for _ in range(ROUNDS):
-            p, q = MULTIPLIERS[0] * x, MULTIPLIERS[1] * z
-            x, y, z, w = (q >> WIDTH) ^ y ^ left, q & LOW, (p >> WIDTH) ^ w ^ right, p & LOW
-            left, right = (left + WEYL[0]) & LOW, (right + WEYL[1]) & LOW
-        a[i], b[i], c[i], d[i] = x, y, z, w

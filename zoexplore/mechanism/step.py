@@ -82,7 +82,7 @@ def apply(
     noise = sources.keyed([word % 2**64 for word in released[step.K :].tolist()])
     for block, moved in zip(parameters.blocks, frame.combined(along), strict=True):
         for part in pieces(moved) if everywhere > 0 else ():
-            part.add_(normal(noise, (len(part),), dtype=parameters.working, device=moved.device), alpha=everywhere)
+            part.add_(normal(noise, (len(part),), device=part.device), alpha=everywhere)
         for part, change in zip(pieces(block), pieces(moved), strict=True):
             add(part, change, rounding)
 
