@@ -1,4 +1,4 @@
-"""The Python and the commands of the pages run as they stand, and their lesson links show what they name.
+"""The Python and the commands of the pages run as they stand, and their links for teaching show what they name.
 
 Not here: docs/mechanism.md (tests/mechanism/test_guide.py), docs/finetuning.md (tests/hf), and the files of docs/extending.md.
 """
@@ -19,7 +19,7 @@ from zoexplore.__main__ import _parser as command_line
 from zoexplore.questions.export import from_fields
 from zoexplore.run.axes import AXES
 from zoexplore.run.setting import Accounting
-from zoexplore.views.address import Lesson
+from zoexplore.views.address import Teaching
 from zoexplore.views.explorer import Explorer
 from zoexplore.views.tabs import VIEWS
 
@@ -35,8 +35,8 @@ CALL = re.compile(
     r"(?:^ *|[|;] *|do )(?:python -m )?zoexplore (?=serve|epsilon|curve|calibrate|plan|statement)([^|;>#&\n]*)", re.MULTILINE
 )
 LINK = re.compile(r"/app(\?[^`\n]*show=[^`\"\n]+)")
-LESSONS = {page: LINK.findall((ROOT / "docs" / page).read_text(encoding="utf-8")) for page in ("teaching.md", "sharing.md")}
-LINKS = LESSONS["teaching.md"]
+TAUGHT = {page: LINK.findall((ROOT / "docs" / page).read_text(encoding="utf-8")) for page in ("teaching.md", "sharing.md")}
+LINKS = TAUGHT["teaching.md"]
 
 
 @pytest.mark.parametrize(
@@ -50,16 +50,16 @@ def test_its_code_runs(page, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("concept", ["T", "K", "beta", "sigma", "attack", "lipschitz"])
-def test_there_is_a_lesson_for_every_concept(concept):
-    assert any(concept in Lesson.of(link, VIEWS).show for link in LINKS)
+def test_there_is_a_link_for_every_concept(concept):
+    assert any(concept in Teaching.of(link, VIEWS).show for link in LINKS)
 
 
-@pytest.mark.parametrize("link", [link for links in LESSONS.values() for link in links])
-def test_a_lesson_means_what_it_names(link):
-    lesson, given = Lesson.of(link, VIEWS), dict(parse_qsl(link[1:]))
-    assert lesson.show and lesson.problems == ()
+@pytest.mark.parametrize("link", [link for links in TAUGHT.values() for link in links])
+def test_a_link_for_teaching_means_what_it_names(link):
+    teaching, given = Teaching.of(link, VIEWS), dict(parse_qsl(link[1:]))
+    assert teaching.show and teaching.problems == ()
     assert given.get("against", "T") in AXES
-    rest = {name: value for name, value in given.items() if name not in (*Lesson.NAMES, "against")}
+    rest = {name: value for name, value in given.items() if name not in (*Teaching.NAMES, "against")}
     asked = from_fields(rest)
     opened = Explorer(search=link).state
     assert asked.problems == () and (opened.setting, opened.accounting) == (asked.setting, asked.accounting)

@@ -189,8 +189,8 @@ def _story() -> States:
         yield f"story: step {number}, answered", said(explorer)
 
 
-def _lessons() -> States:
-    """Addresses of lessons, and those that say what does not exist."""
+def _teaching() -> States:
+    """Links for teaching, and those that say what does not exist."""
     for query in (
         "show=curves,K&say=Move+K.&say=What+changes%3F", "show=moon&lock=sun", "say=" + "&say=".join("abcdefghijk"),
         "K=0&moon=1&T=x&against=nonsense&story=9&attack.fpr=7", "pin=K:9999~x&compare=moon", "pin=K:20~a&" * 7,
@@ -200,7 +200,7 @@ def _lessons() -> States:
 
 
 PARTS: dict[str, Callable[[], States]] = {
-    part.__name__.strip("_"): part for part in (_runs, _presets, _plans, _refusals, _training, _story, _lessons)
+    part.__name__.strip("_"): part for part in (_runs, _presets, _plans, _refusals, _training, _story, _teaching)
 }
 
 

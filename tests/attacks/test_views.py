@@ -22,7 +22,7 @@ WORK = 20  # s of a processor that a server may spend on any of these
 ROOM = 300  # MB by which it may grow
 LARGEST = 200_000  # characters by which a page may grow with what it says of its address
 TRICKS_OF_ADDRESSES = {
-    "scripts in a lesson": f"say={IMAGE}&say={IMAGE}&show={IMAGE},sigma,curves&lock={IMAGE}&present={IMAGE}",
+    "scripts in a link for teaching": f"say={IMAGE}&say={IMAGE}&show={IMAGE},sigma,curves&lock={IMAGE}&present={IMAGE}",
     "much to say": "&".join(["say=" + "x" * 300] * 40),
     "much to show": "show=" + ",".join(["sigma", "x", "curves"] * 800),
     "much to lock": "lock=" + ",".join(["y" * 50] * 250),
@@ -74,7 +74,7 @@ def assert_filled(document, usual):
 
 
 @pytest.mark.usefixtures("unbroken")
-@pytest.mark.parametrize("trick", usually(["scripts in a lesson"], of=TRICKS_OF_ADDRESSES))
+@pytest.mark.parametrize("trick", usually(["scripts in a link for teaching"], of=TRICKS_OF_ADDRESSES))
 def test_no_address_does_more_than_fill_a_page(server, usual, trick):
     began = spent(server)
 

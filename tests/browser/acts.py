@@ -83,7 +83,7 @@ def drawn(page):
     idle(page)
     for part in (".frame > svg >> visible=true", ".noUi-handle[aria-label] >> visible=true"):
         page.locator(part).first.wait_for()  # of a story, the first one may be hidden
-    if not any(part in page.url for part in ("show=", "story=")):  # a lesson may do without the table
+    if not any(part in page.url for part in ("show=", "story=")):  # a link for teaching may do without the table
         page.locator(".zx-table td.number").first.wait_for()
     return page
 

@@ -52,7 +52,7 @@ def query(page):
     return "&".join(part for part in parts if part and part != "tab=curves")
 
 
-def test_an_address_is_restored_in_the_preferred_scheme_a_lesson_in_the_chosen(page, app_url, axe_if_any):
+def test_an_address_is_restored_in_the_preferred_scheme_a_link_for_teaching_in_the_chosen(page, app_url, axe_if_any):
     page.emulate_media(color_scheme="dark")
     opened(page, f"{app_url}?tab=curves&K=52&sigma=0.01&schedule=optimal&against=beta&pin=K:20~few+directions")
     setting, accounting = DEMONSTRATION.replace(K=52, sigma=0.01), Accounting(schedule="optimal")
@@ -70,8 +70,8 @@ def test_an_address_is_restored_in_the_preferred_scheme_a_lesson_in_the_chosen(p
     becomes(page, lambda: axis.evaluate(STROKE), rgb(colour("edge", dark=True)))
     settled(page, page.locator(".zx-scheme button").click, lambda: background(page))
 
-    lesson = "show=curves,K,T&lock=K&say=Look.&say=Guess."
-    opened(page, f"{app_url}?{lesson}")
+    taught = "show=curves,K,T&lock=K&say=Look.&say=Guess."
+    opened(page, f"{app_url}?{taught}")
     until(page, lambda: lightness(background(page)) > 200)
     becomes(page, lambda: axis.evaluate(STROKE), rgb(colour("edge")))
     assert page.locator(".noUi-handle").count() == 2
@@ -84,7 +84,7 @@ def test_an_address_is_restored_in_the_preferred_scheme_a_lesson_in_the_chosen(p
     page.wait_for_timeout(400)
     assert column(page, "composition") == before
     settled(page, lambda: press(page, "T", "ArrowLeft"), lambda: query(page))
-    assert query(page).startswith(f"{lesson}&T=")
+    assert query(page).startswith(f"{taught}&T=")
 
 
 def test_bad_values_are_said_one_by_one(explorer):

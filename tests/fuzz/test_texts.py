@@ -1,4 +1,4 @@
-"""Links, pins, lessons and files by strangers: always a valid state and words about the rest, within a second."""
+"""Links, links for teaching, pins and files by strangers: always a valid state and words about the rest, within a second."""
 
 import re
 from html import escape
@@ -15,7 +15,7 @@ from zoexplore import Accounting, Setting
 from zoexplore.questions.export import from_fields, from_query, from_yaml, to_csv, to_python, to_query, to_yaml
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.reading import LARGEST_FILE
-from zoexplore.views.address import LONGEST_QUERY, Address, Bridge, Lesson
+from zoexplore.views.address import LONGEST_QUERY, Address, Bridge, Teaching
 from zoexplore.views.explorer import Explorer
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.pins import MOST_PINS, Pins
@@ -109,7 +109,7 @@ def curves():
 @examples(75)
 def test_any_address_can_be_visited(curves, query):
     """The page's own path: the state is valid, the note is short, and the address written back is one that can be read."""
-    address = Address(State(), Bridge(), Lesson.of(query, VIEWS), {"tab": (curves, "along")}, Pins())
+    address = Address(State(), Bridge(), Teaching.of(query, VIEWS), {"tab": (curves, "along")}, Pins())
     within_a_second(lambda: address.read("?" + query))
     assert len(address.pins.pins) <= MOST_PINS and len(address.state.note) < 30 * LONGEST_PROBLEM
     assert "Traceback" not in address.state.note and "site-packages" not in address.state.note

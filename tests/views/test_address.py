@@ -8,7 +8,7 @@ import pytest
 from zoexplore import Accounting
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views import Explorer
-from zoexplore.views.address import Address, Bridge, Lesson
+from zoexplore.views.address import Address, Bridge, Teaching
 from zoexplore.views.figures.curves import UNASKED
 from zoexplore.views.pins import Pins
 from zoexplore.views.state import State
@@ -22,7 +22,7 @@ def plain():
 
 @pytest.fixture
 def address():
-    return Address(State(), Bridge(), Lesson(), {}, Pins())
+    return Address(State(), Bridge(), Teaching(), {}, Pins())
 
 
 def visit(address, search):
@@ -135,9 +135,9 @@ def test_without_an_address_nothing_is_written():
     assert explorer.address is None and explorer.tools.link is None
 
 
-def test_a_lesson_stays_in_the_address_and_reports_what_it_cannot_do():
+def test_a_link_for_teaching_stays_in_the_address_and_reports_what_it_cannot_do():
     explorer = Explorer(search="?show=curves,K,moon&lock=n,sun&K=9")
-    assert explorer.lesson == Lesson(("curves", "K"), ("n",), explorer.lesson.problems)
+    assert explorer.teaching == Teaching(("curves", "K"), ("n",), explorer.teaching.problems)
     assert "there is no 'moon' to show" in explorer.state.note and "There is no 'sun' to lock." in explorer.state.note
     explorer.state.ask(K=10)
     assert explorer.bridge.search == "?show=curves,K&lock=n&K=10"
@@ -149,7 +149,7 @@ def parts(explorer):
     return [part.css_classes[0] for part in room if part.css_classes]
 
 
-def test_a_lesson_locks_and_hides():
+def test_a_link_for_teaching_locks_and_hides():
     explorer = Explorer(search="?show=curves,K,T,conversion&lock=K,regime,R")
     controls = explorer.controls
     assert controls.dials["K"].slider.disabled and controls.dials["K"].text.disabled
@@ -160,35 +160,35 @@ def test_a_lesson_locks_and_hides():
     assert parts(explorer) == ["zx-controls", "zx-answer"]
 
 
-def test_without_a_lesson_everything_is_shown():
+def test_without_a_link_for_teaching_everything_is_shown():
     assert parts(Explorer()) == ["zx-header", "zx-controls", "zx-answer"]
 
 
-def test_a_lesson_says_what_its_address_says():
-    one = Lesson.of("?show=curves&say=Move+K+%3Cb%3E.")
+def test_a_link_for_teaching_says_what_its_address_says():
+    one = Teaching.of("?show=curves&say=Move+K+%3Cb%3E.")
     assert one.html() == "<p>Move K &lt;b&gt;.</p>" and one.fields() == [("show", "curves"), ("say", "Move K <b>.")]
-    steps = Lesson.of("?say=Move+K.&say=What+does+it+do%3F")
+    steps = Teaching.of("?say=Move+K.&say=What+does+it+do%3F")
     assert steps.html() == "<ol><li>Move K.</li><li>What does it do?</li></ol>"
-    assert len(Lesson.of("?" + "&".join(["say=x"] * 20)).say) == 9
+    assert len(Teaching.of("?" + "&".join(["say=x"] * 20)).say) == 9
     page = Explorer(search="?show=curves&say=Look.&T=9")
     assert "zx-prompt" in parts(page) and page.address.search() == "?show=curves&say=Look.&T=9"
 
 
 @pytest.mark.parametrize(("shown", "where"), [("curves,K,moon", "zx-controls"), ("curves,moon", "zx-prompt")])
 def test_what_could_not_be_used_is_reported_once(shown, where):
-    """Beside the controls; in a lesson without any, above the figure."""
+    """Beside the controls; with a link that shows none, above the figure."""
     explorer = Explorer(search=f"?show={shown}")
     said = [pane for pane in explorer.__panel__().select(pn.pane.HTML) if "In this link" in str(pane.object)]
     assert len(said) == 1 and where in parts(explorer) and "there is no 'moon' to show" in said[0].object
 
 
-def test_a_lesson_of_which_all_is_used_tells_nothing():
+def test_a_link_for_teaching_of_which_all_is_used_tells_nothing():
     quiet = Explorer(search="?show=curves")
     assert [part.visible for part in quiet.__panel__()[0] if "zx-prompt" in part.css_classes] == [False]
     assert not quiet.curves.choice.visible, "which is not named"
 
 
-def test_a_lesson_that_names_the_choice_of_the_axis_shows_it(plain):
+def test_a_link_for_teaching_that_names_the_choice_of_the_axis_shows_it(plain):
     assert Explorer(search="?show=curves,axis").curves.choice.visible and plain.curves.choice.visible
 
 

@@ -45,7 +45,7 @@ def behind(run, accounting=None):
     return view
 
 
-@pytest.mark.parametrize("part", usually(["lessons"], of=list(PARTS)))
+@pytest.mark.parametrize("part", usually(["teaching"], of=list(PARTS)))
 def test_what_the_page_says_is_in_sentences_of_thirty_words(part):
     said = list(states([part]))
     assert len(said) > 5 and sum(len(lines) for _, lines in said) > 100

@@ -1,5 +1,5 @@
-"""The address: a URL for every state, a state for every URL, and the bridge to the browser; and lessons, addresses that
-show parts of the page and lock controls.
+"""The address: a URL for every state, a state for every URL, and the bridge to the browser; and links for teaching,
+which show parts of the page and lock controls.
 """
 
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ LAST = {"tab": 1, "story": 2}  # Bokeh cannot change a menu of a view that is on
 
 
 @dataclass(frozen=True)
-class Lesson:
+class Teaching:
     """The parts on show (all where `show` is empty), the locked fields, and the prompts.
 
     Names are those of fields and options of a setting, of tabs, and of `PARTS`.
@@ -45,8 +45,8 @@ class Lesson:
     NAMES = ("show", "lock", "say")
 
     @classmethod
-    def of(cls, search: str, tabs: Iterable[str] = ("curves",)) -> "Lesson":
-        """The lesson in an address's query. Unknown names are ignored and reported."""
+    def of(cls, search: str, tabs: Iterable[str] = ("curves",)) -> "Teaching":
+        """What an address's query shows and locks. Unknown names are ignored and reported."""
         pairs = parse_qsl(search.removeprefix("?"), keep_blank_values=True)
         given, said = dict(pairs), [" ".join(text.split())[:LONGEST_SAID] for name, text in pairs if name == "say" and text]
         known = {"show": (*PARTS, *tabs, *SETTABLE), "lock": SETTABLE}
@@ -63,7 +63,7 @@ class Lesson:
         return not self.show or any(name in self.show for name in names)
 
     def fields(self) -> list[tuple[str, str]]:
-        """The lesson as pairs of a query."""
+        """These as pairs of a query."""
         named = [(key, ",".join(names)) for key, names in (("show", self.show), ("lock", self.lock)) if names]
         return named + [("say", text) for text in self.say]
 
@@ -103,9 +103,9 @@ class Address:
     """
 
     def __init__(
-        self, state: State, bridge: Bridge, lesson: Lesson, views: Owners, pins: Pins, tabs: "Tabs | None" = None
+        self, state: State, bridge: Bridge, teaching: Teaching, views: Owners, pins: Pins, tabs: "Tabs | None" = None
     ) -> None:
-        self.state, self.bridge, self.lesson, self.pins, self.tabs = state, bridge, lesson, pins, tabs
+        self.state, self.bridge, self.teaching, self.pins, self.tabs = state, bridge, teaching, pins, tabs
         self._kept: dict[str, tuple[param.Parameterized, str, Any]] = {}  # by name in the address: the param and its first value
         for key, (owner, name) in views.items():
             self._keep(key, owner, name)
@@ -150,7 +150,7 @@ class Address:
         fields = to_fields(self.state.setting, self.state.accounting)
         kept = {key: (getattr(owner, name), first) for key, (owner, name, first) in self._kept.items()}
         turned = [(key, text_of(value)) for key, (value, first) in kept.items() if value != first]
-        pairs = [*self.lesson.fields(), *turned, *fields.items()]
+        pairs = [*self.teaching.fields(), *turned, *fields.items()]
         query = _query([*pairs, *self.pins.fields()])
         if len(query) > LONGEST_QUERY:
             query = _query(pairs)
@@ -164,7 +164,7 @@ class Address:
         for tab, names in self.tabs.asks().items() if self.tabs else ():
             if self.tabs and any(f"{tab}.{name}" in given for name in names):
                 self.tabs[tab]  # builds the view, and follows its params
-        others = (*Lesson.NAMES, *self._kept, "pin", "compare")
+        others = (*Teaching.NAMES, *self._kept, "pin", "compare")
         fields = {name: text for name, text in pairs if name not in others}
         loaded = from_fields(fields)
         self._reading = True
@@ -178,7 +178,7 @@ class Address:
             turned = [taken(owner, name, key, given.get(key), first) for key, (owner, name, first) in kept]
         finally:
             self._reading = False
-        problems = (*loaded.problems, *filter(None, turned), *pinned, *self.lesson.problems)
+        problems = (*loaded.problems, *filter(None, turned), *pinned, *self.teaching.problems)
         if problems:
             first, *more = map(in_symbols, problems)
             self.state.note = f"In this link, {'. '.join([first, *map(format_sentence, more)])}."

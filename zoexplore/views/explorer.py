@@ -1,15 +1,17 @@
 """The explorer: controls, tabs and read-outs over one state."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import panel as pn
 
 from zoexplore import __version__
 from zoexplore.run import paper
 from zoexplore.run.setting import Accounting, Setting
-from zoexplore.views.address import SETTABLE, Address, Bridge, Lesson
+from zoexplore.views.address import SETTABLE, Address, Bridge, Teaching
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.panels.readouts import Headline, More, Odds
 from zoexplore.views.panels.story import Story
@@ -55,13 +57,13 @@ class Explorer(pn.viewable.Viewer):
         """
         super().__init__(**params)
         self.state, self.pins = State(setting, accounting), Pins()
-        self.search, self.lesson = search, Lesson.of(search or "", VIEWS)
+        self.search, self.teaching = search, Teaching.of(search or "", VIEWS)
         for _ in () if staged else self.make():
             pass
 
     def make(self) -> Iterator[None]:
         """Make the controls, then the open view, then the rest."""
-        self.controls = Controls(self.state, self.lesson)
+        self.controls = Controls(self.state, self.teaching)
         yield
         self.tabs = Tabs(self.state, pins=self.pins)
         yield
@@ -76,14 +78,22 @@ class Explorer(pn.viewable.Viewer):
         self.publish.param.watch(self.story.drew, "yours")
         self.bridge = Bridge(visible=False, search=search) if search is not None else None
         turned = {"tab": (self.tabs, "selected"), "against": (self.curves, "along"), "hide": (self.curves.legend, "muted")}
-        self._tells = not (self.lesson.show or self.lesson.html())  # a lesson replaces the story
+        self._tells = not (self.teaching.show or self.teaching.html())  # a link for teaching replaces the story
         if self._tells:
             turned["story"] = self.story, "step"  # last, since it changes the others, too
-        self.address = Address(self.state, self.bridge, self.lesson, turned, self.pins, self.tabs) if self.bridge else None
+        self.address = Address(self.state, self.bridge, self.teaching, turned, self.pins, self.tabs) if self.bridge else None
         if self.address:
             self.address.read(search or "")
         self._tools()
         self._follow()
+
+    def save(self, path: str | Path = "lesson.html", sliders: Iterable[str] = ("sigma", "T", "K"), live: str = "") -> Path:
+        """Write the run that is shown as a file that moves without a server, in its view; see `zoexplore.lesson`."""
+        from zoexplore.views.lesson import page  # which draws with parts of this one
+
+        turned = [("tab", self.tabs.selected), ("against", self.curves.along)]
+        link = f"?{urlencode([*self.teaching.fields(), *turned])}"
+        return page.save(path, page.html(self.state.setting, sliders, self.state.accounting, link, live))
 
     def _tools(self) -> None:
         self.tools = Toolbar(self.state, self.bridge, self.pins)
@@ -157,20 +167,20 @@ class Explorer(pn.viewable.Viewer):
             )
 
     def _teach(self) -> None:
-        """Keep the switch to the views that a lesson shows."""
-        views = tuple(name for name in VIEWS if self.lesson.shows(name))
-        self.curves.choice.visible = self.lesson.shows("axis")
-        self.curves.legend.visible = self.lesson.shows("table")
-        tools = [widgets.tools(self.pin, self.all_bounds)] if self.lesson.shows("tools") else []
+        """Keep the switch to the views that a link for teaching shows."""
+        views = tuple(name for name in VIEWS if self.teaching.shows(name))
+        self.curves.choice.visible = self.teaching.shows("axis")
+        self.curves.legend.visible = self.teaching.shows("table")
+        tools = [widgets.tools(self.pin, self.all_bounds)] if self.teaching.shows("tools") else []
         self.front = widgets.component("front", self.publish.switch, *tools, self.headline.number, self.odds.pane, sheet="front")
         self.holder = widgets.stack(self.front)  # hidden as a whole, since a grid's own style sheet would keep it visible
-        if self.lesson.show and views:
+        if self.teaching.show and views:
             self.tabs.keep(views)
 
     def _prompt(self) -> pn.viewable.Viewable:
-        """A lesson's prompts instead of the story; without controls also the errors of its address."""
-        words = widgets.html(self.lesson.html(), "words", "story")
-        notice = [] if self.lesson.shows(*SETTABLE) else [self.controls.notice]
+        """A link's prompts instead of the story; without controls also the errors of its address."""
+        words = widgets.html(self.teaching.html(), "words", "story")
+        notice = [] if self.teaching.shows(*SETTABLE) else [self.controls.notice]
         prompt = widgets.component("prompt", words, *notice, sheet="prompt")
 
         def show(*_: Any) -> None:
@@ -181,13 +191,13 @@ class Explorer(pn.viewable.Viewer):
         return prompt
 
     def __panel__(self) -> pn.viewable.Viewable:
-        shows = self.lesson.shows
+        shows = self.teaching.shows
         heading = [widgets.short(_TITLE, "title")] if shows("title") else []
         heading += [self.tabs.bar] if len(self.tabs.bar.titles) > 1 else []
         heading += [self.tools.__panel__()] if shows("tools") else []
         asks = widgets.html(f"<h1>{QUESTION}</h1>", "question")
         answer = [("title", asks), ("verdict", self.holder), ("tabs", self.tabs.__panel__()), ("table", self.more.fold)]
-        alone = [] if shows(*VIEWS) or not shows("table") else [self.curves.legend]  # a lesson of numbers
+        alone = [] if shows(*VIEWS) or not shows("table") else [self.curves.legend]  # a link that shows numbers alone
 
         def area(name: str, parts: list[tuple[str, Any]]) -> list[pn.viewable.Viewable]:
             seen = [part for of, part in parts if shows(*VIEWS if of == "tabs" else (of,))]
@@ -199,7 +209,7 @@ class Explorer(pn.viewable.Viewer):
         parts = widgets.component(
             "explorer",
             *([widgets.stack(*header, self.files.drawer, css_classes=["zx-header"])] if header else []),
-            *([self._prompt()] if self.lesson.html() or not shows(*SETTABLE) else []),
+            *([self._prompt()] if self.teaching.html() or not shows(*SETTABLE) else []),
             *([self.story.panel] if self.bridge and self._tells else []),
             *([controls] if shows(*SETTABLE) else []),
             *area("answer", answer),
@@ -211,7 +221,7 @@ class Explorer(pn.viewable.Viewer):
         def narrow(*_: Any) -> None:
             alone = self.tabs.selected in ALONE
             controls.visible = not alone and self.controls.sole != "none"
-            kinds = {"zx-lesson": self.lesson.show, "zx-story": self.story.step, "zx-alone": alone}
+            kinds = {"zx-teaching": self.teaching.show, "zx-story": self.story.step, "zx-alone": alone}
             parts.css_classes = ["zx-explorer", *(name for name, on in kinds.items() if on)]
 
         self.story.param.watch(narrow, "step")

@@ -55,7 +55,7 @@ class Tabs(pn.viewable.Viewer):
         self.state, self.pins = state or State(), pins or Pins()
         self.views: dict[str, View] = {}
         self.quiet = False  # whether tabs are hidden, as in the story
-        self.kept = tuple(VIEWS)  # the selectable views; a lesson has fewer
+        self.kept = tuple(VIEWS)  # the selectable views; a link for teaching has fewer
         self._last = {tab: next(iter(views)) for tab, views in TABS.items()}  # the last shown view of every tab
         self.bar = Bar(label="questions", css_classes=["zx-tabs"], stylesheets=[theme.css("tabs")], margin=0)
         self.parts = Bar(label="parts of this tab", css_classes=["zx-parts"], stylesheets=[theme.css("parts")], margin=0)

@@ -13,7 +13,7 @@ from zoexplore.run.fields import FIELDS, OPTIONS, in_symbols
 from zoexplore.run.formatting import format_exact, format_short, format_typed, parse_number
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import Refused
-from zoexplore.views.address import Lesson
+from zoexplore.views.address import Teaching
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.inputs import Ladder, Quick, Typed, decades, interval, refused
@@ -181,9 +181,9 @@ class Controls(pn.viewable.Viewer):
 
     sole = param.String("", doc="the one field whose dial is shown, or none; empty for all")
 
-    def __init__(self, state: State | None = None, lesson: Lesson | None = None, **params: Any) -> None:
+    def __init__(self, state: State | None = None, teaching: Teaching | None = None, **params: Any) -> None:
         super().__init__(**params)
-        self.state, self.lesson = state or State(), lesson or Lesson()
+        self.state, self.teaching = state or State(), teaching or Teaching()
         self.dials = {field: Dial(self.state, field) for field in SLIDERS}
         self.fields = {f: (StepSize if f == "eta" else Field)(self.state, f) for f in IN_FOLD}
         self.options = {
@@ -201,12 +201,12 @@ class Controls(pn.viewable.Viewer):
         self._lock()
 
     def _lock(self, *_: Any) -> None:
-        """Disable the fields that a lesson locks, or that the shown view sets."""
+        """Disable the fields that a link for teaching locks, or that the shown view sets."""
         given = self.state.by_task
         inputs = [(control.field, control.text) for control in (*self.dials.values(), *self.fields.values())]
         inputs += [(field, dial.slider) for field, dial in self.dials.items()]
         for field, widget in (*inputs, *self.options.items(), ("lipschitz", self.known)):
-            widget.disabled = field in self.lesson.lock or field in given
+            widget.disabled = field in self.teaching.lock or field in given
         words = escape("; ".join(dict.fromkeys(given.values())))
         self.by_task.param.update(object=f"<p>{words}</p>" if words else "", visible=bool(words))
 
@@ -257,10 +257,10 @@ class Controls(pn.viewable.Viewer):
 
     def __panel__(self) -> pn.viewable.Viewable:
         regime = widgets.stack(widgets.label("the loss is"), self.options["regime"], css_classes=["zx-dial"])
-        parts = {field: dial.__panel__() for field, dial in self.dials.items() if self.lesson.shows(field)}
-        parts |= {"regime": regime} if self.lesson.shows("regime") else {}
-        parts |= {"lipschitz": self.known} if self.lesson.shows("lipschitz") else {}
-        parts |= {"by_task": self.by_task} if self.lesson.shows("regime") else {}
+        parts = {field: dial.__panel__() for field, dial in self.dials.items() if self.teaching.shows(field)}
+        parts |= {"regime": regime} if self.teaching.shows("regime") else {}
+        parts |= {"lipschitz": self.known} if self.teaching.shows("lipschitz") else {}
+        parts |= {"by_task": self.by_task} if self.teaching.shows("regime") else {}
         fold, parts_above = self._fold(), widgets.row("top", *self.top)
 
         def narrow(*_: Any) -> None:
@@ -273,7 +273,7 @@ class Controls(pn.viewable.Viewer):
         narrow()
         return widgets.component(
             "settings",
-            *([parts_above] if self.top and self.lesson.shows("tools") else []),
+            *([parts_above] if self.top and self.teaching.shows("tools") else []),
             *parts.values(),
             self.notice,  # below the dials, so that none moves under the reader's hand
             *([fold] if len(fold) else []),
@@ -288,5 +288,5 @@ class Controls(pn.viewable.Viewer):
             hint = [widgets.short(f"<p>{HINTS[name]}</p>", "hint")] if name in HINTS else []
             said = [flaw(self.state, name, widget)] if name == "sampling" else []
             parts[name] = widgets.stack(widget, *said, *hint) if hint else widget
-        shown = (part for name, part in parts.items() if self.lesson.shows(name))
-        return widgets.fold("More settings", *shown, collapsed=not self.lesson.show)  # open, so that a lesson's fields show
+        shown = (part for name, part in parts.items() if self.teaching.shows(name))
+        return widgets.fold("More settings", *shown, collapsed=not self.teaching.show)  # open, so that a link's fields show
