@@ -9,7 +9,7 @@ PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses $
 READY := .venv/.ready
 READY_APP := .venv/.ready-app
 
-.PHONY: app lab lesson handouts answers slides site test coverage proof versions lint bench setup clean
+.PHONY: app lab handouts answers slides site test coverage proof versions lint bench setup clean
 
 app: $(READY_APP)
 	@$(BIN)/python -m zoexplore serve --port $(PORT) $(ARGS)
@@ -19,9 +19,6 @@ lab: setup
 		echo "lab: JupyterLab does not run as root, since who reaches it could then do anything here."; \
 		echo "lab: use another account; or, where that is no danger, as in a container: make lab ARGS=--allow-root"; exit 1; fi
 	@PANEL_INLINE=1 $(BIN)/python -m jupyterlab --ip=127.0.0.1 --LabApp.default_url=/lab/tree/notebooks $(ARGS)
-
-lesson: setup
-	@$(BIN)/python -m tools.lesson $(ARGS)
 
 # Pages of the notebooks that need no kernel and no network, in build/: all of them, or those of ARGS="0 4".
 handouts answers slides: setup

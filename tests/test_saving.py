@@ -8,8 +8,9 @@ from threading import Thread
 
 import pytest
 
-from tools import lesson
+from zoexplore.__main__ import main
 from zoexplore.run.saving import write
+from zoexplore.views.lesson import page
 
 OLD = b"what was there before"
 BIG = bytes(range(256)) * 400
@@ -51,13 +52,15 @@ def test_so_does_a_disk_that_is_full_or_broken_at_the_end(tmp_path, monkeypatch,
     assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [("results.csv", OLD)]
 
 
-def test_a_lesson_that_does_not_fit_is_reported_in_one_line(tmp_path, small, monkeypatch):
-    monkeypatch.setattr(lesson, "html", lambda bound: "x" * 20_000)
-    monkeypatch.setattr("sys.argv", ["lesson", "sharp", str(tmp_path / "lesson.html")])
+def test_a_lesson_that_does_not_fit_is_reported_in_one_line(tmp_path, small, monkeypatch, capsys):
+    monkeypatch.setattr(page, "html", lambda *_: "x" * 20_000)
+    run = tmp_path / "run.yaml"
+    run.write_text("{n: 1000, d: 100, K: 10, T: 40, sigma: 0.1, beta: 0.5}")
     small()
-    with pytest.raises(SystemExit, match=r"lesson\.html' was not written: .*Make room"):
-        lesson.main()
-    assert not list(tmp_path.iterdir())
+    assert main(["lesson", str(run), "--out", str(tmp_path / "lesson.html")]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "lesson.html' was not written: " in said and "Make room" in said
+    assert list(tmp_path.iterdir()) == [run]
 
 
 def test_a_folder_that_is_not_there_is_reported(tmp_path):

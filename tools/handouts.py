@@ -7,14 +7,15 @@ page is one file in build/; the notebooks are run by `tools.executed`, once for 
 import argparse
 import re
 from base64 import b64encode
+from mimetypes import guess_type
 from pathlib import Path
 
 from nbconvert import HTMLExporter
 from nbformat import NotebookNode
+from panel.io.resources import CDN_DIST, DIST_DIR
 
 from tools import slides
 from tools.executed import HIDDEN, ROOT, as_written, executed, only_answers, paths
-from tools.lesson import linked_as_data
 from tools.site import DRAWN, katex
 from zoexplore.run.saving import write
 
@@ -60,7 +61,13 @@ def offline(text: str, more: str = "") -> str:
     head, _, body = text.partition("</head>")
     body, _, _ = body.rpartition("</body>")
     body += f"{more}<style>{LOOK}</style><script>{DRAWN}</script></body></html>"
-    return linked_as_data(f"{head}<style>{style}</style>{scripts}</head>{body}")
+    linked = re.escape(CDN_DIST) + r"([\w./-]+\.(?:css|ico|png))(?:\?v=[\w.]+)?"  # of Panel, which inlines its scripts alone
+    return re.sub(linked, lambda found: _as_data(found[1]), f"{head}<style>{style}</style>{scripts}</head>{body}")
+
+
+def _as_data(name: str) -> str:
+    kind = guess_type(name)[0] or "image/x-icon"
+    return f"data:{kind};base64,{b64encode((DIST_DIR / name).read_bytes()).decode()}"
 
 
 def _font(file: Path) -> str:

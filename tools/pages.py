@@ -10,8 +10,7 @@ import holoviews as hv
 import numpy as np
 from bokeh.embed import components
 
-from tools import lesson
-from zoexplore import BOUNDS, Accounting, curve, guarantee, plots
+from zoexplore import BOUNDS, Accounting, curve, guarantee, lesson, plots
 from zoexplore.questions.export import to_python, to_query, to_yaml
 from zoexplore.run.formatting import format_number
 from zoexplore.run.presets import DEMONSTRATION, PRESETS
@@ -43,6 +42,8 @@ from zoexplore.run.presets import DEMONSTRATION
 plots.use()
 below = {"legend_position": "top", "legend_cols": 2, "height": 420}
 """
+_LESSON = """One file, which moves without a server: `zoexplore lesson run.yaml --sliders sigma,T,K`, as
+[teaching](docs/teaching.md#lessons) says. [Alone on a page](lesson.html)."""
 BELOW = {"legend_position": "top", "legend_cols": 2, "height": 360}  # legends that cover no curve
 PICTURES = {
     "curves": ("Every bound against the number of steps", 'plots.curves(DEMONSTRATION, "T", range(1, 1001)).opts(**below)'),
@@ -109,14 +110,14 @@ def _runs(step: Any) -> Iterator[Any]:
 
 
 def gallery(folder: Path) -> str:
-    """Pictures with the code that draws them, the lesson with its player, and the presets."""
+    """Pictures with the code that draws them, a lesson, and the presets."""
     text = f"{_GALLERY}\n{BOKEH.format(up='')}\n\n```python{_SCRIPTS}```\n"
     names: dict[str, Any] = {}
     exec(_SCRIPTS, names)
     for name, (title, code) in PICTURES.items():
         text += f"\n## {title}\n\n```python\n{code}\n```\n{figure(folder, name, eval(code, names))}"
-    (folder / "lesson.html").write_text(lesson.html("sharp"), encoding="utf-8")
-    text += f"\n## The bound, played step by step\n\n{_FRAME.format(name='lesson', title='a lesson with a player', height=900)}\n"
+    lesson(DEMONSTRATION, ("sigma", "T", "K"), folder / "lesson.html")
+    text += f"\n## A lesson\n\n{_LESSON}\n\n{_FRAME.format(name='lesson', title='a lesson', height=900)}\n"
     text += "\n## Presets\n\n| run | what it is | ε, every iterate public | ε, the last one alone |\n|---|---|---|---|\n"
     for key, preset in PRESETS.items():
         if preset.setting == DEMONSTRATION:

@@ -1,5 +1,7 @@
 """zoexplore: the privacy loss of zeroth-order training by several bounds, and a page to explore it."""
 
+from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zoexplore.bounds import BOUNDS, Guarantee, curve, epsilon, guarantee
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = ["BOUNDS", "Accounting", "Guarantee", "Setting"]
-__all__ += ["calibrate", "compose", "curve", "epsilon", "explore", "forgetting", "guarantee", "recommend"]
+__all__ += ["calibrate", "compose", "curve", "epsilon", "explore", "forgetting", "guarantee", "lesson", "recommend"]
 
 
 def explore(setting: Setting | None = None, accounting: Accounting | None = None) -> "Explorer":
@@ -26,3 +28,35 @@ def explore(setting: Setting | None = None, accounting: Accounting | None = None
     from zoexplore.views import Explorer  # here, so that the accountant imports without Panel
 
     return Explorer(setting, accounting)
+
+
+def lesson(
+    setting: Setting,
+    sliders: Iterable[str] = ("sigma", "T"),
+    path: str | Path = "lesson.html",
+    *,
+    accounting: Accounting = Accounting(),  # noqa: B008
+    link: str = "",
+    live: str = "",
+) -> Path:
+    """Write the explorer of a run as one HTML file, which moves by tables: without a server, a network or Python.
+
+    Args:
+        setting: the run that it starts from.
+        sliders: fields, each of which moves alone around the run; "K+beta" for two that move together, on coarser places. T moves
+            with any of them.
+        path: where to write it.
+        accounting: how to count.
+        link: a link for teaching, whose prompts, view and parts the file takes.
+        live: the address of a server's page, to which the file links where it has no numbers.
+
+    Returns:
+        the path.
+
+    Raises:
+        ValueError: a slider is unknown, has no place for the run's value, or comes twice.
+        OSError: the file was not written; the message says why.
+    """
+    from zoexplore.views.lesson import page
+
+    return page.save(path, page.html(setting, sliders, accounting, link, live))

@@ -1,4 +1,4 @@
-"""The command: `zoexplore serve | epsilon | curve | calibrate | plan | compose | statement`, also as `python -m zoexplore`.
+"""The command `zoexplore`, also as `python -m zoexplore`: its questions are those of `_parser`.
 
 Answers go to standard output, errors to standard error. Exit codes:
 
@@ -35,6 +35,7 @@ from zoexplore.run.text import decoded, printable, use_utf8
 ANSWER, NONE, WRONG = 0, 1, 2
 MOST_VALUES = 10_000  # of a curve
 UNPLANNED = {"K": "1", "T": "1", "sigma": "1", "beta": "1", "clipping": "joint"}  # which a plan chooses, unless they are given
+INSTEAD = "in place of the file's; may come twice"
 RUN = "a run as YAML, such as the page's Export writes; - reads it from standard input"
 
 
@@ -128,7 +129,22 @@ def _parser() -> argparse.ArgumentParser:
 
     telling = _question(commands, "statement", _statement, "what the guarantee says, in words: for a paper or a model card")
     _choose_bound(telling, "by which")
+    _add_lesson(commands)
     return parser
+
+
+def _add_lesson(commands: Any) -> None:
+    words = "the explorer of a run as one file, which moves without a server, a network or Python"
+    parser = commands.add_parser("lesson", help=words, description=_sentence(words))
+    parser.add_argument("file", metavar="RUN.yaml", help=RUN)
+    parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help=INSTEAD)
+    sliders = "fields with commas between them; K+beta for two that move together, on coarser places (default: sigma,T)"
+    parser.add_argument("--sliders", default="sigma,T", metavar="FIELDS", help=sliders)
+    parser.add_argument("--out", default="lesson.html", metavar="FILE", help="where to write it (default: lesson.html)")
+    parser.add_argument("--link", default="", help="a link for teaching, whose prompts, view and parts it takes")
+    live = "of a server's page, to which it links for what it does not have"
+    parser.add_argument("--live", default="", metavar="ADDRESS", help=live)
+    parser.set_defaults(run=_lesson)
 
 
 def _sentence(words: str) -> str:
@@ -138,8 +154,7 @@ def _sentence(words: str) -> str:
 def _question(commands: Any, name: str, run: Any, words: str, files: str | None = None) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(name, help=words, description=_sentence(words))
     parser.add_argument("file", metavar="RUN.yaml", help=RUN, nargs=files)
-    instead = "in place of the file's; may come twice"
-    parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help=instead)
+    parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help=INSTEAD)
     parser.add_argument("--json", action="store_true", help="answer in JSON")
     parser.set_defaults(run=run)
     return parser
@@ -394,6 +409,23 @@ def _statement(given: argparse.Namespace) -> int:
     said = statement(loaded.setting, given.bound, loaded.accounting)
     print(json.dumps(said.as_dict(), ensure_ascii=False, indent=2) if given.json else said)
     return ANSWER if said.guarantee.valid else NONE
+
+
+def _lesson(given: argparse.Namespace) -> int:
+    try:
+        from zoexplore.views.lesson import page
+    except ModuleNotFoundError as missing:
+        raise Wrong(f"a lesson needs {missing.name}: pip install 'zoexplore[app]'") from None
+    loaded, sliders = _read(given, given.file), given.sliders.split(",")
+    for name, (places, size, seconds) in page.expected(loaded.setting, sliders).items():
+        print(f"{name}: {places} places, about {size // 1000} kB and {seconds} s of computing", flush=True)
+    text = page.html(loaded.setting, sliders, loaded.accounting, given.link, given.live)
+    try:
+        page.save(given.out, text)
+    except OSError as error:
+        raise Wrong(error.strerror or str(error)) from None
+    print(f"{given.out}: {len(text.encode()) // 1000} kB; open it in any browser")
+    return ANSWER
 
 
 if __name__ == "__main__":

@@ -9,14 +9,10 @@ from bokeh.embed import components
 from bokeh.plotting import figure
 from bokeh.resources import INLINE
 
-from tests.browser.acts import steady
 from tests.effort import proof
 from tests.notebooks.conftest import SERIES
-from tests.notebooks.lab import LOOK, canvases
 from tests.waiting import soon
-from tools import executed, handouts, lesson
-from zoexplore import guarantee
-from zoexplore.run.formatting import format_number
+from tools import executed, handouts
 
 EXERCISES = SERIES[4]  # its figures are not needed here: nothing is run
 WINDOWS = [(1920, 1080), (1024, 768), (1280, 800)]
@@ -53,24 +49,6 @@ def test_a_page_asks_nobody_for_anything(kind, tmp_path, page, console_errors):
         page.wait_for_function("location.hash == '#/1'")
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
     assert console_errors == []
-
-
-@pytest.mark.parametrize("bound", ["sharp", proof("theorem")])
-def test_the_slider_moves_the_figures_of_a_lesson(bound, tmp_path, page, monkeypatch):
-    monkeypatch.setattr(lesson, "RUN", lesson.RUN.replace(T=6))  # of which there are fewer pictures to make
-    file = tmp_path / "lesson.html"
-    file.write_text(lesson.html(bound), encoding="utf-8")
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(file.as_uri())
-    page.get_by_text("Why hidden state helps").first.wait_for()
-    page.get_by_text(f"so that ε = {format_number(guarantee(lesson.RUN, bound).epsilon)}").wait_for()
-    page.wait_for_function(f"() => ({canvases()})().length >= 2", polling=LOOK)
-    pictures = steady(page, lambda: page.evaluate(canvases()))
-    page.locator(".noUi-handle").first.press("ArrowRight")
-    redrawn = f"before => ({canvases()})().filter((c, i) => c != before[i]).length >= 2"
-    page.wait_for_function(redrawn, arg=pictures, polling=LOOK)
-    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
 
 
 def outside(page, file, window):

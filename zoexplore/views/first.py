@@ -71,42 +71,42 @@ def picture(explorer: Explorer, numbers: bool = True) -> str:
     """First sight as HTML; without numbers what is the same for every run."""
     tools = explorer.tools
     front = [
-        _host("zx-switch", "radio switch", f'<div class="bk-input-group">{_choices(explorer.publish)}</div>'),
-        _host("zx-tools", "first_row first_above", _buttons(explorer.pin, explorer.all_bounds)),
-        _host("zx-headline", "text headline", explorer.headline.number.object if numbers else _EMPTY),
-        _host("zx-said", "text said", explorer.odds.pane.object if numbers else "<p></p>"),
+        host("zx-switch", "radio switch", f'<div class="bk-input-group">{_choices(explorer.publish)}</div>'),
+        host("zx-tools", "first_row first_above", _buttons(explorer.pin, explorer.all_bounds)),
+        host("zx-headline", "text headline", explorer.headline.number.object if numbers else _EMPTY),
+        host("zx-said", "text said", explorer.odds.pane.object if numbers else "<p></p>"),
         "<div></div>",  # as a row's gap ends the live page's
     ]
-    figure = _host("", "view figure first_figure", _figure(explorer.publish, numbers))
+    figure = host("", "view figure first_figure", _figure(explorer.publish, numbers))
     answer = [
-        _host("", "text question", f"<h1>{QUESTION}</h1>"),
-        _host("zx-front zx-two", "front", "".join(front)),
-        _host("zx-publish", "view", _host("", "first_row stage", f'<div>{figure}</div><div style="min-height:280px"></div>')),
-        _host("", "first_more", ""),
+        host("", "text question", f"<h1>{QUESTION}</h1>"),
+        host("zx-front zx-two", "front", "".join(front)),
+        host("zx-publish", "view", host("", "first_row stage", f'<div>{figure}</div><div style="min-height:280px"></div>')),
+        host("", "first_more", ""),
     ]
     parts = [
-        _host("zx-header", "row", _heading(explorer.tabs, _buttons(*tools.more, tools.link, tools.dark))),
-        _host("zx-controls", "", _host("zx-settings", "controls first_dials", "".join(_dials(explorer.controls, numbers)))),
-        _host("zx-answer", "", "".join(answer)),
+        host("zx-header", "row", _heading(explorer.tabs, _buttons(*tools.more, tools.link, tools.dark))),
+        host("zx-controls", "", host("zx-settings", "controls first_dials", "".join(_dials(explorer.controls, numbers)))),
+        host("zx-answer", "", "".join(answer)),
     ]
-    return _host("zx-room", "room", _host("zx-explorer", "explorer", "".join(parts)))
+    return host("zx-room", "room", host("zx-explorer", "explorer", "".join(parts)))
 
 
 def _heading(tabs: Tabs, tools: str) -> str:
     titles = (f'<button aria-selected="{str(each == tabs.tab).lower()}">{escape(each)}</button>' for each in TABS)
-    bar = _host("zx-tabs", "tabs", f"<div>{''.join(titles)}</div>")
-    name = _host("", "title", "<p>zoexplore</p>")
-    return _host("zx-heading", "first_row heading", name + bar + _host("zx-tools", "first_row", tools))
+    bar = host("zx-tabs", "tabs", f"<div>{''.join(titles)}</div>")
+    name = host("", "title", "<p>zoexplore</p>")
+    return host("zx-heading", "first_row heading", name + bar + host("zx-tools", "first_row", tools))
 
 
 def _buttons(*widgets: Any) -> str:
-    return "".join(_host("", "button", f'<button class="bk-btn">{escape(each.label)}</button>') for each in widgets)
+    return "".join(host("", "button", f'<button class="bk-btn">{escape(each.label)}</button>') for each in widgets)
 
 
 _EMPTY = '<p class="epsilon"><i>ε</i> = <b class="bar"></b></p><p class="sentence"></p>'
 
 
-def _host(classes: str, sheets: str, inside: str) -> str:
+def host(classes: str, sheets: str, inside: str = "") -> str:
     """An element whose style is its own, as every component of the live page is."""
     style = theme.css("first_host", *sheets.split())
     return f'<div class="{classes}"><template shadowrootmode="open"><style>{style}</style>{inside}</template></div>'

@@ -54,7 +54,12 @@ export function render({model}) {
     requestAnimationFrame(tick);
   };
   button.onclick = () => { playing = !playing; if (playing && frame >= LAST) frame = 0; label(); start(); };
-  const redraw = () => requestAnimationFrame(() => { paint(true); start(); });
+  let due = false;
+  const redraw = () => { // once a frame, however much of it changes
+    if (due) return;
+    due = true;
+    requestAnimationFrame(() => { due = false; paint(true); start(); });
+  };
   for (const name of ["every", "last", "steps"]) model.on(name, () => { if (!playing) frame = LAST; redraw(); });
   model.on("shown", redraw);
   model.on("again", () => { frame = still ? LAST : 0; rested = 0; playing = !still; label(); redraw(); });

@@ -22,7 +22,13 @@ from zoexplore.views.view import View
 
 STYLES = {bound: theme.style_of(bound) for bound in BOUNDS}
 EVERYWHERE = (0.0, inf)  # the ends of the axis of epsilon at first
+OTHERS = "For comparison, other mechanisms"
 _NONE = np.array([])
+
+
+def lack(g: Guarantee) -> str:
+    """The first reason why a bound says nothing of its run; empty if it says something."""
+    return "" if g.valid else next((c.shortfall for c in g.checks if c.shortfall), g.reason).partition(";")[0]
 
 
 class Curves(View):
@@ -117,10 +123,9 @@ class Curves(View):
         """The curves drawn, those absent with the reason, the comparison, then the pins."""
         best, entries = smallest(self.found), []
         for bound, g in self.found.items():
-            lacks = next((c.shortfall for c in g.checks if c.shortfall), g.reason)
-            why = lacks.partition(";")[0] if not g.valid else "least that applies" if g is best else ""
+            why = lack(g) or ("least that applies" if g is best else "")
             why = ", ".join(filter(None, [why, "below the log axis" if g.epsilon == 0 else ""]))
-            group = "" if BOUNDS[bound].of_this_run else "For comparison, other mechanisms"
+            group = "" if BOUNDS[bound].of_this_run else OTHERS
             more = {"best": g is best, "says": BOUNDS[bound].summary}
             entries.append(entry(bound, g.title, STYLES[bound], format_number(g.epsilon), why, not g.valid, group, **more))
         entries.sort(key=lambda each: each["group"])

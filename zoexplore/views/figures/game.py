@@ -9,6 +9,7 @@ import panel as pn
 import param
 from scipy.special import ndtri
 
+from zoexplore.bounds import Guarantee
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees, smallest
 from zoexplore.run.formatting import format_short
@@ -35,6 +36,13 @@ class Board(pn.custom.JSComponent):
 
     def __init__(self) -> None:
         super().__init__(css_classes=["zx-board"], stylesheets=[theme.css("text", "board_of_game")], **theme.STRETCH)
+
+
+def allowed(found: dict[str, Guarantee]) -> dict[str, Any]:
+    """What a run's guarantees allow the attacker, as the board's params."""
+    ceilings = [float(1 + (g.advantage if g.valid else 1.0)) / 2 for g in (found["composition"], smallest(found))]
+    every, last = (float(min(2 * ndtri(np.minimum(c, 1 - 1e-16)), FARTHEST)) for c in ceilings)
+    return {"ceilings": ceilings, "every": every, "last": last}
 
 
 class Game(View):
@@ -72,11 +80,7 @@ class Game(View):
         self.scale.param.update(options=self._scales(), value=self.state.sigma)
 
     async def refresh(self) -> None:
-        found = await ask(guarantees, self.state.setting, self.state.accounting)
-        allowed = [found["composition"], smallest(found)]
-        ceilings = [(1 + (g.advantage if g.valid else 1.0)) / 2 for g in allowed]
-        every, last = (float(min(2 * ndtri(np.minimum(c, 1 - 1e-16)), FARTHEST)) for c in ceilings)
-        self.board.param.update(ceilings=[float(c) for c in ceilings], every=every, last=last)
+        self.board.param.update(**allowed(await ask(guarantees, self.state.setting, self.state.accounting)))
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("game", widgets.row("choices_of_game", self.switch, self.scale), self.board)

@@ -36,6 +36,11 @@ REST = 0.25  # seconds between two sentences while a slider is held: each costs 
 _NONE = "With batches there is no Gaussian budget, and so neither μ nor ρ."
 _SAYS = """<h2>Statement to copy</h2>
 <p>For a paper or a model card: what is protected, what may be seen, what was assumed and what is not covered.</p>"""
+TRAINED = {  # by what is published; "same" where hiding gains nothing
+    "same": "Train for {T} steps and publish only the last model: here hiding the others gains nothing.",
+    "every": "Train for {T} steps and publish every one of them. If only the last model is published, ε falls to <b>{other}</b>.",
+    "last": "Train for {T} steps and publish only the last model: ε falls from <b>{other}</b> to <b>{now}</b>.",
+}
 MARKS = {True: ("✓", "met", "met"), False: ("✗", "unmet", "not met"), None: ("○", "supposed", "assumed")}
 
 
@@ -113,12 +118,8 @@ class Headline(View):
 
     def _sentence(self, other: str, now: str, gains: bool) -> str:
         """What the number is of, and what the other way of publishing costs."""
-        trained = f"Train for {format_count(self.state.setting.T)} steps and publish "
-        if not gains:
-            return f"{trained}only the last model: here hiding the others gains nothing."
-        if self.by:
-            return f"{trained}every one of them. If only the last model is published, ε falls to <b>{other}</b>."
-        return f"{trained}only the last model: ε falls from <b>{other}</b> to <b>{now}</b>."
+        kind = "same" if not gains else "every" if self.by else "last"
+        return TRAINED[kind].format(T=format_count(self.state.setting.T), other=other, now=now)
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self.number

@@ -1,0 +1,190 @@
+"""A lesson's file: the live page's scripts and style sheets, and the tables that stand in for its server."""
+
+import json
+import zlib
+from base64 import b64encode
+from collections.abc import Iterable, Sequence
+from html import escape
+from math import prod
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import numpy as np
+
+from zoexplore import __version__
+from zoexplore.bounds import BOUNDS
+from zoexplore.questions.export import to_query
+from zoexplore.questions.statement import in_a_line, statement
+from zoexplore.run.axes import AXES
+from zoexplore.run.fields import FIELDS
+from zoexplore.run.formatting import format_delta, format_sentence, format_typed
+from zoexplore.run.saving import write
+from zoexplore.run.setting import Accounting, Setting, supposition
+from zoexplore.views.address import Teaching
+from zoexplore.views.explorer import QUESTION
+from zoexplore.views.figures import chart
+from zoexplore.views.figures.curves import OTHERS
+from zoexplore.views.figures.legend import UNASKED, entry
+from zoexplore.views.figures.publish import CHOICES, FARTHEST, NAMES, PICTURES, STYLES, gaussian_of
+from zoexplore.views.first import host
+from zoexplore.views.lesson.tables import FIRST, Slider, facts, groups_of, table
+from zoexplore.views.panels.readouts import TRAINED
+from zoexplore.views.style import theme
+
+HERE = "http://127.0.0.1:5006/app"  # where `zoexplore serve` is found by who runs it
+VIEWS = {"publish": "Two curves", "curves": "All bounds", "game": "A game"}
+PARTS = {  # its scripts, and what else of theirs the lesson uses
+    "chart": (("figures/chart", "figures/export", "figures/figure"), ("up", "near", "grouped", "power")),
+    "clouds": (("figures/plane", "figures/clouds"), ()),
+    "game": (("figures/plane", "figures/game"), ()),
+    "legend": (("figures/legend",), ()),
+    "tabs": (("tabs",), ()),
+}
+BYTES, SECONDS = 0.35, 0.055  # about, of a number in the file and of a place's computation
+_FOLDER = Path(__file__).parents[1]
+_EPSILONS = np.geomspace(1e-5, 3000, 400)
+_DEFAULT = Accounting()
+
+
+def save(path: str | Path, text: str) -> Path:
+    """Write a lesson. Raises OSError with what to do about it."""
+    write(path, text.encode())
+    return Path(path)
+
+
+def expected(setting: Setting, sliders: Iterable[str]) -> dict[str, tuple[int, int, int]]:
+    """What each group of sliders takes: its places, and about how many bytes and seconds. Errors are those of
+    `zoexplore.lesson`.
+    """
+    found = {}
+    for group in groups_of(setting, sliders):
+        places = prod(len(slider.values) for slider in group)
+        size = places * len(BOUNDS) * len(Slider.of(setting, "T").values) * BYTES
+        found["+".join(slider.field for slider in group)] = places, round(size), round(places * SECONDS)
+    return found
+
+
+def html(setting: Setting, sliders: Iterable[str], accounting: Accounting = _DEFAULT, link: str = "", live: str = "") -> str:
+    """The file as text. Arguments and errors are those of `zoexplore.lesson`."""
+    query, sliders = link.partition("?")[2], list(sliders)
+    teaching, asked = Teaching.of(query, VIEWS), parse_qs(query)
+    views = [name for name in VIEWS if teaching.shows(name)] or ["publish"]
+    tab, against = (asked.get(name, [""])[-1] for name in ("tab", "against"))
+    given = numbers(setting, accounting, groups_of(setting, sliders)) | {
+        "moves": any("T" in each.split("+") for each in sliders),
+        "views": [[name, VIEWS[name]] for name in views],
+        "view": tab if tab in views else views[0],
+        "against": against,
+        "live": live or HERE,
+        "query": to_query(setting, accounting),
+    }
+    packed = b64encode(zlib.compress(json.dumps(given, ensure_ascii=False, separators=(",", ":")).encode(), 9)).decode()
+    scripts = ",".join(f"{name}: {_part(*part)}" for name, part in PARTS.items())
+    program = Path(__file__).with_name("lesson.js").read_text(encoding="utf-8")
+    return (
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>zoexplore: {QUESTION.lower()}</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">'
+        f"<style>:root{{color-scheme:light dark;{theme.VARIABLES}}}{theme.css('page')}</style></head><body>"
+        f'{_body(teaching)}{_foot(setting, accounting)}<script type="text/plain" id="zx-given">{packed}</script>'
+        f"<script>const PARTS = {{{scripts}}};\n{program}</script></body></html>"
+    )
+
+
+def _part(names: Sequence[str], others: Sequence[str]) -> str:
+    """Scripts of the page as the body of a function, so that no two know each other's names."""
+    text = "\n".join((_FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in names)
+    text = text.replace("export function render", "function render")
+    return f"(() => {{ {text}\nreturn {{{', '.join(('render', *others))}}}; }})()"
+
+
+def numbers(setting: Setting, accounting: Accounting, groups: Sequence[Sequence[Slider]]) -> dict[str, Any]:
+    """What the page draws: sliders, tables, and what the live page's server knows of curves and words."""
+    steps, both = Slider.of(setting, "T"), [(), *groups]  # the run itself is the first
+    mu = gaussian_of(_EPSILONS, setting.delta)
+    return {
+        "steps": _slider(steps) | {"facts": [facts(setting.replace(T=T), accounting) for T in steps.values]},
+        "sliders": [_slider(slider) for group in groups for slider in group],
+        "groups": [[slider.field for slider in group] for group in both],
+        "tables": [table(setting, accounting, group, steps.values) for group in both],
+        "first": FIRST,
+        "bounds": [_bound(bound) for bound in BOUNDS],
+        "two": {name: _line(name, STYLES[name], NAMES[name], plays=True, aloud=True) for name in NAMES},
+        "muted": UNASKED,
+        "delta": format_delta(setting.delta),
+        "trained": TRAINED,
+        "pictures": PICTURES,
+        "farthest": FARTHEST,
+        "apart": [[float(f"{e:.6g}"), float(f"{x:.6g}")] for e, x in zip(_EPSILONS, mu, strict=True)],
+        "run": in_a_line(setting),
+    }
+
+
+def _slider(slider: Slider) -> dict[str, Any]:
+    axis = AXES[slider.field]
+    places = [float(axis.place(float(x))) for x in slider.values]
+    return {
+        "field": slider.field,
+        "symbol": axis.symbol,
+        "caption": FIELDS[slider.field].caption,
+        "values": slider.values,
+        "places": places,
+        "texts": [format_typed(value) for value in slider.values],
+        "at": slider.at,
+        "across": chart.field_span(axis, (places[0], places[-1])) if len(places) > 1 else None,
+    }
+
+
+def _line(*given: Any, **more: Any) -> dict[str, Any]:
+    """A curve of the chart without its points."""
+    key, style, name = given
+    return chart.line(key, [], [], style, name, **more) | {"x": [], "y": []}
+
+
+def _bound(bound: str) -> dict[str, Any]:
+    style, known = theme.style_of(bound), BOUNDS[bound]
+    group = "" if known.of_this_run else OTHERS
+    row = entry(bound, known.title, style, group=group, says=known.summary)
+    return {"line": _line(bound, style, known.title), "entry": row, "own": known.of_this_run}
+
+
+def _body(teaching: Teaching) -> str:
+    """The page's places, which the script fills."""
+    prompt = host("zx-prompt", "prompt", host("", "text words story", teaching.html())) if teaching.say else ""
+    radios = "".join(
+        f'<label><input type="radio" name="publish" value="{name}"><span>{title}</span></label>'
+        for title, name in CHOICES.items()
+    )
+    switch = f'<div class="bk-input-group" role="radiogroup" aria-label="what is published">{radios}</div>'
+    numbers = host("zx-headline", "text headline") + host("zx-said", "text said") if teaching.shows("verdict") else ""
+    choice = '<label class="bk-input-group">ε against <select class="bk-input"></select></label>'
+    drawn = f"<div>{host('zx-along', 'select arrow along', choice)}{_chart('all')}</div>"
+    table = f"<div>{host('zx-legend', 'legend')}</div>" if teaching.shows("table") else ""
+    answer = [
+        host("", "text question", f"<h1>{QUESTION}</h1>") if teaching.shows("title") else "",
+        host("zx-front zx-two", "front", host("zx-switch", "radio switch", switch) + numbers),
+        host("zx-publish", "view", host("", "first_row stage", _chart("two") + host("zx-clouds", "clouds"))),
+        host("zx-curves", "view", host("", "first_row stage", drawn + table)),
+        host("zx-game", "view", host("zx-board", "text board_of_game")),
+    ]
+    live = '<span class="zx-live"></span>'
+    heading = host("", "title", "<p>zoexplore</p>") + host("zx-tabs", "tabs") + host("zx-tools", "text lesson_live", live)
+    parts = [
+        host("zx-header", "row", host("zx-heading", "first_row heading", heading)),
+        prompt,
+        host("zx-controls", "", host("zx-settings", "controls lesson_dials") + host("zx-note", "notice")),
+        host("zx-answer", "", "".join(answer)),
+    ]
+    return host("zx-room", "room", host("zx-explorer", "explorer", "".join(parts)))
+
+
+def _chart(name: str) -> str:
+    return host(f"zx-chart zx-chart-{name}", "chart export figure")
+
+
+def _foot(setting: Setting, accounting: Accounting) -> str:
+    """Which run it is of, and what its number supposes."""
+    said = f"{in_a_line(setting)}. {format_sentence(supposition(setting, accounting))}. Numbers are rounded up."
+    whole = escape(str(statement(setting, accounting=accounting)))
+    fold = f'<details><summary>Statement of the guarantee of this run</summary><pre tabindex="0">{whole}</pre></details>'
+    return host("zx-colophon", "text colophon foot", f"<p>{escape(said)}</p>{fold}<p>zoexplore {__version__}</p>")

@@ -1,0 +1,134 @@
+"""The numbers of a lesson: epsilon by every bound at every place of its sliders, in the digits that are shown."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import floor, inf, log10
+from typing import Any
+
+import numpy as np
+
+from zoexplore.bounds import BOUNDS, curve, guarantee
+from zoexplore.compute.computations import smallest
+from zoexplore.run.axes import AXES, EDGE
+from zoexplore.run.fields import in_symbols
+from zoexplore.run.setting import Accounting, Refused, Setting, shown
+from zoexplore.views.figures.curves import lack
+from zoexplore.views.figures.game import allowed
+from zoexplore.views.panels.readouts import as_printed, odds
+
+ALONE, TOGETHER = 121, 31  # places of a slider that moves alone, and of each of two that move together
+REACH = 100.0  # how far a slider goes from the run's own value, either way
+INFINITE, ZERO, FIRST = 0, 1, 2  # codes of numbers: what has no digits, and the first that has
+_LEAST = -300  # the least exponent: below it doubles have fewer digits
+PLAIN = tuple(name for name in AXES if name != "delta")  # of which there are sliders: at another delta every number is another
+
+
+@dataclass(frozen=True)
+class Slider:
+    """A field's places: ascending values, and which of them is the run's own."""
+
+    field: str
+    values: tuple[float, ...]
+    at: int
+
+    @classmethod
+    def of(cls, setting: Setting, field: str, points: int = ALONE) -> "Slider":
+        """About so many places around the run's own value; of T, and of a share, over the whole axis.
+
+        Raises:
+            ValueError: there is no such slider, or the run's value has no place on its axis.
+        """
+        if field not in PLAIN:
+            raise ValueError(f"slider = {shown(field)} is not allowed: give some of {', '.join(PLAIN)}")
+        axis, own = AXES[field], getattr(setting, field)
+        if own is None or not (axis.linear or 0 < own < inf):
+            need = f"give the run a finite {field} above 0, or leave it out"
+            raise ValueError(f"{field} = {shown(own)} has no place on a slider: {need}")
+        values = sorted({*_values(setting, field, points), own})
+        return cls(field, tuple(values), values.index(own))
+
+
+def _values(setting: Setting, field: str, points: int) -> list[float]:
+    axis, own = AXES[field], getattr(setting, field)
+    if field == "T":
+        return [int(x) for x in axis.values(setting)]
+    if axis.linear:  # as even as a slider's, and close together near 1
+        even = axis.values(setting, points * 5 // 6)
+        return [round(float(x), 2) if x <= EDGE else round(1 - float(f"{1 - x:.2g}"), 8) for x in even]
+    start, end = axis.ends(setting)
+    low, high = max(start, own / REACH), min(end, own * REACH)
+    near = [min(max(float(f"{x:.3g}"), start), end) for x in np.geomspace(low, high, points)]
+    return [round(x) for x in near] if axis.whole else near
+
+
+def groups_of(setting: Setting, sliders: Iterable[str]) -> list[list[Slider]]:
+    """The sliders that move together, from names such as "sigma" and "K+beta". T moves with any of them, and has no group.
+
+    Raises:
+        ValueError: a name is no slider's, comes twice, or more than two are to move together.
+    """
+    named = [each.split("+") for each in sliders]
+    flat = [name for group in named for name in group]
+    if len(set(flat)) < len(flat) or any(len(group) > 2 for group in named):
+        raise ValueError(f"sliders = {','.join(flat)} is not allowed: name each once, and at most two together, as in K+beta")
+    apart = [[name for name in group if name != "T"] for group in named]
+    return [[Slider.of(setting, name, TOGETHER if len(g) > 1 else ALONE) for name in g] for g in apart if g]
+
+
+def table(setting: Setting, accounting: Accounting, group: Sequence[Slider], steps: Sequence[float]) -> dict[str, Any]:
+    """The numbers at every place of a group's sliders, the last of which moves fastest.
+
+    Args:
+        setting: the run.
+        accounting: how to count.
+        group: sliders; none for the run itself.
+        steps: the values of T along which every bound is tabled.
+
+    Returns:
+        `epsilons`, by place, bound and step, as differences of `codes`; their least exponent `low`; and for each place at the
+        run's own T what `facts` has.
+    """
+    numbers, told = [], []
+    for values in product(*(slider.values for slider in group)):
+        try:
+            run = setting.replace(**{slider.field: value for slider, value in zip(group, values, strict=True)})
+        except Refused as error:
+            numbers.append(np.full((len(BOUNDS), len(steps)), inf))
+            told.append({"why": [in_symbols(str(error))] * len(BOUNDS)})
+            continue
+        numbers.append(np.array(list(curve(run, "T", list(steps), accounting=accounting).values())))
+        told.append(facts(run, accounting))
+    low, found = codes(np.array(numbers))
+    return {"low": low, "epsilons": _differences(found), "facts": told}
+
+
+def facts(setting: Setting, accounting: Accounting) -> dict[str, Any]:
+    """Of one run: why each bound says nothing, and what an attacker may find, seeing every step or only the last."""
+    found = {bound: guarantee(setting, bound, accounting) for bound in BOUNDS}
+    both = {"every": found["composition"], "last": smallest(found)}
+    told = {name: odds(g.risk, setting.delta) if g.valid and not as_printed(g) else "" for name, g in both.items()}
+    return {"why": [lack(g) for g in found.values()], "odds": told, "game": allowed(found)}
+
+
+def codes(epsilon: np.ndarray) -> tuple[int, np.ndarray]:
+    """Numbers as places on a ladder of all numbers with three digits, each the first that is not below it, as `format_number`
+    rounds.
+
+    Returns:
+        the exponent e of the ladder's first number, 100 * 10^e, and the codes, in epsilon's shape: FIRST for that number.
+
+    >>> codes(np.array([1.0, 1.0001, 9.996, 0.0, np.inf]))
+    (-2, array([  2,   3, 902,   1,   0]))
+    """
+    known = epsilon[(epsilon > 0) & (epsilon < inf)]
+    low, high = (max(floor(log10(x)) - 2, _LEAST) for x in ((known.min(), known.max()) if known.size else (1.0, 1.0)))
+    ladder = [float(f"{digits}e{e}") for e in range(low, high + 2) for digits in range(100, 1000)]
+    found = np.searchsorted(ladder, epsilon) + FIRST
+    return low, np.where(epsilon == 0, ZERO, np.where(epsilon < inf, found, INFINITE))
+
+
+def _differences(found: np.ndarray) -> list[int]:
+    """Codes as differences along T and then from place to place, most of which are 0."""
+    along = np.diff(found, axis=-1, prepend=0)
+    return [int(x) for x in np.diff(along, axis=0, prepend=0).ravel()]
