@@ -219,15 +219,15 @@ def test_a_loss_that_writes_where_torch_does_not_count_moves_nothing_unseen():
 def test_a_fork_with_its_parents_number_draws_other_noise(monkeypatch):
     """As in another namespace, where both may be process 1."""
     monkeypatch.setattr(os, "getpid", lambda: 1)
-    sources, made = Sources.secure(), run(optimiser(FREE), 1)
+    sources = Sources.secure()
     out, into = os.pipe()
     if (child := os.fork()) == 0:
         numbers = sources.noise.random(3).tolist(), sources.data.random(3).tolist()
-        os.write(into, json.dumps([*numbers, len(run(made, 1).record.path)]).encode())
+        os.write(into, json.dumps(numbers).encode())
         os._exit(0)
     os.waitpid(child, 0)
-    *numbers, branches = json.loads(os.read(out, 1000))
-    assert numbers[0] != sources.noise.random(3).tolist() and numbers[1] != sources.data.random(3).tolist() and branches == 2
+    numbers = json.loads(os.read(out, 1000))
+    assert numbers[0] != sources.noise.random(3).tolist() and numbers[1] != sources.data.random(3).tolist()
 
 
 class TestRounding:
@@ -261,24 +261,17 @@ class TestRounding:
             self.step(nn.Sequential(nn.Unflatten(1, (1, 6)), nn.Conv1d(1, 1, 4), nn.Flatten()))
 
 
-class TestSchedulesAtTheEdges:
-    """A report is written for every share and every schedule."""
+class TestSharesAtTheEdges:
+    """A report is written for every share and every schedule of the rate."""
 
-    SCHEDULES: ClassVar = {
-        "none": {},
-        "sigma": {"sigma": [0.4 + 0.01 * t for t in range(8)]},
-        "clip": {"clip": [1.0 - 0.07 * t for t in range(8)]},
-        "batch": {"batch": [24 - t for t in range(8)]},
-        "all": {"sigma": [0.4, 0.7] * 4, "clip": [1.0, 0.3] * 4, "batch": [24, 5] * 4},
-    }
-
-    @pytest.mark.parametrize("rates", [None, 0.7], ids=["constant", "falling"])
-    @pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)
+    @pytest.mark.parametrize("rates", [1.0, 0.7], ids=["constant", "falling"])
+    @pytest.mark.parametrize("cooldown", [0, 3, 8])
     @pytest.mark.parametrize("beta", [0.0, 1.0])
-    def test_it_has_every_bound_or_why_not(self, beta, schedule, rates):
+    def test_it_has_every_bound_or_why_not(self, beta, cooldown, rates):
         declared = Declared("strongly-convex", M=0.75, m=0.5, lipschitz=1.0)
-        made = optimiser(SETTING.replace(beta=beta, d=6), declared=declared, schedule=schedule)
-        rate = torch.optim.lr_scheduler.ExponentialLR(made, rates or 1.0)
+        setting = SETTING.replace(beta=beta, d=6, cooldown=cooldown, cooldown_beta=1 - beta)
+        made = optimiser(setting, declared=declared)
+        rate = torch.optim.lr_scheduler.ExponentialLR(made, rates)
         for _ in range(8):
             run(made, 1, data())
             rate.step()

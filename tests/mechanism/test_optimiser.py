@@ -8,10 +8,7 @@ import torch
 from torch import nn
 
 from tests.mechanism.problems import DECLARED, SETTING, classes, cross_entropy, data, logistic, network, noise_of, optimiser, run
-from zoexplore import Accounting, guarantee
 from zoexplore.mechanism import NoisyZOGD, Sources, last_iterates, project, stiefel
-from zoexplore.mechanism.arguments import planned
-from zoexplore.run.presets import DEMONSTRATION
 
 INF = float("inf")
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here"))]
@@ -149,25 +146,15 @@ def test_frozen_parameters_stay_and_do_not_count():
     assert torch.equal(module[0].weight, frozen)
 
 
-def test_a_schedule_gives_every_step_its_share():
-    shares = [0.0, 1.0, 0.25]
-    setting = SETTING.replace(T=3, R=INF, ridge=0, m=0)
-    made, twin = optimiser(setting, schedule=shares, loss=lambda w, batch: 0 * (batch[0] @ w)), Sources(1, 2)
-    for beta in shares:
+def test_the_last_steps_have_the_share_of_a_cool_down():
+    setting = SETTING.replace(T=4, R=INF, ridge=0, m=0, beta=0.25, cooldown=2, cooldown_beta=1.0)
+    made, twin = optimiser(setting, loss=lambda w, batch: 0 * (batch[0] @ w)), Sources(1, 2)
+    for beta in (0.25, 0.25, 1.0, 1.0):
         before = made.w
         run(made, 1)
         U = stiefel(6, 3, twin.directions)
         assert torch.allclose(made.w - before, noise_of(U, 0.4, beta, setting.eta, twin))
-    assert [step.beta for step, _ in made.record.stages] == shares
-
-
-def test_the_accountants_optimal_schedule_is_passed_straight_in():
-    setting = DEMONSTRATION.replace(n=1000, d=40, K=20, T=60, sigma=0.05, R=0.3, M=0.75, m=0.5, ridge=0.5)
-    path = guarantee(setting, "theorem", Accounting(schedule="optimal")).trajectory
-    early = setting.T - len(path.beta)
-    shares = planned(path, setting)["beta"]
-    assert shares[early:] == path.beta.tolist()
-    assert set(shares[:early]) <= {path.beta[0]}
+    assert [(step.beta, count) for step, count in made.record.stages] == [(0.25, 2), (1.0, 2)]
 
 
 class TestNotFinite:
@@ -222,17 +209,17 @@ class TestResume:
     """Saved and loaded by torch, a run goes on with the very same numbers."""
 
     @pytest.mark.parametrize("batch", [None, 9])
-    @pytest.mark.parametrize("schedule", [None, [0.1, 0.9] * 4])
-    def test_bit_by_bit(self, batch, schedule):
-        setting = SETTING.replace(batch=batch, clip=0.3)
-        straight = run(optimiser(setting, schedule=schedule), 8)
-        first = run(optimiser(setting, schedule=schedule), 3)
+    @pytest.mark.parametrize("cooldown", [0, 6])
+    def test_bit_by_bit(self, batch, cooldown):
+        setting = SETTING.replace(batch=batch, clip=0.3, cooldown=cooldown)
+        straight = run(optimiser(setting), 8)
+        first = run(optimiser(setting), 3)
         first.drawn(5)  # drawn, and not used yet
         file = io.BytesIO()
         torch.save(first.state_dict(), file)
         run(first, 2)  # what was saved must not move
         file.seek(0)
-        second = optimiser(setting, schedule=schedule, seeds=(50, 60))
+        second = optimiser(setting, seeds=(50, 60))
         second.load_state_dict(torch.load(file, weights_only=True))
         assert second.counts.steps == 3
         assert torch.equal(run(second, 5).w, straight.w)
@@ -345,9 +332,6 @@ class TestRefusals:
         "options, words",
         [
             ({"clipping": "batch"}, "clipping = 'batch' is not allowed: give one of 'each', 'joint'"),
-            ({"schedule": [0.5] * 7}, r"a schedule of shape \(7,\) is not allowed: give T = 8 values of beta"),
-            ({"schedule": [0.5] * 7 + [1.5]}, r"beta = 1.5 is not allowed"),
-            ({"schedule": {"eta": [0.5] * 8}}, "a schedule of 'eta' is not allowed"),
             ({"directions": "sparse"}, "directions = 'sparse' is not allowed"),
             ({"directions": "streamed", "setting": SETTING.replace(K=4)}, "directions = 'streamed' is not allowed for K = 4"),
             ({"microbatch": 0}, "microbatch = 0 is not allowed"),

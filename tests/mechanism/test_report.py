@@ -8,12 +8,11 @@ from math import erf, inf, sqrt
 import numpy as np
 import pytest
 
-from tests.convention import DEMONSTRATION, Accounting, epsilon, guarantee
+from tests.convention import DEMONSTRATION, Accounting, epsilon
 from tests.mechanism.problems import DECLARED, optimiser, run
 from tests.mechanism.problems import SETTING as SMALL
 from zoexplore import BOUNDS, mechanism
 from zoexplore.mechanism import Declared, Sources, together
-from zoexplore.mechanism.arguments import planned
 from zoexplore.mechanism.guarantees import composition
 from zoexplore.mechanism.record import Counts, RunRecord, Step
 
@@ -118,10 +117,10 @@ class TestActingClip:
         assert epsilons(broken)["sharp"] == inf
 
     def test_steps_that_differ_count_as_the_worst_of_them(self):
-        declared, shares = replace(DECLARED, lipschitz=inf), np.linspace(0.4, 0.6, 80)
-        varied = epsilons(ran(shares=shares, declared=declared))["sharp"]
-        assert varied > min(epsilon(SETTING.replace(beta=b, lipschitz=inf), "sharp") for b in (0.4, 0.5, 0.6))
-        assert varied > epsilons(ran(shares=shares))["sharp"]
+        stages = tuple((step_of(SETTING, eta=SETTING.eta * rate), 20) for rate in (1.0, 0.9, 0.8, 0.7))
+        records = (ran(declared=replace(DECLARED, lipschitz=L)) for L in (inf, DECLARED.lipschitz))
+        varied = [epsilons(replace(record, stages=stages))["sharp"] for record in records]
+        assert varied[0] > varied[1] and varied[0] > epsilon(SETTING.replace(lipschitz=inf), "sharp")
 
 
 class TestOneLinearForm:
@@ -264,23 +263,10 @@ class TestSchedules:
         same = ran(setting, shares=[0.5] * 40 + [0.5 + 1e-9] * 40)
         assert epsilons(same, conversion="cks")["composition"] == pytest.approx(epsilon(setting, "composition", cks), rel=1e-5)
 
-    def test_hidden_states_cost_between_the_most_noise_and_the_least(self):
-        found = epsilons(ran(shares=self.SHARES))
-        best = min(epsilon(SETTING.replace(beta=beta), "sharp") for beta in np.linspace(0.2, 0.7, 11))
-        assert best < found["sharp"] < 2 * best
-        assert "steps that differ count as the worst of them" in privacy_report(ran(shares=self.SHARES)).guarantees["sharp"].note
-
     def test_a_constant_schedule_is_the_constant(self):
         constant = np.full(80, 0.5)
         for bound, value in epsilons(ran(shares=constant)).items():
             assert value == pytest.approx(epsilons(ran())[bound], rel=1e-6)
-
-    def test_the_optimal_theorem_applies_to_a_run_of_its_shares(self):
-        setting = SETTING.replace(n=200, T=400)
-        optimal = guarantee(setting, "theorem", Accounting(schedule="optimal"))
-        found = epsilons(ran(setting, shares=planned(optimal.trajectory, setting)["beta"]))
-        assert found["theorem"] == pytest.approx(optimal.epsilon, rel=1e-6)
-        assert found["theorem"] < epsilon(setting, "theorem")
 
     def test_output_perturbation_looks_at_the_last_step_alone(self):
         assert epsilons(ran(shares=self.SHARES))["output-perturbation"] == epsilon(

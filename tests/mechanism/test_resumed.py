@@ -43,22 +43,6 @@ class TestDraws:
         }
         assert len(sizes) > 1  # as Poisson's are
 
-    def test_a_schedule_of_batches_is_drawn_as_it_says_and_goes_on_so(self):
-        sizes = [24, 3, 9, 24, 1, 24, 24, 2]
-        straight, first = (optimiser(FREE, schedule={"batch": sizes}) for _ in range(2))
-        first.drawn(6)
-        run(first, 2)
-        second = resumed(first, setting=FREE, schedule={"batch": sizes}, seeds=(8, 9))
-        assert [len(second.drawn(t)) for t in range(2, 8)] == sizes[2:]
-        assert torch.equal(run(second, 6).w, run(straight, 8).w)
-
-    def test_a_shorter_plan_leaves_what_was_drawn_for_later_steps(self):
-        sizes = [3, 4, 5, 6, 7, 8, 9, 10]
-        first = run(optimiser(FREE, schedule={"batch": sizes}), 1)
-        first.drawn(7)
-        second = resumed(first, setting=FREE.replace(T=3), schedule={"batch": sizes[:3]})
-        assert torch.equal(second.drawn(2), first.drawn(2)) and run(second, 2).steps == 3
-
     def test_a_late_step_is_drawn_as_fast_as_the_first(self, monkeypatch):
         """Every step's records are drawn once, however often they are asked for; a run that goes on draws none of the past."""
         seen = []

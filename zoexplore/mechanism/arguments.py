@@ -1,19 +1,15 @@
 """Checks of an optimiser's arguments."""
 
-from collections.abc import Mapping, Sequence
 from math import inf, sqrt
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, distributed, nn
 from torch.nn.modules.conv import _ConvNd
 
-from zoexplore.bounds.bound import Trajectory
 from zoexplore.mechanism.record import Declared
 from zoexplore.mechanism.rng import Sources
 from zoexplore.mechanism.scale import AUTO, DECAYS, Choices, Scale
-from zoexplore.mechanism.state import SCHEDULED
 from zoexplore.questions import recommend, signal_to_noise
 from zoexplore.questions.recommendation import in_words, meanings
 from zoexplore.run.setting import Setting
@@ -33,10 +29,6 @@ def check_kinds(**given: Any) -> None:
 
 def check(setting: Setting, microbatch: int | None, chunk_size: int | None) -> None:
     """Raises ValueError, which names the argument, for runs that the optimiser cannot make or account for."""
-    if setting.cooldown:
-        raise ValueError(
-            f"cooldown = {setting.cooldown!r} is not allowed: the optimiser has one share of the noise for all steps; give 0"
-        )
     if setting.releases != 1:  # others have no account here; `privacy_report` takes what is released
         raise ValueError(
             f"releases = {setting.releases!r} is not allowed: the optimiser knows releases = 1 alone; `zoexplore.guarantee` "
@@ -95,39 +87,6 @@ def check_rounding(device: torch.device, module: nn.Module) -> None:
 COARSE = ("tf32", "bf16")
 RARELY = 0.1  # the part of a run that finding its scale should be
 PRODUCTS = {"conv": _ConvNd, "rnn": nn.RNNBase}  # beside those of matrices: layers, by torch's name for what they compute
-
-
-Schedule = Mapping[str, Sequence[float]] | Sequence[float] | np.ndarray | Trajectory | None
-
-
-def planned(schedule: Schedule, setting: Setting) -> dict[str, list]:
-    """Each scheduled field's T values; other fields keep the setting's.
-
-    Shares may be given alone, or as a bound's trajectory. A trajectory has the counted last steps; earlier steps, which the bound
-    does not count, get its first share.
-
-    Raises:
-        ValueError: a field cannot be scheduled, there are not T values, or one is not allowed.
-    """
-    if schedule is None:
-        return {}
-    given = schedule if isinstance(schedule, Mapping) else {"beta": schedule}
-    found = {}
-    for name, values in given.items():
-        if name not in SCHEDULED:
-            raise ValueError(
-                f"a schedule of {name!r} is not allowed: give {', '.join(SCHEDULED)}; eta follows torch's schedulers"
-            )
-        if isinstance(values, Trajectory):
-            early = setting.T - len(values.beta)
-            values = np.concatenate([np.full(max(early, 0), values.beta[0]), values.beta])
-        values = np.asarray(values, float)
-        if values.shape != (setting.T,):
-            raise ValueError(f"a schedule of shape {values.shape} is not allowed: give T = {setting.T} values of {name}")
-        for value in np.unique(values).tolist():
-            setting.replace(**{name: value})  # refuses what cannot be
-        found[name] = [int(value) if name == "batch" else float(value) for value in values]
-    return found
 
 
 USUAL_XI = 1e-3  # times sqrt(d): half the distance of MeZO's two points, along a unit vector

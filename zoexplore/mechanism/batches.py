@@ -1,7 +1,7 @@
 """Batches as the accountant takes them: drawn afresh or one after the other, handed out, and checked when they return."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterator, Mapping, Sized
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -14,23 +14,24 @@ from torch.utils.data import DataLoader, Dataset, Sampler, default_collate
 
 from zoexplore.mechanism.checksums import of_records
 from zoexplore.mechanism.rng import Sources
+from zoexplore.run.setting import Setting
 
 
 class BatchDraws:
-    """The records of every step of a run, of one size or of a list of sizes, drawn by `sources.data`."""
+    """The records of every step of a run, drawn by `sources.data`."""
 
-    def __init__(self, n: int, sampling: str, sizes: Sequence[int] | int, sources: Sources) -> None:
-        self.n, self.sampling, self.sizes, self.sources = n, sampling, sizes, sources
+    def __init__(self, setting: Setting, sources: Sources) -> None:
+        self.n, self.sampling, self.size = setting.n, setting.sampling, setting.batch or setting.n
+        self.sources = sources
         self._kept: dict[int, Tensor] = {}  # drawn batches not used yet, by step
         self._next = 0  # the first step without a drawn batch
 
     def of(self, t: int) -> Tensor:
         """The step's indices, shape (b,), the same until the step is made."""
-        if not self._is_chance(t):
-            return cyclic(self.n, self._size(t), t)
+        if self.sampling == "cyclic" or self.size == self.n:
+            return cyclic(self.n, self.size, t)
         for step in range(self._next, t + 1):
-            if self._is_chance(step):
-                self._kept[step] = by_chance(self.n, self._size(step), self.sampling, self.sources.data)
+            self._kept[step] = by_chance(self.n, self.size, self.sampling, self.sources.data)
         self._next = max(self._next, t + 1)
         return self._kept[t]
 
@@ -39,39 +40,15 @@ class BatchDraws:
         self._kept.pop(t, None)
         self._next = max(self._next, t + 1)
 
-    def ahead(self, made: int) -> int:
-        """Count the batches that were drawn for steps not made yet, after `made` steps."""
-        return max(0, self._next - made)
-
-    def draw_coming(self, made: int) -> None:
-        """Draw the next batch before the state is saved: reloading the state cannot change it."""
-        if isinstance(self.sizes, int) or made < len(self.sizes):
-            self.of(made)
-
-    def state_dict(self) -> dict[str, Any]:
-        """The unused batches, and how they were drawn."""
-        return {"next": self._next, "kept": {t: [*self._how(t), records] for t, records in self._kept.items()}}
+    def state_dict(self, made: int) -> dict[str, Any]:
+        """The unused batches, and how they were drawn. The next one is among them: reloading the state cannot change it."""
+        self.of(made)
+        return {"sampling": self.sampling, "size": self.size, "next": self._next, "kept": dict(self._kept)}
 
     def load_state_dict(self, state: dict[str, Any], made: int) -> None:
-        """Continue after so many steps. Batches are drawn again from the first step that this run draws in another way."""
-        self._kept, self._next = {}, made
-        steps = state["next"] if isinstance(self.sizes, int) else min(state["next"], len(self.sizes))
-        for t in range(made, steps):
-            *how, records = state["kept"].get(t, [None])
-            if self._is_chance(t) and how != self._how(t):
-                return
-            if how:
-                self._kept[t] = records
-            self._next = t + 1
-
-    def _size(self, t: int) -> int:
-        return self.sizes if isinstance(self.sizes, int) else self.sizes[t]
-
-    def _is_chance(self, t: int) -> bool:
-        return self.sampling != "cyclic" and self._size(t) < self.n
-
-    def _how(self, t: int) -> list[Any]:
-        return [self.sampling, self._size(t)]
+        """Continue after so many steps. Batches are drawn again where this run draws in another way."""
+        alike = (state["sampling"], state["size"]) == (self.sampling, self.size)
+        self._next, self._kept = (state["next"], dict(state["kept"])) if alike else (made, {})
 
 
 def by_chance(n: int, size: int, sampling: str, generator: np.random.Generator) -> Tensor:

@@ -11,11 +11,11 @@ import numpy as np
 
 from zoexplore.bounds import BOUNDS, Guarantee, guarantee
 from zoexplore.bounds.assumptions import LIPSCHITZ
-from zoexplore.bounds.conversion import epsilon_at_order, epsilon_of
+from zoexplore.bounds.conversion import epsilon_at_order
 from zoexplore.bounds.guarantee import EXACT
 from zoexplore.bounds.kernels import subsampled_renyi
 from zoexplore.bounds.kernels.gaussian import ROUND_UP
-from zoexplore.bounds.run_arrays import LEAST_UNIT, RunArrays
+from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import golden
 from zoexplore.bounds.subsampling import remark
 from zoexplore.bounds.varied_losses import Steps, epsilon_of_varied
@@ -54,13 +54,10 @@ def _alike(record: RunRecord) -> Setting | None:
 def of_last(record: RunRecord, bound: str, accounting: Accounting) -> Guarantee:
     """A bound for the last iterate, if `against` finds no reason against it."""
     if bound == "output-perturbation":  # only the last step's noise counts
-        farthest = max(step.R for step in record.moving)
-        found = _of(record, replace(record.last, R=farthest), 1.0, bound, accounting.replace(sensitivity="clip"))
-    else:
-        found = _of(record, *dominated(record), bound, accounting)
-    if bound == "theorem" and not against(record, bound) and set(record.varies(*Step.__annotations__)) == {"beta"}:
-        found = min(found, _theorem_at_its_shares(record, found), key=lambda g: g.epsilon)
-    return found
+        last = replace(record.last, R=max(step.R for step in record.moving))
+        return guarantee(record.of(last, record.steps), bound, accounting.replace(sensitivity="clip"))
+    note = "steps of several rates count as the worst of them" if record.varies("eta") else ""
+    return _noted(guarantee(constant(record), bound, accounting), note)
 
 
 def against(record: RunRecord, bound: str) -> list[str]:
@@ -78,7 +75,8 @@ def against(record: RunRecord, bound: str) -> list[str]:
         missing.append("losses were computed in half precision, whose rounding parts two runs where a proof brings them together")
     if bound == "output-perturbation":
         return missing
-    if varied := record.varies("K", "clipping", "batch", "sampling", "xi", "ridge", "R"):
+    varied = record.varies("K", "clipping", "batch", "sampling", "xi", "ridge", "R", "sigma", "clip")
+    if varied := varied + ["beta"] * (len(record.shares) > 2):  # twice: the second share is that of the last steps
         missing.append(f"{', '.join(varied)} changed during the run, which the proof does not cover")
     if record.skips_batches:
         missing.append("some of the cyclic batches moved nothing, which the proof does not cover")
@@ -103,41 +101,22 @@ def refused(like: Guarantee, bound: str, reasons: list[str]) -> Guarantee:
     return replace(silent, reason="; ".join(reasons))
 
 
-def dominated(record: RunRecord) -> tuple[Step, float]:
-    """A step, and the least part of its eta. Every bound for a run of such steps is at least that of the given run, whose sigma,
-    beta, clip or eta may have varied.
+def constant(record: RunRecord) -> Setting:
+    """A run of steps of one rate. Every bound for it is at least that of the given run, whose rate may have varied, and whose
+    share of the noise may have changed once, as in a cool-down.
 
-    Each step's noise has variance S_t in the span and s2_t outside it. A run with constant S = min S_t and s2 = min s2_t becomes
-    the given one by adding independent noise. Given that noise, the same vector shifts the step maps for both data sets, so every
-    bound holds, and holds for the mixture. The bounds use the factor by which two runs approach each other. They also use the
-    most that a record (eta clip, or eta times its loss's slope) and two points (eta xi) move a step. That factor is convex in
-    eta, so worst at the least or the largest eta; which of them depends on the norm's order, so both count (`VariedSetting`).
-    The worse of two constant runs, each at its best order, may be too small.
+    A run with the least step's noise becomes the given one by adding independent noise. Given that noise, the same vector shifts
+    the step maps for both data sets, so every bound holds, and holds for the mixture. The bounds use the factor by which two runs
+    approach each other. They also use the most that a record (eta clip, or eta times its loss's slope) and two points (eta xi)
+    move a step. That factor is convex in eta, so worst at the least or the largest eta; which of them depends on the norm's
+    order, so both count (`VariedSetting`). The worse of two constant runs, each at its best order, may be too small.
     """
-    steps, d = list(record.moving), record.setting.d
-    if len(steps) == 1:
-        return steps[0], 1.0
-    K = steps[0].K
-    span = min((s.eta * s.sigma) ** 2 * (s.beta / K + (1 - s.beta) / d) for s in steps)
-    across = min((s.eta * s.sigma) ** 2 * (1 - s.beta) / d for s in steps)
-    reach, eta, least = max(s.eta * s.clip for s in steps), max(s.eta for s in steps), min(s.eta for s in steps)
-    along = max(span - across, 0.0) * K  # rounding alone takes it below 0, where no noise is along the directions
-    power = along + across * d
-    share = min(1.0, along / power * ULPS_UP) if power > 0 else 1.0
-    sigma, clip = max(sqrt(power) / eta / ROUND_UP, 1e-290), reach / eta * ULPS_UP
-    slowest = least / eta / ULPS_UP if least < eta else 1.0
-    return replace(steps[0], eta=eta, sigma=sigma, beta=share, clip=clip), slowest
-
-
-def _of(record: RunRecord, step: Step, slowest: float, bound: str, accounting: Accounting) -> Guarantee:
-    """A bound for steps like this one, whose eta may be as small as `slowest` times its own."""
-    setting = record.of(step, record.steps)
-    if slowest < 1:
-        setting = VariedSetting(**setting.as_dict(), slowest=slowest)
-    note = ""
-    if len(record.moving) > 1 and bound != "output-perturbation":
-        note = f"steps that differ count as the worst of them: β = {step.beta:.4g} at σ = {step.sigma:.4g}"
-    return _noted(guarantee(setting, bound, accounting), note)
+    rates, shares = [step.eta for step in record.moving], record.shares
+    eta, part = max(rates), min(rates) / max(rates)
+    late = dict(zip(("cooldown_beta", "cooldown"), shares[-1], strict=True)) if len(shares) > 1 else {}
+    sigma = record.last.sigma * part / (ROUND_UP if part < 1 else 1)
+    setting = record.of(replace(record.last, eta=eta, sigma=sigma, beta=shares[0][0]), record.steps, **late)
+    return VariedSetting(**setting.as_dict(), slowest=part / ULPS_UP) if part < 1 else setting
 
 
 def _added_up(record: RunRecord, accounting: Accounting) -> Guarantee:
@@ -223,13 +202,6 @@ def _of_batches(counted: dict[tuple[float, float, str], int], rho: float, like: 
     return replace(like, epsilon=epsilon, rho=nan, order=alpha, reason="", note=note)
 
 
-def _theorem_at_its_shares(record: RunRecord, found: Guarantee) -> Guarantee:
-    if record.last.batch not in (None, record.setting.n):
-        return found
-    beta = np.concatenate([np.full(count, step.beta) for step, count in record.stages if step.eta > 0])
-    return theorem_of(beta, record.of(record.last, record.steps), found.accounting)
-
-
 def _each(step: Step) -> float:
     """The clip on each quotient that allows a record to move a step as far."""
     return step.clip if step.clipping == "each" else step.clip / sqrt(step.K)
@@ -237,31 +209,3 @@ def _each(step: Step) -> float:
 
 def _noted(found: Guarantee, *notes: str) -> Guarantee:
     return replace(found, note="; ".join(filter(None, (found.note, *notes))))
-
-
-def theorem_of(beta: np.ndarray, setting: Setting, accounting: Accounting) -> Guarantee:
-    """The hidden-state theorem for given shares (full batch): shifts a_t that are best for other shares, paid at these ones.
-
-    The theorem holds for any shifts that bring the distance to 0 and any shares. Tried are the shifts for free shares, so that
-    the accountant's optimal shares give the optimal number, and those for the constant mean share.
-    """
-    references = (
-        guarantee(setting, "theorem", accounting.replace(schedule="optimal")),
-        guarantee(setting.replace(beta=float(beta.mean())), "theorem", accounting),
-    )
-    return min((_paid_at(beta, reference) for reference in references), key=lambda g: g.epsilon)
-
-
-def _paid_at(beta: np.ndarray, reference: Guarantee) -> Guarantee:
-    """A guarantee of the theorem with the costs of its shifts, and of the data, at other shares."""
-    setting, accounting, path = reference.setting, reference.accounting, reference.trajectory
-    if path is None:
-        return reference
-    counted, runs = beta[len(beta) - len(path.beta) :], RunArrays.of(setting).counted_by(accounting)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        data = runs.record_sensitivity**2 / 2 / counted
-        shift = np.where(path.a > 0, setting.d / 2 * (path.a / runs.unit) ** 2 / (1 - counted), 0.0)
-        rho = float(np.sum(data + shift)) * ROUND_UP if runs.unit > LEAST_UNIT else inf  # a has lost its digits there
-    epsilon = float(epsilon_of(rho, setting.delta - reference.delta_f, accounting.conversion))
-    reason = "" if epsilon < inf else "at some counted step the shares leave no noise of the kind that the theorem needs"
-    return replace(reference, epsilon=epsilon, rho=rho, reason=reason, note="the theorem's sum at the run's own shares β_t")

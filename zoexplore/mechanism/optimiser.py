@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 
 from zoexplore.mechanism import arguments, batches, saved
-from zoexplore.mechanism.arguments import Schedule, planned
 from zoexplore.mechanism.batches import Batch
 from zoexplore.mechanism.directions import is_streamed
 from zoexplore.mechanism.losses import Objective
@@ -54,8 +53,6 @@ class NoisyZOGD(torch.optim.Optimizer):
         sources: the generators: `Sources(seed, noise_seed)` to try things out, `Sources.secure()` for a release.
         declared: known constants of the loss; without them, only composition holds.
         clipping: overrides the setting's.
-        schedule: the shares beta_t of the T steps, a bound's `trajectory`, or a dict of T values each of beta, sigma, clip,
-            batch.
         loss_of: "outputs" of the module, or "model" for `loss(module, batch)`.
         directions: "dense", K vectors in memory; "streamed", regenerated from seeds; "auto" by size.
         microbatch: records evaluated at once; all of the batch where None.
@@ -83,7 +80,6 @@ class NoisyZOGD(torch.optim.Optimizer):
         sources: Sources,
         declared: Declared = UNDECLARED,
         clipping: str | None = None,
-        schedule: Schedule = None,
         loss_of: str = "outputs",
         directions: str = "auto",
         microbatch: int | None = None,
@@ -110,11 +106,9 @@ class NoisyZOGD(torch.optim.Optimizer):
             chunk_size = max(1, AT_ONCE // (setting.d * min(microbatch, 8)))
         layers = self.objective.layers if setting.xi > 0 else None
         perturbation = Perturbation(trained, layers, keep_copy)
-        varied = planned(schedule, setting)
-        self._run = RunState(self.objective, trained, setting, sources, declared, varied)
+        self._run = RunState(self.objective, trained, setting, sources, declared)
         self._steps = Steps(self._run, self._ranks, perturbation, streamed, microbatch, chunk_size)
-        own = setting, declared, varied
-        self._ranks.agree("its arguments or its model", lambda: (own, self._run.fingerprint.bits()))
+        self._ranks.agree("its arguments or its model", lambda: (setting, declared, self._run.fingerprint.bits()))
         super().__init__(self.objective.tensors, {"lr": lr})
 
     @classmethod
@@ -163,10 +157,6 @@ class NoisyZOGD(torch.optim.Optimizer):
         """
         arguments.check_trained(parameters)
         tensors = [p for p in parameters.parameters() if p.requires_grad] if isinstance(parameters, nn.Module) else [parameters]
-        if "schedule" in options:
-            raise ValueError(
-                "a schedule is not allowed here: sigma is chosen for T equal steps; leave it out, or make the optimiser itself"
-            )
         choices = arguments.choices(lr=lr, clip=clip, xi=xi, decay=decay, public=scale_from is not None)
         known = {name: options.pop(name) for name in arguments.PLANNED if name in options}
         known |= {"lr": lr, "clip": clip, "xi": xi, "T": T, "K": K, "passes": passes}

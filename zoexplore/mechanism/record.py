@@ -2,11 +2,12 @@
 
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from itertools import groupby
 from math import inf, isfinite, nextafter, sqrt
+from operator import itemgetter
 from secrets import token_hex
 from typing import Any, NamedTuple
 
-from zoexplore.mechanism.rng import process
 from zoexplore.run.setting import REGIMES, Setting
 
 
@@ -82,28 +83,14 @@ class Found(NamedTuple):
         return f"r = {self.length:.3g}{median}, ξ = {self.xi:.3g}, clip on a quotient {self.clip:.3g}, {rate}"
 
 
-class Branch(NamedTuple):
-    """Steps that one optimiser made in a row.
-
-    Args:
-        name: unique; a copy, or a continuation of a saved state, has another one.
-        steps: how many.
-        drawn: the number of steps whose batches were drawn before the branches parted, which other branches may use too.
-    """
-
-    name: str
-    steps: int
-    drawn: int
-
-
-FACTS = ("xi_factor", "flaw", "checked", "halves", "returned")  # that a ledger and a record have in common
+FACTS = ("xi_factor", "flaw", "checked", "halves", "returned", "root")  # that a ledger and a record have in common
 
 
 @dataclass
 class Ledger:
     """The log of steps that an optimiser keeps.
 
-    Its fields are `RunRecord`'s, with the process that writes. A recorded flaw stays.
+    Its fields are `RunRecord`'s. A recorded flaw stays.
     """
 
     stages: list[tuple[Step, int]] = field(default_factory=list)
@@ -113,19 +100,15 @@ class Ledger:
     halves: bool = False
     returned: bool = False
     kept: list[int] = field(default_factory=list)  # digests of the parameters at every saved state
-    path: list[Branch] = field(default_factory=lambda: [Branch(token_hex(8), 0, 0)])
-    process: tuple[int, int] = field(default_factory=process)
+    root: str = field(default_factory=lambda: token_hex(8))
 
-    def add(self, step: Step, xi_factor: float, drawn: int) -> None:
-        """Write down a step. A forked process continues another branch, whose first batches were drawn before."""
-        if self.process != process():
-            self.part(drawn)
+    def add(self, step: Step, xi_factor: float) -> None:
+        """Write down a step."""
         self.xi_factor = max(self.xi_factor, xi_factor)
         if self.stages and self.stages[-1][0] == step:
             self.stages[-1] = (step, self.stages[-1][1] + 1)
         else:
             self.stages.append((step, 1))
-        self.path[-1] = self.path[-1]._replace(steps=self.path[-1].steps + 1)
 
     @property
     def has_looked(self) -> bool:
@@ -137,24 +120,18 @@ class Ledger:
         """Whether a step moved the parameters."""
         return any(step.eta > 0 and step.kind == "step" for step, _ in self.stages)
 
-    def part(self, drawn: int) -> None:
-        """Begin a branch, with so many batches that were drawn before."""
-        self.process = process()
-        self.path.append(Branch(token_hex(8), 0, drawn))
-
     def facts(self) -> dict[str, Any]:
         """The fields that a `RunRecord` copies."""
-        return {name: getattr(self, name) for name in FACTS} | {"stages": tuple(self.stages), "path": tuple(self.path)}
+        return {name: getattr(self, name) for name in FACTS} | {"stages": tuple(self.stages)}
 
     def state_dict(self) -> dict[str, Any]:
-        stages, path = [[asdict(step), count] for step, count in self.stages], [list(branch) for branch in self.path]
-        return {name: getattr(self, name) for name in FACTS} | {"stages": stages, "path": path, "kept": [*self.kept]}
+        stages = [[asdict(step), count] for step, count in self.stages]
+        return {name: getattr(self, name) for name in FACTS} | {"stages": stages, "kept": [*self.kept]}
 
     @classmethod
     def of(cls, state: dict[str, Any]) -> "Ledger":
         found = cls(**{name: state[name] for name in FACTS})
         found.stages = [(Step(**step), count) for step, count in state["stages"]]
-        found.path = [Branch(*branch) for branch in state["path"]]
         found.kept = [*state["kept"]]
         return found
 
@@ -263,7 +240,7 @@ class RunRecord:
         checked: the last step at which losses were checked and were each record's own, 0 before the first.
         halves: whether losses were computed in half precision, whose rounding no proof about distances covers.
         returned: whether the parameters went back to a saved iterate of this run, chosen by whatever chose it.
-        path: the branches that led here, this one last; empty if unknown.
+        root: names the run, whose copies, forks and continuations have the same name; empty if unknown.
         is_secure: whether every run and branch draws other noise (`Sources.secure()`).
         found: the scale, where the run found it.
         target: the epsilon that the run keeps to; None if it has none.
@@ -285,7 +262,7 @@ class RunRecord:
     checked: int = 0
     halves: bool = False
     returned: bool = False
-    path: tuple[Branch, ...] = ()
+    root: str = ""
     is_secure: bool = False
     found: Found | None = None
     target: float | None = None
@@ -312,6 +289,12 @@ class RunRecord:
             if step.eta > 0 and step.kind == "step":
                 found[step] = found.get(step, 0) + count
         return found
+
+    @cached_property
+    def shares(self) -> list[tuple[float, int]]:
+        """The shares beta of the steps that moved anything, in order, and how many steps in a row had each."""
+        moved = ((step.beta, count) for step, count in self.stages if step.eta > 0 and step.kind == "step")
+        return [(beta, sum(count for _, count in row)) for beta, row in groupby(moved, key=itemgetter(0))]
 
     @property
     def steps(self) -> int:
@@ -344,7 +327,7 @@ class RunRecord:
         direction no longer show one linear form.
         """
         fields = {name: x for name, x in asdict(step).items() if name != "kind"}
-        fields |= {"xi": step.xi * self.xi_factor, "T": count} | changes
+        fields |= {"xi": step.xi * self.xi_factor, "T": count, "cooldown": 0} | changes
         # the clip is idle only if the declared constants prove it, whatever the setting says
         supposed = {"regime": "non-convex", "M": max(self.setting.M, step.ridge), "m": step.ridge}
         supposed |= {"lipschitz": self.declared.lipschitz if step.clipping == "joint" else None, "linear": False}

@@ -1,9 +1,7 @@
 """The privacy report: every bound's guarantee for the steps made and its checks, of one run or several."""
 
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from math import sqrt
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.assumptions import Check
@@ -50,7 +48,7 @@ class Report:
         delta = f"δ = {round_up(record.setting.delta, 6):g}"
         steps, of = f"{counts.steps} of {record.setting.T} steps", "; of this branch alone"
         if record.runs > 1:
-            steps, of = f"{record.runs} runs or branches together, of {counts.steps} steps", "; what they share counts once"
+            steps, of = f"{record.runs} runs or branches together, of {counts.steps} steps", ""
         head = f"{steps}, {_directions(record)}; released: {what}; {delta}; neighbours: {record.setting.neighbours}"
         lines = [f"{head}{of}", ""]
         for g in self.guarantees.values():
@@ -148,7 +146,7 @@ def vouched_for(record: RunRecord, released: str) -> list[str]:
         "Module: it keeps nothing of the records beside its parameters.",
         f"Persons: whoever is to be protected has one record, and it is record i of {n} at every step.{equal}{changed}",
         f"Other runs: {of} alone. Each further run on these data adds to it, and so does each that goes on from the same saved "
-        "state: zoexplore.mechanism.together(reports) adds them up.",
+        "state: zoexplore.mechanism.together(reports) adds them up, or says why it cannot.",
         "Choices: no setting, stopping time or best run was chosen by looking at these data, and no loss or count is shown.",
     ]
     if record.found is not None and record.found.public:
@@ -164,14 +162,13 @@ def vouched_for(record: RunRecord, released: str) -> list[str]:
     return said
 
 
-Made = tuple[RunRecord, Step]  # a step, and the run that made it
 ULPS_DOWN = 1 - 4e-15
 ALIKE = ("n", "delta", "neighbours", "records_per_person")  # what reports must share
 
 
 def together(reports: Sequence[Report], *, conversion: str = "gaussian") -> Report:
     """The privacy of several runs on the same data, by composition: of models or settings, or of branches from one saved state,
-    whose common steps count once. Each may have been chosen by the outcomes of those before.
+    whose common steps count in each. Each may have been chosen by the outcomes of those before.
 
     Args:
         reports: those of all runs that influenced the release, whether or not they are released.
@@ -179,7 +176,7 @@ def together(reports: Sequence[Report], *, conversion: str = "gaussian") -> Repo
 
     Returns:
         A report in which every iterate of every run counts as released. Its epsilon is inf, with the reason, where a run's is,
-        where runs may share noise (all need `Sources.secure()`), or where it is unknown which steps they share.
+        where runs may share noise (all need `Sources.secure()`), or secret batches, as branches of one run do.
 
     Raises:
         TypeError: something is no report.
@@ -197,61 +194,38 @@ def together(reports: Sequence[Report], *, conversion: str = "gaussian") -> Repo
 
 
 def _merged(records: list[RunRecord]) -> RunRecord:
+    """One record of all steps, in units of the model of the most parameters."""
     first = max(records, key=lambda record: record.setting.d)
     flaws = [record.flaw for record in records] + ([_not_known(records)] if len(records) > 1 else [])
     counts = Counts(**{f.name: sum(getattr(record.counts, f.name) for record in records) for f in fields(Counts)})
     noise, flaw = ("; ".join(dict.fromkeys(filter(None, words))) for words in ([r.noise for r in records], flaws))
-    whole = replace(first, plan=None, counts=counts, declared=Declared(), flaw=flaw, noise=noise, runs=len(records))
-    return whole if flaw else replace(whole, stages=tuple((step, 1) for step in _steps(records, first)))
+    stages = tuple(stage for record in records for stage in _stages(record, first))
+    return replace(first, plan=None, counts=counts, declared=Declared(), flaw=flaw, noise=noise, runs=len(records), stages=stages)
 
 
 def _not_known(records: list[RunRecord]) -> str:
     """Why the runs cannot be added up; empty where they can."""
     if not all(record.is_secure for record in records):
         return "several runs of which one is a demonstration may share their noise: only those of Sources.secure() add up"
-    if any(sum(branch.steps for branch in record.path) != record.counts.steps for record in records):
-        return "it is not known which steps the runs share: one goes on from a state without their history"
+    roots = [record.root for record in records if any(is_sampled(record, step) for step in record.looked)]
+    if len({*roots} - {""}) < len(roots):
+        return (
+            "branches of one run share batches that were drawn before they parted, and several steps on one secret batch are not "
+            "counted: make each run from the start"
+        )
     sizes = {step.batch for record in records for step in record.looked if step.sampling == "cyclic"}
     return "cyclic batches are of several sizes" if len(sizes - {None}) > 1 else ""
 
 
-def _steps(records: list[RunRecord], first: RunRecord) -> list[Step]:
-    """Merge all runs' steps into one. Cyclic batches come first, each at its own step, which determines its records."""
-    cyclic, others = dict[int, dict[str, Made]](), dict[tuple[str, int], dict[str, Made]]()
-    for record in records:
-        for t, (branch, drawn_by, step) in enumerate(_history(record)):
-            if step.eta > 0:
-                is_cyclic = step.sampling == "cyclic" and not step.on_all(record.setting.n)
-                same = drawn_by if is_sampled(record, step) else branch
-                cell = cyclic.setdefault(t, {}) if is_cyclic else others.setdefault((same, t), {})
-                cell[branch] = record, step
-    found, nothing = [], replace(first.last, eta=0.0, sampling="cyclic")
-    for t in range(max(cyclic, default=-1) + 1):
-        found.append(_as_one(list(cyclic[t].values()), first) if t in cyclic else nothing)
-    return found + [_as_one(list(cell.values()), first) for cell in others.values()]
-
-
-def _history(record: RunRecord) -> Iterator[tuple[str, str, Step]]:
-    """Yield every step with the branch that made it and the branch that drew its batch."""
-    steps = (step for step, count in record.stages for _ in range(count))
-    drawn, before = deque[str](), ""
-    for branch in record.path:
-        drawn = deque([*drawn, *[before] * branch.drawn][: branch.drawn])
-        for _ in range(branch.steps):
-            yield branch.name, drawn.popleft() if drawn else branch.name, next(steps)
-        before = branch.name
-
-
-def _as_one(cell: list[Made], first: RunRecord) -> Step:
-    """One step that reveals as much as several on the same batch.
-
-    Given the batches, Gaussian releases of mu_1, mu_2, ... compose to one of sqrt(mu_1^2 + mu_2^2 + ...), even if chosen
-    adaptively (Dong, Roth, Su 2022, arXiv:1905.02383, section 3). The sampling probability applies to that one. So do steps on
-    the same cyclic batch.
-    """
-    record, step = cell[0]
-    if len(cell) == 1 and record.setting.d == first.setting.d:
-        return step
-    mu = sqrt(sum(cost(record, step) ** 2 for record, step in cell))
-    alone = replace(step, beta=1.0)  # all noise along the directions: of whichever dimension
-    return replace(alone, sigma=step.sigma * cost(first, alone) / mu * ULPS_DOWN)
+def _stages(record: RunRecord, first: RunRecord) -> Iterator[tuple[Step, int]]:
+    """A run's entries as those of another model, at the same cost, up to the end of a cycle of cyclic batches."""
+    cycle = 1
+    for step, count in record.stages:
+        if step.sampling == "cyclic" and not step.on_all(record.setting.n):
+            cycle = -(-record.setting.n // (step.batch or record.setting.n))
+        if record.setting.d != first.setting.d:
+            alone = replace(step, beta=1.0)  # all noise along the directions: of whichever dimension
+            step = replace(alone, sigma=step.sigma * cost(first, alone) / cost(record, step) * ULPS_DOWN)
+        yield step, count
+    if rest := -record.counts.steps % cycle:
+        yield replace(step, eta=0.0), rest

@@ -47,7 +47,6 @@ def state_of(run: RunState, group: dict[str, Any], weights: bool) -> dict[str, A
     """
     run.check_in_place()
     run.check_model()
-    run.draws.draw_coming(run.counts.steps)
     tensors = run.parameters.tensors
     run.ledger.kept.append(digest(run.fingerprint.last))
     return {
@@ -62,7 +61,7 @@ def state_of(run: RunState, group: dict[str, Any], weights: bool) -> dict[str, A
         "frozen": run.fingerprint.frozen(),
         "ledger": run.ledger.state_dict(),
         "counts": asdict(run.counts),
-        "draws": run.draws.state_dict(),
+        "draws": run.draws.state_dict(run.counts.steps),
         "quotient_error": run.checks.quotient_error,
         "sources": run.sources.state_dict(),
     }
@@ -86,7 +85,6 @@ def load(run: RunState, state: dict[str, Any], group: dict[str, Any]) -> None:
     loaded.ledger.flaw = run.ledger.flaw or run.fingerprint.changes() or loaded.ledger.flaw  # of this model and loss too
     run.ledger, run.counts, run.draws, run.checks, run.scale, run.plan = loaded
     run.settle()
-    run.branch()
     goes_on = state["rate"] == run.rate  # else the new setting's rate holds
     group.update({name: x for name, x in state["param_group"].items() if goes_on or name != "lr"})
     run.parameters.displaced = False
@@ -110,7 +108,7 @@ def _read(run: RunState, state: Any) -> Loaded:
     try:
         _check_state(run, state)
         run.sources.check_state(state["sources"])
-        draws = BatchDraws(run.setting.n, run.setting.sampling, run.draws.sizes, run.sources)
+        draws = BatchDraws(run.setting, run.sources)
         draws.load_state_dict(state["draws"], state["counts"]["steps"])
         dict(state["param_group"])
         ledger, counts, scale = Ledger.of(state["ledger"]), Counts(**state["counts"]), Scale(run.scale.choices)

@@ -1,6 +1,6 @@
 """The state of a run: shared by its steps, reported on, and saved."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from math import isfinite
@@ -30,14 +30,11 @@ GONE = (
     "the report would not be of this model, and says ε = ∞ from here on. Begin a new run, or make the model and the optimiser "
     "again and load a state_dict from before it"
 )
-SCHEDULED = ("beta", "sigma", "clip", "batch")  # the learning rate is torch's schedulers' to vary
-FIXED = ("K", "xi", "ridge", "R", "sampling", "clipping")
-
-
+FIXED = ("K", "sigma", "clip", "clipping", "batch", "xi", "ridge", "R", "sampling")
 
 class RunState:
-    """A run of `NoisyZOGD` up to the last step made. It holds its arguments (of each scheduled field, T values), the steps and
-    their counts, the next batches, the records of past ones, checks of the losses and the model's fingerprint.
+    """A run of `NoisyZOGD` up to the last step made. It holds its arguments, the steps and their counts, the next batches, the
+    records of past ones, checks of the losses and the model's fingerprint.
     """
 
     def __init__(
@@ -47,12 +44,11 @@ class RunState:
         setting: Setting,
         sources: Sources,
         declared: Declared,
-        schedule: Mapping[str, list],
     ) -> None:
         self.objective, self.parameters = objective, parameters
-        self.setting, self.sources, self.declared, self.schedule = setting, sources, declared, schedule
+        self.setting, self.sources, self.declared = setting, sources, declared
         self.ledger, self.counts, self.checks, self.seen = Ledger(), Counts(), LossChecks(), SeenRecords(setting.n)
-        self.draws = BatchDraws(setting.n, setting.sampling, schedule.get("batch") or setting.batch or setting.n, sources)
+        self.draws = BatchDraws(setting, sources)
         self.fingerprint = Fingerprint(objective.trained, objective.rest, objective.saved)
         self.plan, self.scale = setting, Scale(GIVEN)
         self.target: float | None = None
@@ -133,8 +129,7 @@ class RunState:
         else:
             part = self.scale.decayed(setting.T, t)
             eta = setting.eta * part if lr == self.rate else lr * part * (setting.eta if self.finds_rate else setting.K)
-            varied = {name: self.schedule[name][t] if name in self.schedule else getattr(setting, name) for name in SCHEDULED}
-            step = Step(eta=eta, **varied, **{name: getattr(setting, name) for name in FIXED})
+            step = Step(eta=eta, beta=setting.beta_at(t), **{name: getattr(setting, name) for name in FIXED})
             check_noise(step)
         self._keep_target(step)
         return step
@@ -230,7 +225,7 @@ class RunState:
 
     def write_down(self, step: Step, counts: Counts, xi_factor: float = 1.0) -> None:
         """Count the step before anybody can see it."""
-        self.ledger.add(step, xi_factor, self.draws.ahead(self.counts.steps))
+        self.ledger.add(step, xi_factor)
         self.draws.used(self.counts.steps)
         self.counts = counts
         if step.eta > 0:
@@ -243,7 +238,7 @@ class RunState:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the lock."""
         self._check_between_steps()
-        self.draws.draw_coming(self.counts.steps)
+        self.draws.of(self.counts.steps)  # so that no copy draws it anew
         return {name: x for name, x in self.__dict__.items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -251,10 +246,6 @@ class RunState:
         self.__dict__.update(state)
         self._lock = Lock()
         self.checks = LossChecks(self.checks.quotient_error)
-        self.branch()
-
-    def branch(self) -> None:
-        self.ledger.part(self.draws.ahead(self.counts.steps))
 
     def _check_between_steps(self) -> None:
         """Check the model, unless a step is moving it right now."""
