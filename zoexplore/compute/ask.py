@@ -23,8 +23,8 @@ REDRAW = 0.05  # seconds that a call may take on the event loop
 _FEW_STEPS = 10_000  # steps of a run up to which all figures took less where we measured
 _LATELY = 5  # calls
 
-_seconds: dict[tuple, deque[float]] = {}  # what the latest calls of each kind took
-_calls: dict[tuple, Call] = {}  # those that the pool has not answered yet
+_seconds: dict[tuple[Any, ...], deque[float]] = {}  # what the latest calls of each kind took
+_calls: dict[tuple[Any, ...], Call] = {}  # those that the pool has not answered yet
 _lock = threading.RLock()
 
 
@@ -34,7 +34,7 @@ def pool() -> Pool:
     return Pool(first=load)
 
 
-async def ask(function: Callable, *args: Any) -> Any:
+async def ask(function: Callable[..., Any], *args: Any) -> Any:
     """The answer of a module-level function of a module that imports no Panel.
 
     Await it in a coroutine of a `SessionTask`, as `View.refresh` is: the code after it may write to the session's models.
@@ -67,7 +67,7 @@ def no_answer(error: Exception) -> str:
     return str(error) if isinstance(error, TooLong) else "The computation ended before it had an answer. Ask again."
 
 
-def quick(function: Callable, *args: Any) -> bool:
+def quick(function: Callable[..., Any], *args: Any) -> bool:
     """Whether a call will take less than a redraw, as most recent ones of its kind did. Calls on batches never do.
 
     A call without a `Setting` is never quick, since its time cannot be predicted. A `Miniature` therefore holds a `Setting`.
@@ -76,11 +76,11 @@ def quick(function: Callable, *args: Any) -> bool:
     return run is not None and run.full_batch and median(_latest_seconds(function, args)) < REDRAW
 
 
-def _run(args: tuple) -> Setting | None:
+def _run(args: tuple[Any, ...]) -> Setting | None:
     return next((arg for arg in args if isinstance(arg, Setting)), None)
 
 
-def _latest_seconds(function: Callable, args: tuple) -> deque[float]:
+def _latest_seconds(function: Callable[..., Any], args: tuple[Any, ...]) -> deque[float]:
     """Times of calls of the same kind: equal assumptions and accounting, and as many digits of T.
 
     Until some are measured, calls with few steps count as quick. The very first call loads compiled code, so the median ignores
@@ -92,7 +92,7 @@ def _latest_seconds(function: Callable, args: tuple) -> deque[float]:
     return _seconds.setdefault(kind, deque([0.0 if run.T <= _FEW_STEPS else inf] * _LATELY, _LATELY))
 
 
-async def _by_the_pool(function: Callable, args: tuple, urgent: bool) -> tuple[Any, float]:
+async def _by_the_pool(function: Callable[..., Any], args: tuple[Any, ...], urgent: bool) -> tuple[Any, float]:
     """The answer of the pool, and the seconds that it took; who asks the same waits for the same call."""
     key = (function, *args)
     with _lock:
@@ -108,7 +108,7 @@ async def _by_the_pool(function: Callable, args: tuple, urgent: bool) -> tuple[A
         pool().drop(call)
 
 
-def _arrived(key: tuple, call: Call, _: Future) -> None:
+def _arrived(key: tuple[Any, ...], call: Call, _: Future[Any]) -> None:
     with _lock:
         if _calls.get(key) is call:
             del _calls[key]

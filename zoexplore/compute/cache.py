@@ -26,13 +26,13 @@ def size(answer: Any) -> int:
     return 100 + (sum(map(size, answer)) if isinstance(answer, Iterable) else 0)
 
 
-_answers: LRUCache = LRUCache(MOST_BYTES, getsizeof=size)
+_answers: LRUCache[Any, Any] = LRUCache(MOST_BYTES, getsizeof=size)
 _lock = threading.RLock()
 
 
 def cached(
-    canonical: Callable[..., tuple] = lambda *args: args, *, in_background: bool = False
-) -> Callable[[Callable], Callable]:
+    canonical: Callable[..., tuple[Any, ...]] = lambda *args: args, *, in_background: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorate a pure function of frozen arguments whose values are never changed, so that sessions share them.
 
     Args:
@@ -40,7 +40,7 @@ def cached(
         in_background: whether no figure waits for it, so that it must not keep one waiting.
     """
 
-    def decorate(function: Callable) -> Callable:
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         name = f"{function.__module__}.{function.__qualname__}"
         caching = kept(_answers, key=lambda *args: hashkey(name, *canonical(*args)), lock=_lock)(function)
         caching.canonical, caching.in_background = canonical, in_background  # type: ignore[attr-defined]
@@ -49,13 +49,13 @@ def cached(
     return decorate
 
 
-def lookup(function: Callable, args: tuple) -> Any:
+def lookup(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """The cached answer of a call. Raises KeyError where there is none."""
     with _lock:
         return _answers[function.cache_key(*args)]  # type: ignore[attr-defined]
 
 
-def store(function: Callable, args: tuple, answer: Any) -> None:
+def store(function: Callable[..., Any], args: tuple[Any, ...], answer: Any) -> None:
     """Keep an answer that was computed elsewhere, unless it is larger than all may be together."""
     with _lock:
         if size(answer) < MOST_BYTES:

@@ -28,7 +28,7 @@ RATES = np.unique(np.concatenate([_FEW, _EVEN, 1 - _FEW]))  # of false alarms: e
 RATES.flags.writeable = False
 
 
-def timed(function: Callable, *args: Any) -> tuple[Any, float]:
+def timed(function: Callable[..., Any], *args: Any) -> tuple[Any, float]:
     """Call a function; return its result and the processor seconds it took. It is here because workers import this module, but
     not Panel.
     """
@@ -59,12 +59,12 @@ class CurveSet:
         least = {bound: np.minimum(epsilon, other.epsilon[bound]) for bound, epsilon in self.epsilon.items()}
         return CurveSet(self.values, least)
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Rebuilt when unpickled, so that it is read-only in other processes too."""
         return CurveSet, (self.values, self.epsilon)
 
 
-def any_T(setting: Setting, accounting: Accounting, field: str) -> tuple:
+def any_T(setting: Setting, accounting: Accounting, field: str) -> tuple[Any, ...]:
     """A run's own T does not matter along T, so that moving T computes nothing; beyond the axis, its decade does."""
     if field != "T":
         return setting, accounting, field
@@ -123,13 +123,15 @@ def stated(setting: Setting, accounting: Accounting, bound: str) -> tuple[str, s
     return str(found), json.dumps(found.as_dict(), ensure_ascii=False, indent=2)
 
 
-def anywhere(setting: Setting, accounting: Accounting, x: str, y: str, xs: tuple, ys: tuple) -> tuple:
+def anywhere(
+    setting: Setting, accounting: Accounting, x: str, y: str, xs: tuple[Any, ...], ys: tuple[Any, ...]
+) -> tuple[Any, ...]:
     """A run's own values of two fields do not matter on a map over both, so that moving them computes nothing."""
     return setting.replace(**{x: xs[0], y: ys[0]}), accounting, x, y, xs, ys
 
 
 @cached(anywhere)
-def gains(setting: Setting, accounting: Accounting, x: str, y: str, xs: tuple, ys: tuple) -> Gain:
+def gains(setting: Setting, accounting: Accounting, x: str, y: str, xs: tuple[Any, ...], ys: tuple[Any, ...]) -> Gain:
     """The gain from hiding iterates over two fields, a row for each value of y."""
     return gain_map(setting, x, y, xs, ys, accounting)
 

@@ -31,7 +31,7 @@ class TooLong(RuntimeError):
 class Call:
     """A function, its arguments, the session that asks, and the answer that will come."""
 
-    def __init__(self, function: Callable, args: tuple, session: Hashable, urgent: bool) -> None:
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], session: Hashable, urgent: bool) -> None:
         self.function, self.args, self.session, self.urgent = function, args, session, urgent
         self.answer = Answer()
         self.waiting = 1  # how many wait for it
@@ -80,7 +80,9 @@ class Pool:
                 worker.end()
             self._queue, self._idle = [], []
 
-    def submit(self, function: Callable, args: tuple = (), session: Hashable = None, urgent: bool = False) -> Call:
+    def submit(
+        self, function: Callable[..., Any], args: tuple[Any, ...] = (), session: Hashable = None, urgent: bool = False
+    ) -> Call:
         """Queue a call of a module-level function until its session is next.
 
         Returns:
@@ -136,7 +138,7 @@ class Pool:
         self._queue = [call for call in self._queue if not call.answer.cancelled()]
         then = time.monotonic() - AGO
 
-        def place(call: Call) -> tuple:
+        def place(call: Call) -> tuple[Any, ...]:
             return -call.deaths, not (call.urgent or call.made < then), call.turn
 
         return min(filter(self._allowed, self._queue), key=place, default=None)
@@ -223,7 +225,7 @@ class LongWork:
     _lock = threading.RLock()
     _all: ClassVar["list[LongWork]"] = []  # those that go on, and then those that wait
 
-    def __init__(self, call: Callable, *args: Any) -> None:
+    def __init__(self, call: Callable[..., Any], *args: Any) -> None:
         self._call, self._args = call, args
         self._coming = deque([Answer()])  # updates not delivered yet, and a last one to be filled
         self._process: Process | None = None
@@ -274,6 +276,6 @@ class LongWork:
         with suppress(InvalidStateError):
             self._coming[-2].set_result(item)
 
-    def _ended(self, done: Future) -> None:
+    def _ended(self, done: Future[Any]) -> None:
         with suppress(InvalidStateError):
             self._coming[-1].set_exception(done.exception() or StopAsyncIteration())

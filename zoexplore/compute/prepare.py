@@ -10,6 +10,7 @@ from functools import partial
 from itertools import product
 from math import inf
 from pathlib import Path
+from typing import Any
 
 from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.bounds.bound import Trajectory
@@ -31,11 +32,11 @@ ON_BATCHES = {
 }
 
 
-def hidden_states() -> list[Callable]:
+def hidden_states() -> list[Callable[..., Any]]:
     """By Renyi divergence, and so without the privacy losses' kernels; with the trajectories."""
     runs = (DEMONSTRATION, TOGETHER, ON_BATCHES["without-replacement"])
     ways = (Accounting("cks", sensitivity, schedule) for sensitivity, schedule in product(SENSITIVITIES, SCHEDULES))
-    calls: list[Callable] = [partial(curve, run, "T", [1, 100], accounting=way) for way, run in product(ways, runs)]
+    calls: list[Callable[..., Any]] = [partial(curve, run, "T", [1, 100], accounting=way) for way, run in product(ways, runs)]
     acting = (TOGETHER.replace(linear=linear) for linear in (False, True))
     calls += [partial(curve, run, "T", [1, 100], ["sharp"], Accounting("cks")) for run in acting]
     shown = product((preset.setting for preset in PRESETS.values()), BOUNDS)
@@ -46,14 +47,14 @@ def _trajectory(run: Setting, bound: str) -> Trajectory | None:
     return guarantee(run, bound, Accounting("cks")).trajectory
 
 
-def compositions() -> list[Callable]:
+def compositions() -> list[Callable[..., Any]]:
     """The privacy losses' kernels: as long to compile as the others, and next to none the same."""
     ways = product(ON_BATCHES.values(), (False, True))
     calls = [partial(curve, run, "T", [1, 100], ["composition"], Accounting(printed=printed)) for run, printed in ways]
     return [*calls, partial(Losses(N=200.0, rho=0.0, q=0.0032, mu=0.625).delta, 0.2)]
 
 
-def the_rest() -> list[Callable]:
+def the_rest() -> list[Callable[..., Any]]:
     """What needs kernels of both kinds."""
     calls = [partial(curve, run, "T", [1, 100]) for run in ON_BATCHES.values()]
     return [*calls, partial(calibrate, DEMONSTRATION, "sigma", epsilon=1.0), load]
@@ -66,7 +67,7 @@ def is_prepared() -> bool:
 
 def prepare(told: Callable[[float], None] = lambda _: None) -> None:
     """Compile all kernels in two processes, and tell how much of it is done, from 0 to 1, after each call."""
-    parts: list[Callable[[], list[Callable]]] = [hidden_states, compositions, the_rest]
+    parts: list[Callable[[], list[Callable[..., Any]]]] = [hidden_states, compositions, the_rest]
     total, done = sum(len(part()) for part in parts), 0
 
     def item(_: object) -> None:
@@ -76,7 +77,7 @@ def prepare(told: Callable[[float], None] = lambda _: None) -> None:
 
     workers = Process(), Process()
 
-    def begin(worker: Process, part: Callable[[], list[Callable]]) -> Answer:
+    def begin(worker: Process, part: Callable[[], list[Callable[..., Any]]]) -> Answer:
         return worker.submit(called, (part,), item)
 
     try:
@@ -90,7 +91,7 @@ def prepare(told: Callable[[float], None] = lambda _: None) -> None:
         _mark().touch()
 
 
-def called(part: Callable[[], list[Callable]]) -> Iterator[None]:
+def called(part: Callable[[], list[Callable[..., Any]]]) -> Iterator[None]:
     """In a process: make each call of a part."""
     for call in part():
         call()

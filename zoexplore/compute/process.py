@@ -29,7 +29,7 @@ class Died(BrokenExecutor):
 driven: ContextVar[bool] = ContextVar("driven", default=False)  # by a `SessionTask` of ours, and not by asyncio
 
 
-class Answer(Future):
+class Answer(Future[Any]):
     """A future for coroutines of a `SessionTask` and of asyncio."""
 
     def __await__(self) -> Generator[Any, None, Any]:
@@ -49,7 +49,7 @@ class Process:
         paths = os.pathsep.join(path for path in sys.path if path)
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self._child = subprocess.Popen([sys.executable, "-c", BEGIN], env={**os.environ, "PYTHONPATH": paths}, **pipes)
-        self._calls: queue.SimpleQueue = queue.SimpleQueue()
+        self._calls: queue.SimpleQueue[Any] = queue.SimpleQueue()
         threading.Thread(target=self._talk, daemon=True).start()
 
     @property
@@ -62,7 +62,9 @@ class Process:
         """Whether it can be handed a call."""
         return self._child.poll() is None
 
-    def submit(self, call: Callable, args: tuple = (), item: Callable[[Any], None] = lambda _: None) -> Answer:
+    def submit(
+        self, call: Callable[..., Any], args: tuple[Any, ...] = (), item: Callable[[Any], None] = lambda _: None
+    ) -> Answer:
         """Hand over a call of a module-level function of a module that imports no Panel. `item` is called, from a thread, with
         each value that a generator function yields. The answer raises what the function raised, or `Died`.
         """
@@ -99,7 +101,7 @@ class Process:
                 answer.set_result(found)
         return True
 
-    def _computed(self, call: Callable, args: tuple, item: Callable[[Any], None]) -> Any:
+    def _computed(self, call: Callable[..., Any], args: tuple[Any, ...], item: Callable[[Any], None]) -> Any:
         kind, value = self._exchange(pickle.dumps((call, args)))
         while kind == ITEM:
             item(value)

@@ -50,7 +50,7 @@ class SessionTask:
     """
 
     def __init__(
-        self, function: Callable[[], Coroutine] | None = None, failed: Callable[[Exception], None] = lambda _: None
+        self, function: Callable[[], Coroutine[Any, Any, Any]] | None = None, failed: Callable[[Exception], None] = lambda _: None
     ) -> None:
         self._failed = failed
         self._document = served()

@@ -16,7 +16,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from zoexplore.compute.limits import WORKER_MEGABYTES
 
@@ -62,7 +62,7 @@ def work(calls: BinaryIO, answers: BinaryIO) -> None:
             gc.enable()  # what the first call has imported never becomes garbage
 
 
-def _answers(call: Callable, args: tuple) -> Iterator[tuple]:
+def _answers(call: Callable[..., Any], args: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
     """Yield a generator's items or a function's result, or the error that it raised."""
     try:
         result = call(*args)

@@ -51,8 +51,8 @@ class Part:
     def __init__(self, module: nn.Module) -> None:
         self.module, self.run = module, module.forward
         self.is_open, self.is_known, self.calls = False, False, 0
-        self.seen: set[tuple] = set()
-        self.kept: list[tuple[list, Any, list[int]]] = []
+        self.seen: set[tuple[Any, ...]] = set()
+        self.kept: list[tuple[list[Any], Any, list[int]]] = []
         module.forward = self
 
     def begin(self, is_known: bool) -> None:

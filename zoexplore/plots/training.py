@@ -80,7 +80,7 @@ def _beside(plot: Any, element: hv.Overlay) -> None:
             words.level, words.glyph.text_font = "overlay", {"value": FONT}
 
 
-def error_bars(at: Sequence[tuple], hue: Any, x: hv.Dimension, y: hv.Dimension, frame: dict[str, Any]) -> hv.ErrorBars:
+def error_bars(at: Sequence[tuple[Any, ...]], hue: Any, x: hv.Dimension, y: hv.Dimension, frame: dict[str, Any]) -> hv.ErrorBars:
     """Error bars without heads, which Bokeh draws in black on any ground."""
     return hv.ErrorBars(at, x, [y, "error"]).opts(line_color=hue, upper_head=None, lower_head=None, **frame)
 

@@ -131,12 +131,12 @@ def _model(reference: Any, document: Document) -> Model | None:
     return document.get_model_by_id(name) if isinstance(name, str) else None
 
 
-def _entries(values: Any) -> list:
+def _entries(values: Any) -> list[Any]:
     entries = values.get("entries", []) if isinstance(values, dict) else None
     return entries if isinstance(entries, list) and len(entries) <= EVENTS else [None]
 
 
-def _entry(entry: Any, document: Document) -> list | None:
+def _entry(entry: Any, document: Document) -> list[Any] | None:
     """One value of an event by its name: empty where it is not needed, None where it is not allowed."""
     match entry:
         case ["modifiers", _]:

@@ -39,7 +39,7 @@ class BoundedServer(HTTPServer):
         self.streams, self.most = WeakSet[IOStream](), most()
         super().initialize(*args, **kwargs)
 
-    def handle_stream(self, stream: IOStream, address: tuple) -> None:
+    def handle_stream(self, stream: IOStream, address: tuple[Any, ...]) -> None:
         """Tornado's hook for a new connection."""
         if sum(not each.closed() for each in self.streams) >= self.most:
             BoundedServer.refused += 1

@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Callable
 from functools import cache
 from math import inf
+from typing import Any
 
 from tornado.web import RequestHandler
 from tornado.websocket import WebSocketClosedError
@@ -67,7 +68,7 @@ class Metrics(RequestHandler):
             self.write(f"# TYPE zoexplore_{name} {kind}\nzoexplore_{name} {read()}\n")
 
 
-PATHS: list[tuple] = [
+PATHS: list[tuple[Any, ...]] = [
     ("/liveness", Health, {"name": "alive", "holds": lambda: True}),
     ("/readiness", Health, {"name": "ready", "holds": lambda: seats.free}),
     ("/metrics", Metrics),
@@ -115,7 +116,7 @@ class Sparing(logging.Filter):
 
     def __init__(self) -> None:
         super().__init__()
-        self._last: dict[tuple, float] = {}
+        self._last: dict[tuple[Any, ...], float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None

@@ -209,7 +209,7 @@ def _guard(application: Any) -> None:
     page's internals.
     """
     prefix, nothing = application.prefix, {"status_code": 404}
-    patterns: list[tuple] = [(f"{prefix}/components.*", ErrorHandler, nothing)]
+    patterns: list[tuple[Any, ...]] = [(f"{prefix}/components.*", ErrorHandler, nothing)]
     for path, context in application.applications.items():
         base = prefix + path
         given = {"application_context": context, "bokeh_websocket_path": f"{base}/ws"}

@@ -12,7 +12,8 @@ from zoexplore.training.results import NOT_COVERED, Frontier, Point
 from zoexplore.training.tasks import TASKS, Task
 
 if TYPE_CHECKING:
-    from zoexplore.training.sweeps import SweepPlan, Update, frontier, plan_sweep, sweep, train
+    from zoexplore.training.sweep_plans import SweepPlan, plan_sweep
+    from zoexplore.training.sweeps import Update, frontier, sweep, train
 
 __all__ = [
     "DEFAULT_METHODS", "METHODS", "NOT_COVERED", "TASKS", "Frontier", "Method", "Point", "SweepPlan", "Task",

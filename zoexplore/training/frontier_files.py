@@ -115,7 +115,7 @@ def _columns() -> list[str]:
     return [*COLUMNS, *(f"epsilon {bound}" for bound in BOUNDS)]
 
 
-def _rows(frontier: Frontier) -> list[tuple]:
+def _rows(frontier: Frontier) -> list[tuple[Any, ...]]:
     return [
         (i, p.method, p.sigma, seed, step, p.accuracy[s][t], p.loss[s][t], *(p.epsilons[bound][t] for bound in BOUNDS))
         for i, p in enumerate(frontier.points)

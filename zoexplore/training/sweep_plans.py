@@ -47,7 +47,7 @@ class SweepPlan:
         The parts do not depend on the executor, since products of other shapes round differently.
         """
         seeds = [Seed(number, self.noise_seed + number) for number in self.seeds]
-        alike: dict[tuple, list[Configuration]] = {}
+        alike: dict[tuple[Any, ...], list[Configuration]] = {}
         for c in self.configurations:
             s = c.setting
             alike.setdefault((c.method == OPACUS, s.T, s.batch, s.sampling), []).append(c)
@@ -145,7 +145,7 @@ def _aiming(task: Task, others: dict[str, Any]) -> Task:
     return replace(task, **{name: others[name] for name in ("delta", "R") if name in others})
 
 
-def _distinct(name: str, values: tuple) -> tuple:
+def _distinct(name: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
     if not values or len(set(values)) < len(values):
         raise ValueError(f"{name} = {list(values)!r} is not allowed: give at least one value, none of them twice")
     return values
@@ -195,7 +195,7 @@ def task_of(task: str | Task) -> Task:
     return TASKS[task]
 
 
-def _each(name: str, given: Sequence[str], known: dict) -> tuple[str, ...]:
+def _each(name: str, given: Sequence[str], known: dict[str, Any]) -> tuple[str, ...]:
     given = (given,) if isinstance(given, str) else tuple(given)
     wrong = [x for x in given if x not in known]
     if not given or wrong or len(set(given)) < len(given):

@@ -96,7 +96,7 @@ class Task:
         values.setdefault("lipschitz", known.lipschitz if values["clip"] != known.lipschitz else None)
         return Setting(**values)
 
-    def __getstate__(self) -> dict:
+    def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "data"}
 
 
