@@ -8,7 +8,7 @@ from tests.browser.conftest import new_page
 from zoexplore.run.fields import FIELDS
 
 NEAR = 2  # pixels
-PLACES = ("h1", ".epsilon", ".sentence", ".zx-tabs", ".zx-switch", ".zx-controls", ".zx-answer")
+PLACES = ("h1", ".epsilon", "p.sentence", ".zx-tabs", ".zx-switch", ".zx-controls", ".zx-answer")
 DIALS = tuple(FIELDS[name].caption for name in ("K", "d"))
 FRAME = """() => {
   const still = document.querySelector(".zx-first");

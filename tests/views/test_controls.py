@@ -7,12 +7,12 @@ import pytest
 from bokeh.document import Document
 from panel.io.state import set_curdoc
 
-from zoexplore import Accounting
+from zoexplore import Accounting, guarantee
 from zoexplore.run.formatting import THIN, parse_number
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import SETTING_FIELDS
 from zoexplore.views import Controls, State
-from zoexplore.views.panels.controls import SLIDERS
+from zoexplore.views.panels.controls import COOLED, SLIDERS
 
 
 @pytest.mark.parametrize("field", SLIDERS)
@@ -28,7 +28,7 @@ def test_a_slider_moves_its_field_and_nothing_else(field):
 @pytest.mark.parametrize("field", SLIDERS)
 def test_a_slider_follows_the_state(field):
     controls = Controls()
-    value = {"K": 10, "beta": 0.25, "sigma": 0.3, "n": 777, "d": 4000, "T": 12}[field]
+    value = {"K": 10, "beta": 0.25, "sigma": 0.3, "n": 777, "batch": 64, "d": 4000, "T": 12}[field]
     controls.state.param.update(**{field: value})
     dial = controls.dials[field]
     assert dial.slider.value == dial.ladder.rung(value)
@@ -163,7 +163,7 @@ def test_the_clip_never_acts_until_it_may():
 def test_what_is_released_and_who_is_protected_can_be_set():
     controls = Controls()
     controls.fields["releases"].text.value, controls.fields["records_per_person"].text.value = "5", "3"
-    controls.options["neighbours"].value, controls.options["sampling"].value = "add-remove", "cyclic"
+    controls.options["neighbours"].value, controls.dials["batch"].below.menu.value = "add-remove", "cyclic"
     expected = {"releases": 5, "records_per_person": 3, "neighbours": "add-remove", "sampling": "cyclic"}
     assert controls.state.setting == DEMONSTRATION.replace(**expected)
     controls.fields["releases"].text.value = "0"
@@ -182,19 +182,50 @@ def test_a_linear_model_can_be_vouched_for():
 
 def test_every_number_and_choice_of_a_run_has_its_control():
     controls = Controls()
-    assert set(SETTING_FIELDS) == {*controls.dials, *controls.fields, "regime", "linear", "clipping", "neighbours", "sampling"}
+    others = *COOLED, "regime", "linear", "clipping", "neighbours", "sampling"
+    assert set(SETTING_FIELDS) == {*controls.dials, *controls.fields, *others}
 
 
 def test_the_batch_is_all_until_it_is_set():
     controls = Controls()
-    batch = controls.fields["batch"]
-    assert batch.text.value == "all"
+    batch = controls.dials["batch"]
+    assert batch.text.value == "all" and batch.slider.value == batch.slider.end and not batch.below.parts.visible
     batch.text.value = "64"
-    assert controls.state.setting.batch == 64
+    assert controls.state.setting.batch == 64 and batch.below.parts.visible, "how batches are drawn"
     batch.text.value = "30000"
     assert "b = 30000 is not allowed" in controls.notice.object
-    batch.text.value = "all"
-    assert controls.state.setting.batch is None
+    controls.state.n = 1000
+    assert batch.ladder.values[-1] == 1000
+    batch.slider.value = batch.slider.end
+    assert controls.state.setting.batch is None and batch.text.value == "all"
+
+
+def test_neighbours_that_no_bound_covers_are_changed_in_one_step():
+    state = State(DEMONSTRATION.replace(batch=2000))
+    drawn = Controls(state).dials["batch"].below
+    assert drawn.parts.visible and not drawn.misfit.visible
+    drawn.menu.value = "poisson"
+    assert drawn.misfit.visible and guarantee(state.setting, "best").epsilon == inf
+    drawn.switch.clicks += 1
+    assert (state.neighbours, drawn.misfit.visible) == ("add-remove", False) and guarantee(state.setting, "best").valid
+    assert "counts as two" in state.note
+    drawn.menu.value = "without-replacement"
+    drawn.switch.clicks += 1
+    assert state.neighbours == "replace-one" and guarantee(state.setting, "best").valid
+
+
+def test_the_cool_down_is_set_in_its_sentence():
+    controls = Controls(State(DEMONSTRATION.replace(beta=1.0)))
+    cool = controls.dials["beta"].below.sentence
+    cool.asked = ["cooldown", "1", 0]
+    assert controls.state.setting == DEMONSTRATION.replace(beta=1.0, cooldown=1)
+    assert [each["text"] for each in cool.blanks.values()] == ["1", "½"]
+    cool.asked = ["cooldown_beta", "2", 1]
+    assert cool.blanks["cooldown_beta"]["wrong"] and "β′ = 2 is not allowed" in controls.notice.object
+    cool.asked = ["cooldown_beta", "0.25", 2]
+    assert controls.state.cooldown_beta == 0.25 and not cool.blanks["cooldown_beta"]["wrong"]
+    controls.state.replace(DEMONSTRATION, Accounting())
+    assert [each["text"] for each in cool.blanks.values()] == ["0", "½"]
 
 
 def test_sensitivity_and_printed_constants():

@@ -24,7 +24,7 @@ from zoexplore.views.panels.controls import Controls
 from zoexplore.views.panels.planner import Planner, _found, _plan, _solution
 from zoexplore.views.panels.readouts import Headline, More
 from zoexplore.views.panels.theory import Theory, substituted
-from zoexplore.views.style.inputs import refused
+from zoexplore.views.state import refused
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_reasons_are_sentences_without_ids():
     run = DEMONSTRATION.replace(batch=100, sampling="poisson", neighbours="add-remove", K=300, lipschitz=5.0)
     view = behind(run)
     said = " ".join(plain(view.assumptions.object + view.others.object))
-    assert "drawn by Poisson sampling, with one record added or removed" in said and "'" not in said.replace("'s ", "")
+    assert "Poisson sampled, with one record added or removed" in said and "'" not in said.replace("'s ", "")
     assert "never acts. The clip may act" in said and "2K ≤ d. 2K = 600 exceeds" in said
 
 

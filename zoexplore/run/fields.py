@@ -104,7 +104,7 @@ OPTIONS = {  # options of `Setting` and `Accounting`: their names
     "clipping": {"each": "each quotient", "joint": "a record's quotients together"},
     "neighbours": {"replace-one": "replace one", "add-remove": "add or remove"},
     "sampling": {
-        "without-replacement": "drawn afresh", "poisson": "drawn by Poisson sampling", "cyclic": "in a fixed order",
+        "without-replacement": "drawn afresh", "poisson": "Poisson sampled", "cyclic": "in a fixed order",
         "shuffled": "in shuffled epochs",
     },
     "conversion": {"gaussian": "Gaussian, exact", "cks": "Rényi, Canonne et al.", "mironov": "Rényi, Mironov"},

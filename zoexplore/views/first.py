@@ -123,10 +123,12 @@ def _dials(controls: Controls, numbers: bool) -> Iterator[str]:
     yield '<div class="top"></div>'
     for name, dial in controls.dials.items():
         place = dial.slider.value / dial.ladder.top
+        below = name if name == "beta" or (name == "batch" and dial.below.parts.visible) else ""
         shown = escape(dial.text.value) if numbers else ""
         knob = f'<i style="left:{100 * place:.2f}%"></i>' if numbers else ""
+        what = escape(FIELDS[name].caption)
         yield (
-            f'<div class="dial"><span class="what">{escape(FIELDS[name].caption)}</span><span class="value">{shown}</span>'
+            f'<div class="dial {below}"><span class="what">{what}</span><span class="value">{shown}</span>'
             f'<div class="track">{knob}</div></div>'
         )
     yield '<div class="rest"></div>'

@@ -6,6 +6,7 @@ from typing import Any
 import param
 
 from zoexplore.run.fields import FIELDS, in_symbols
+from zoexplore.run.formatting import parse_number
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import (
     CLIPPINGS,
@@ -22,6 +23,7 @@ from zoexplore.run.setting import (
 )
 
 OPTIONS = tuple(option.name for option in fields(Accounting))
+LONGEST = 40  # characters of a typed number, at most
 _A = Accounting()
 _HELD = "K is held at d = {d}: there are no more orthonormal directions than dimensions (asked for: K = {asked})."
 
@@ -121,6 +123,18 @@ class State(param.Parameterized):
         self.moving = False
         return self._ask(values)
 
+    def ask_text(self, field: str, text: str) -> bool:
+        """`ask` for a numeric field as a text; what it says where it is left out, or nothing, means None."""
+        left_out = FIELDS[field].left_out
+        try:
+            if len(text) > LONGEST:
+                raise ValueError(f"give a number of at most {LONGEST} characters")
+            value = None if left_out and text.strip() in ("", left_out) else parse_number(text)
+        except ValueError as error:
+            self.refusal = refused(FIELDS[field].symbol, text, error)
+            return False
+        return self.ask(**{field: value})
+
     def slide(self, **values: Any) -> bool:
         """`ask` while a slider is held; the history records only the final run."""
         self.moving = True
@@ -157,6 +171,14 @@ class State(param.Parameterized):
     def _accept(self, setting: Setting, accounting: Accounting) -> None:
         with param.edit_constant(self):
             self.param.update(setting=setting, accounting=accounting, refusal="")
+
+
+def refused(label: str, typed: str, why: ValueError) -> str:
+    """The message for an invalid text."""
+    if not typed.strip():
+        return f"{label} cannot be left empty: {why}"
+    equals = " =" if len(label.split()[-1]) == 1 else ""  # after a symbol; a label in words runs on
+    return f"{label}{equals} {typed if len(typed) <= LONGEST else f'{typed[:LONGEST]}…'} is not allowed: {why}"
 
 
 def _part(values: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""The controls: seven always in view, and everything else in one fold."""
+"""The controls: eight always in view, and everything else in one fold."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from html import escape
 from math import inf
 from typing import Any
@@ -9,14 +9,14 @@ import panel as pn
 import param
 from bokeh.models import CustomJSTickFormatter
 
-from zoexplore.run.fields import FIELDS, OPTIONS, in_symbols
-from zoexplore.run.formatting import format_exact, format_short, format_typed, parse_number
+from zoexplore.run.fields import FIELDS, OPTIONS
+from zoexplore.run.formatting import format_exact, format_short, format_typed
 from zoexplore.run.presets import DEMONSTRATION
-from zoexplore.run.setting import Refused
+from zoexplore.run.setting import NEIGHBOURS
 from zoexplore.views.address import Teaching
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
-from zoexplore.views.style.inputs import Ladder, Quick, Typed, decades, interval, refused
+from zoexplore.views.style.inputs import Ladder, Quick, Sentence, decades, interval
 
 HINTS = {  # explanations beside the labels of the fold
     "R": "The iterates are projected onto a ball of this radius; ∞ for no ball.",
@@ -31,34 +31,42 @@ HINTS = {  # explanations beside the labels of the fold
         "The sharper bound is lower for linear models where the clip may act or ξ is not 0."
     ),
     "releases": "How many iterates are released, evenly spaced, the last included. Choosing among them then costs nothing more.",
-    "cooldown": "So many last steps have the share β′ of their noise along the directions in place of β. Where β = 1 until "
-    "then, one such step is worth nearly all that hiding is: only the last step's noise across the directions must exist.",
     "records_per_person": "The most records that one person has. ε protects the person, with all of them.",
     "clipping": "Δ limits each of a record's K quotients, or the length of all K as a vector, which keeps its direction. Where "
     "it may act, a joint one needs the stronger ridge for hiding to help.",
     "neighbours": "The two cases that an attacker tries to distinguish: this record or another one, or this record or none.",
-    "sampling": "How a batch of fewer than n records is chosen. Fresh draws hide who is in it; a fixed order hides nothing.",
 }
 MENUS = {  # of a field: what its menu says
-    "clipping": "the clip limits", "neighbours": "neighbours", "sampling": "batches are", "conversion": "conversion",
-    "sensitivity": "sensitivity", "schedule": "noise share",
+    "regime": "regime of the loss", "clipping": "the clip limits", "neighbours": "neighbours", "sampling": "batches are",
+    "conversion": "conversion", "sensitivity": "sensitivity", "schedule": "noise share",
 }  # fmt: skip
 # The supposition on a record's gradient: L, and how a record is counted.
 _SUPPOSED = {"nothing": (inf, "least"), "length": (DEMONSTRATION.lipschitz, "least"), "clip": (None, "clip")}
-SLIDERS = ("K", "beta", "sigma", "n", "d", "T")
+SLIDERS = ("K", "beta", "sigma", "n", "batch", "d", "T")
+ENDS = {"K": "d", "batch": "n"}  # of a slider: the field that ends it
+COOLED = ("cooldown", "cooldown_beta")
+MISFITS = {  # of a sampling and neighbours that no bound covers: why, what to count instead, and what that means
+    ("poisson", "replace-one"): (
+        "Poisson batches are covered with one record added or removed.", "Add or remove one",
+        "A replaced record counts as two, one removed and one added: 2ε at (1 + e^ε)δ.",
+    ),
+    ("without-replacement", "add-remove"): (
+        "Batches of one size are covered with one record replaced.", "Replace one",
+        "Both data sets have n records now, of which one is another.",
+    ),
+}  # fmt: skip
 _BESIDE = (2, 0, 0, 0)  # the margin of a box below its number
 IN_FOLD = (
-    "R", "eta", "clip", "M", "m", "ridge", "xi", "delta", "batch", "cooldown", "cooldown_beta", "lipschitz", "releases",
-    "records_per_person",
+    "R", "eta", "clip", "M", "m", "ridge", "xi", "delta", "lipschitz", "releases", "records_per_person",
 )  # fmt: skip
 
 
 def ladder_of(state: State, name: str) -> Ladder:
-    """The values of a field's slider; K's end at d."""
+    """The values of a field's slider; those of K end at d, of a batch at n."""
     if name == "beta":
         return interval(FIELDS[name].low, FIELDS[name].high, 0.01)
     low, high = state.param[name].softbounds
-    return decades(low, state.d if name == "K" else high, whole=name != "sigma")
+    return decades(low, getattr(state, ENDS[name]) if name in ENDS else high, whole=name != "sigma")
 
 
 def flaw(state: State, field: str, widget: Any) -> Any:
@@ -77,76 +85,76 @@ def flaw(state: State, field: str, widget: Any) -> Any:
     return line
 
 
-class Field(Typed):
-    """One number of the state as text; the state explains invalid values."""
+class Field(pn.viewable.Viewer):
+    """One number of the state as text: type it and press Enter. The state explains what it refuses."""
 
     def __init__(self, state: State, field: str, **params: Any) -> None:
+        super().__init__(**params)
         self.state, self.field = state, field
         sheets = ["number", *(["symbol"] if len(FIELDS[field].symbol) == 1 else [])]  # no word
-        super().__init__(state, field, FIELDS[field].caption, *sheets, read=self.parsed, **params)
+        self.text = widgets.field(FIELDS[field].caption, *sheets, value=self.shown())
+        self.text.param.watch(self._typed, "value")
+        state.param.watch(self.show, [field, *(("K", "M") if field == "eta" else ())])
 
     def shown(self) -> str:
-        return super().shown() if getattr(self.state, self.field) is not None else FIELDS[self.field].left_out
-
-    def parsed(self, text: str) -> float | None:
-        """The value of the text. Raises ValueError if it is no number."""
-        left_out = FIELDS[self.field].left_out
-        return None if left_out and text.strip() in ("", left_out) else parse_number(text)
-
-    def take(self, value: Any) -> None:
-        self.state.ask(**{self.field: value})
-
-    def refuse(self, text: str, error: ValueError) -> None:
-        known = isinstance(error, Refused)
-        self.state.refusal = in_symbols(str(error)) if known else refused(FIELDS[self.field].symbol, text, error)
-
-
-class StepSize(Field):
-    """The step size; an empty text means K/M, and shows that number."""
-
-    def __init__(self, state: State, field: str) -> None:
-        super().__init__(state, field)
-        state.param.watch(self.show, ["K", "M"])
-
-    def shown(self) -> str:
+        """The value as text; a step size that follows K/M is shown as that number."""
+        value = getattr(self.state, self.field)
+        if value is not None or self.field != "eta":
+            return format_typed(value) if value is not None else FIELDS[self.field].left_out
         eta = self.state.setting.eta
-        follows = "not set" if eta is None else format_exact(float(f"{eta:.5g}"))
-        return follows if self.state.eta is None else super().shown()
+        return "not set" if eta is None else format_exact(float(f"{eta:.5g}"))
+
+    def show(self, *_: Any) -> None:
+        """Write the value into the text."""
+        self.text.value = self.shown()
+
+    def _typed(self, event: Any) -> None:
+        if event.new != self.shown():
+            self.state.ask_text(self.field, event.new)
+            self.show()
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return self.text
 
 
 class Dial(Field):
-    """A field with a slider under it."""
+    """A field with a slider under it; beta's has the cool-down below, the batch's how batches are drawn."""
 
     def __init__(self, state: State, field: str, **params: Any) -> None:
         super().__init__(state, field, **params)
         self.ladder = ladder_of(state, field)
         self.slider = Quick(
-            value=self.ladder.rung(getattr(state, field)), start=0, end=self.ladder.top, step=1,
-            format=self._format(), show_value=False, tooltips=False,
-            tags=self._said(),
+            value=self._rung(), start=0, end=self.ladder.top, step=1,
+            format=self._format(), show_value=False, tooltips=False, tags=self._said(),
             **widgets.look("slider", **theme.STRETCH),
         )  # fmt: skip
         self.flaw = flaw(state, field, self.text)
+        self.below: Any = BELOW[field](state) if field in BELOW else None
         self.slider.param.watch(self._moved, "value")
         self.slider.param.watch(self._released, "value_throttled")
-        if field == "K":
-            state.param.watch(self._reach, "d")
+        if field in ENDS:
+            state.param.watch(self._reach, ENDS[field])
 
     def show(self, *_: Any) -> None:
         super().show()
-        self.slider.param.update(value=self.ladder.rung(getattr(self.state, self.field)), tags=self._said())
+        self.slider.param.update(value=self._rung(), tags=self._said())
+
+    def _rung(self) -> int:
+        """The rung of the value; all records are the last one."""
+        value = getattr(self.state, self.field)
+        return self.ladder.top if value is None else self.ladder.rung(value)
 
     def _said(self) -> list[Any]:
         """For screen readers: its name, and the value on the current rung, which need not be the rung's own."""
-        value = getattr(self.state, self.field)
-        return [FIELDS[self.field].caption, self.ladder.rung(value), format_typed(value)]
+        return [FIELDS[self.field].caption, self._rung(), self.shown()]
 
     def _moved(self, event: Any) -> None:
-        if event.new != self.ladder.rung(getattr(self.state, self.field)):
+        if event.new != self._rung():
             released = event.new == self.slider.value_throttled  # its last move may come after its release
             change = self.state.ask if released else self.state.slide
+            value = None if self.field == "batch" and event.new >= self.ladder.top else self.ladder.value(event.new)
             with pn.io.hold():  # the figure and the number beside the slider are one message
-                change(**{self.field: self.ladder.value(event.new)})
+                change(**{self.field: value})
                 self.show()
 
     def _released(self, event: Any) -> None:
@@ -154,19 +162,86 @@ class Dial(Field):
             self.state.moving = False
 
     def _reach(self, *_: Any) -> None:
-        """End the slider of K at the current d."""
+        """End the slider at the field that ends it now."""
         self.ladder = ladder_of(self.state, self.field)
-        self.slider.param.update(
-            end=self.ladder.top, value=self.ladder.rung(getattr(self.state, self.field)), format=self._format()
-        )
+        self.slider.param.update(end=self.ladder.top, value=self._rung(), format=self._format())
 
     def _format(self) -> CustomJSTickFormatter:
         """Rungs as values, for screen readers."""
         texts = [format_typed(value) for value in self.ladder.values]
+        if self.field == "batch":
+            texts[-1] = FIELDS[self.field].left_out
         return CustomJSTickFormatter(args={"texts": texts}, code="return texts[Math.round(tick)] ?? ''")
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return widgets.component("dial", self.text, self.slider, self.flaw, sheet="")
+        more = [self.below] if self.below else []
+        return widgets.component("dial", self.text, self.slider, self.flaw, *more, sheet="")
+
+
+class Cooldown(pn.viewable.Viewer):
+    """How many steps at the end have another share of their noise along the directions, and which."""
+
+    def __init__(self, state: State) -> None:
+        super().__init__()
+        self.state, self.locked = state, tuple[str, ...]()
+        self.sentence = Sentence(self._take, "tiny_blanks")
+        state.param.watch(self.write, list(COOLED))
+        self.write()
+
+    def lock(self, names: Iterable[str]) -> None:
+        """Let the reader set these of its fields no more."""
+        self.locked = tuple(names)
+        self.write()
+
+    def _take(self, name: str, text: str) -> None:
+        self.sentence.wrong = {} if self.state.ask_text(name, text) else {name: text}
+        self.write()
+
+    def write(self, *_: Any) -> None:
+        """Show the values of now."""
+        texts = {name: format_typed(getattr(self.state, name)) or FIELDS[name].left_out for name in COOLED}
+        blanks = {n: {"text": text, "label": FIELDS[n].noun, "disabled": n in self.locked} for n, text in texts.items()}
+        self.sentence.write("the last {cooldown} steps with β = {cooldown_beta}", blanks)
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return self.sentence
+
+
+class Drawn(pn.viewable.Viewer):
+    """How batches are drawn, and where no bound covers them with these neighbours, the ones with which it does."""
+
+    def __init__(self, state: State) -> None:
+        super().__init__()
+        self.state = state
+        self.menu = menu(state, "sampling")
+        self.why = widgets.html("", "flaw")
+        self.switch = widgets.button("", self._switch)
+        self.misfit = widgets.stack(self.why, self.switch)
+        self.flaw = flaw(state, "sampling", self.menu)
+        self.parts = widgets.stack(self.menu, self.flaw, self.misfit)
+        state.param.watch(self._show, "setting")
+        self._show()
+
+    @property
+    def _pair(self) -> tuple[str, str]:
+        return self.state.sampling, self.state.neighbours
+
+    def _show(self, *_: Any) -> None:
+        drawn = not self.state.setting.full_batch
+        why, label = MISFITS.get(self._pair, ("", "", ""))[:2]
+        self.why.object, self.switch.label = f"<p>▲ {why}</p>", label
+        self.misfit.visible, self.parts.visible = drawn and bool(why), drawn
+
+    def _switch(self) -> None:
+        note = MISFITS[self._pair][-1]
+        self.state.ask(neighbours=next(who for who in NEIGHBOURS if who != self.state.neighbours))
+        self.state.note = note
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return self.parts
+
+
+BELOW: dict[str, type] = {"beta": Cooldown, "batch": Drawn}
 
 
 def follow(widget: Any, state: State, field: str) -> Any:
@@ -174,6 +249,12 @@ def follow(widget: Any, state: State, field: str) -> Any:
     widget.param.watch(lambda event: state.ask(**{field: event.new}), "value")
     state.param.watch(lambda event: widget.param.update(value=event.new), field)
     return widget
+
+
+def menu(state: State, field: str, made: Callable = widgets.select) -> Any:
+    """A menu of a field's options, or a row of them."""
+    options = {name: option for option, name in OPTIONS[field].items()}
+    return follow(made(MENUS[field], options, value=getattr(state, field)), state, field)
 
 
 class Controls(pn.viewable.Viewer):
@@ -185,11 +266,11 @@ class Controls(pn.viewable.Viewer):
         super().__init__(**params)
         self.state, self.teaching = state or State(), teaching or Teaching()
         self.dials = {field: Dial(self.state, field) for field in SLIDERS}
-        self.fields = {f: (StepSize if f == "eta" else Field)(self.state, f) for f in IN_FOLD}
+        self.fields = {f: Field(self.state, f) for f in IN_FOLD}
         self.options = {
-            "regime": self._choice(widgets.radio, "regime", "regime of the loss"),
+            "regime": menu(self.state, "regime", widgets.radio),
             "linear": self._box("linear", "a linear model, one score a record"),
-            **{field: self._choice(widgets.select, field, label) for field, label in MENUS.items()},
+            **{field: menu(self.state, field) for field in MENUS if field not in ("regime", "sampling")},
             "printed": self._box("printed", "constants as printed: no guarantee"),
         }
         self.known = self._known()
@@ -205,15 +286,12 @@ class Controls(pn.viewable.Viewer):
         given = self.state.by_task
         inputs = [(control.field, control.text) for control in (*self.dials.values(), *self.fields.values())]
         inputs += [(field, dial.slider) for field, dial in self.dials.items()]
-        for field, widget in (*inputs, *self.options.items(), ("lipschitz", self.known)):
+        inputs += [*self.options.items(), ("lipschitz", self.known), ("sampling", self.dials["batch"].below.menu)]
+        for field, widget in inputs:
             widget.disabled = field in self.teaching.lock or field in given
+        self.dials["beta"].below.lock({*self.teaching.lock, *given})
         words = escape("; ".join(dict.fromkeys(given.values())))
         self.by_task.param.update(object=f"<p>{words}</p>" if words else "", visible=bool(words))
-
-    def _choice(self, widget: Callable, field: str, label: str) -> Any:
-        """A menu of a field's options."""
-        options = {name: option for option, name in OPTIONS[field].items()}
-        return follow(widget(label, options, value=getattr(self.state, field)), self.state, field)
 
     def _known(self) -> pn.widgets.Select:
         """A menu of the field L, the known bound on a record's gradient, on which every ε rests."""
@@ -257,7 +335,8 @@ class Controls(pn.viewable.Viewer):
 
     def __panel__(self) -> pn.viewable.Viewable:
         regime = widgets.stack(widgets.label("the loss is"), self.options["regime"], css_classes=["zx-dial"])
-        parts = {field: dial.__panel__() for field, dial in self.dials.items() if self.teaching.shows(field)}
+        also = {"beta": COOLED, "batch": ("sampling",)}
+        parts = {f: dial.__panel__() for f, dial in self.dials.items() if self.teaching.shows(f, *also.get(f, ()))}
         parts |= {"regime": regime} if self.teaching.shows("regime") else {}
         parts |= {"lipschitz": self.known} if self.teaching.shows("lipschitz") else {}
         parts |= {"by_task": self.by_task} if self.teaching.shows("regime") else {}
@@ -286,7 +365,6 @@ class Controls(pn.viewable.Viewer):
         parts = {}
         for name, widget in inputs.items():
             hint = [widgets.short(f"<p>{HINTS[name]}</p>", "hint")] if name in HINTS else []
-            said = [flaw(self.state, name, widget)] if name == "sampling" else []
-            parts[name] = widgets.stack(widget, *said, *hint) if hint else widget
+            parts[name] = widgets.stack(widget, *hint) if hint else widget
         shown = (part for name, part in parts.items() if self.teaching.shows(name))
         return widgets.fold("More settings", *shown, collapsed=not self.teaching.show)  # open, so that a link's fields show

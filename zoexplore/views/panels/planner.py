@@ -34,8 +34,9 @@ from zoexplore.run.formatting import (
 from zoexplore.run.setting import LARGEST_INTEGER, Setting
 from zoexplore.views.figures.chart import Chart
 from zoexplore.views.figures.target import draw
+from zoexplore.views.state import refused
 from zoexplore.views.style import theme, widgets
-from zoexplore.views.style.inputs import Sentence, refused
+from zoexplore.views.style.inputs import Sentence
 from zoexplore.views.style.widgets import details, listed, unbroken, warning
 from zoexplore.views.view import View
 
@@ -83,9 +84,7 @@ class Planner(View):
         self.state.refusal = why = ""
         try:
             if name in _OF_RUN:
-                value = None if name == "batch" and text.strip() in ("", "all") else parse_number(text)
-                self.state.ask(**{name: value})
-                why = self.state.refusal
+                why = "" if self.state.ask_text(name, text) else self.state.refusal
             else:
                 self.param.update(**{name: _positive(text) if name in ("target", "passes") else text})
         except ValueError as error:

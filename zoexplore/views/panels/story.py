@@ -14,8 +14,8 @@ from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees, smallest
 from zoexplore.compute.session_task import SessionTask
-from zoexplore.run.fields import FIELDS, in_symbols
-from zoexplore.run.formatting import format_count, format_number, format_typed, parse_number
+from zoexplore.run.fields import FIELDS
+from zoexplore.run.formatting import format_count, format_number, format_typed
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import Accounting
 from zoexplore.views.figures.legend import UNASKED
@@ -249,11 +249,7 @@ class Story(pn.viewable.Viewer):
             self.yours.write(_YOURS, {name: {"text": text, "label": FIELDS[name].noun} for name, text in texts.items()})
 
     def _take_blank(self, name: str, text: str) -> None:
-        try:
-            refused = not self.state.ask(**{name: parse_number(text)})
-        except ValueError as error:
-            refused, self.state.refusal = True, in_symbols(str(error))
-        self.yours.wrong = {name: text} if refused else {}
+        self.yours.wrong = {} if self.state.ask_text(name, text) else {name: text}
         self._write_blanks()
 
     def _tell(self, step: Step, answered: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Inputs that Panel lacks: a param as text, a slider over a list of values, a slider without delay."""
+"""Inputs that Panel lacks: a slider over a list of values, a slider without delay, a sentence with blanks."""
 
 from bisect import bisect_left
 from collections.abc import Callable
@@ -11,11 +11,10 @@ import panel as pn
 import param
 from panel.widgets import IntSlider
 
-from zoexplore.run.formatting import format_typed, parse_number
-from zoexplore.views.style import theme, widgets
+from zoexplore.views.state import LONGEST
+from zoexplore.views.style import theme
 
 STEPS_PER_DECADE = 40
-LONGEST = 40  # characters of a typed number, at most
 
 
 class Ladder:
@@ -76,72 +75,11 @@ class Quick(IntSlider):
     _debounce = 1
 
 
-def refused(label: str, typed: str, why: ValueError) -> str:
-    """The message for an invalid text."""
-    if not typed.strip():
-        return f"{label} cannot be left empty: {why}"
-    equals = " =" if len(label.split()[-1]) == 1 else ""  # after a symbol; a label in words runs on
-    return f"{label}{equals} {typed if len(typed) <= LONGEST else f'{typed[:LONGEST]}…'} is not allowed: {why}"
-
-
-class Typed(pn.viewable.Viewer):
-    """A param as text: type it and press Enter. Invalid text is refused and replaced by the last value.
-
-    Args:
-        owner, of: the param's owner and name.
-        label: the words before the text.
-        sheets: style sheets beside that of fields.
-        read: the value of a text; it raises ValueError for an invalid one.
-    """
-
-    refusal = param.String("", doc="why the last text was refused; empty once one is accepted")
-
-    def __init__(
-        self, owner: param.Parameterized, of: str, label: str, *sheets: str, read: Callable = parse_number, **params: Any
-    ) -> None:
-        super().__init__(**params)
-        self.owner, self.of, self.read = owner, of, read
-        self.text = widgets.field(label, *sheets, value=self.shown())
-        self.text.param.watch(self._typed, "value")
-        owner.param.watch(self.show, of)
-
-    def shown(self) -> str:
-        """The value as text."""
-        return format_typed(getattr(self.owner, self.of))
-
-    def show(self, *_: Any) -> None:
-        """Write the value into the text."""
-        self.text.value = self.shown()
-
-    def take(self, value: Any) -> None:
-        """Set the param. Raises ValueError for an invalid value."""
-        self.owner.param.update(**{self.of: value})
-
-    def refuse(self, text: str, error: ValueError) -> None:
-        """Show why a text is refused."""
-        self.refusal = refused(self.text.label, text, error)
-
-    def _typed(self, event: Any) -> None:
-        if event.new == self.shown():
-            return
-        self.refusal = ""
-        try:
-            if len(event.new) > LONGEST:
-                raise ValueError(f"give a number of at most {LONGEST} characters")
-            self.take(self.read(event.new))
-        except ValueError as error:
-            self.refuse(event.new, error)
-        self.show()
-
-    def __panel__(self) -> pn.viewable.Viewable:
-        return self.text
-
-
 class Sentence(pn.custom.JSComponent):
     """A sentence with blanks, `{name}` in `said`: numbers to type and menus."""
 
     said = param.String("", doc="the sentence")
-    blanks = param.Dict({}, doc="name -> its text, its label, a menu's options as pairs, whether the text is wrong")
+    blanks = param.Dict({}, doc="name -> its text, its label, a menu's options as pairs, whether it is wrong, or disabled")
     asked = param.List([], doc="a blank's name, what the reader has put there, and the time")
 
     _esm = Path(__file__).with_name("sentence.js")

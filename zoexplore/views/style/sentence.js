@@ -1,6 +1,6 @@
 // A sentence with blanks: each is an input or a menu. What was typed wrongly stays, and is marked.
 export function render({model}) {
-  const box = Object.assign(document.createElement("p"), {className: "sentence"}), made = new Map();
+  const box = Object.assign(document.createElement("p"), {className: "blanks"}), made = new Map();
   const blank = (name) => {
     const {label, options} = model.blanks[name], input = document.createElement(options ? "select" : "input");
     input.setAttribute("aria-label", label);
@@ -26,7 +26,8 @@ export function render({model}) {
   };
   const show = () => {
     for (const [name, input] of made) {
-      const {text, wrong} = model.blanks[name];
+      const {text, wrong, disabled} = model.blanks[name];
+      input.disabled = Boolean(disabled);
       if (input.getRootNode().activeElement !== input || !wrong) input.value = text;
       if (input.tagName === "INPUT") fit(input);
       input.setAttribute("aria-invalid", Boolean(wrong));
