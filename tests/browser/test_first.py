@@ -1,11 +1,16 @@
-"""The first words: a still picture before there is a session or a script, in the live page's places."""
+"""The first words: a still picture before there is a session or a script, in the live page's places; and what a link shows to
+whom it is sent.
+"""
 
 import re
 
 import pytest
 
 from tests.browser.conftest import new_page
+from zoexplore import Accounting
 from zoexplore.run.fields import FIELDS
+from zoexplore.run.presets import DEMONSTRATION
+from zoexplore.views.preview import picture
 
 NEAR = 2  # pixels
 PLACES = ("h1", ".epsilon", "p.sentence", ".zx-tabs", ".zx-switch", ".zx-controls", ".zx-answer")
@@ -56,3 +61,15 @@ def test_the_still_picture_stands_where_the_live_page_does(browser, console_erro
     for name, box in still.items():
         sides = slice(0, 2) if name in (".zx-answer", ".zx-controls", ".epsilon") else slice(0, 4)
         assert box[sides] == pytest.approx(live[name][sides], abs=NEAR), name
+
+
+def test_a_link_shows_its_run_to_whom_it_is_sent(page, app_url):
+    """What sites and programs read that show a link: they run no script, and want whole addresses."""
+    search = "?K=52&say=%22%3E%3Cscript%3E"
+    text = page.request.get(app_url + search).text()
+    told = dict(re.findall(r'<meta property="og:(\w+)" content="([^"]*)">', text))
+    assert told["image"] == f"{app_url}/preview.png{search}".replace("&", "&amp;") and told["title"].endswith("?")
+    assert told["description"].startswith("K = 52, T = 200")
+    found = page.request.get(f"{app_url}/preview.png?K=52")
+    assert found.headers["content-type"] == "image/png" and found.body() == picture(DEMONSTRATION.replace(K=52), Accounting())
+    assert page.request.get(f"{app_url}/preview.png?{'x' * 3000}").status == 414

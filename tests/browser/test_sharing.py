@@ -52,7 +52,7 @@ def query(page):
     return "&".join(part for part in parts if part and part != "tab=curves")
 
 
-def test_an_address_is_restored_in_the_preferred_scheme_a_link_for_teaching_in_the_chosen(page, app_url, axe_if_any):
+def test_an_address_opens_in_the_preferred_scheme_one_for_teaching_in_the_chosen(page, app_url, axe_if_any):
     page.emulate_media(color_scheme="dark")
     opened(page, f"{app_url}?tab=curves&K=52&sigma=0.01&schedule=optimal&against=beta&pin=K:20~few+directions")
     setting, accounting = DEMONSTRATION.replace(K=52, sigma=0.01), Accounting(schedule="optimal")

@@ -4,16 +4,20 @@ import json
 import re
 import zlib
 from base64 import b64decode
+from io import StringIO
 from math import inf
 
 import numpy as np
+import panel as pn
 import pytest
+from bokeh.resources import CDN
 
 from zoexplore import BOUNDS, epsilon, explore, lesson
 from zoexplore.__main__ import main
 from zoexplore.run.formatting import format_number
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import Accounting
+from zoexplore.views import Curves, State
 from zoexplore.views.lesson import page, tables
 
 EVERY = 30  # of the places of a lesson's sliders, these are tabled here
@@ -117,3 +121,10 @@ def test_an_explorer_saves_the_run_and_the_view_that_it_shows(thin, tmp_path):
     explorer.tabs.selected, explorer.curves.along = "curves", "K"
     found = given(explorer.save(tmp_path / "l.html").read_text(encoding="utf-8"))
     assert (found["view"], found["against"], found["query"]) == ("curves", "K", "T=77")
+
+
+def test_what_panel_saves_says_that_its_controls_do_nothing():
+    for saved in (explore(), pn.Column(Curves(State()))):
+        out = StringIO()
+        pn.io.save.save(pn.panel(saved), out, resources=CDN)
+        assert out.getvalue().count("A picture: the controls do nothing.") == 1

@@ -17,6 +17,8 @@ def size(answer: Any) -> int:
     """About how many bytes an answer takes."""
     if answer is None or isinstance(answer, (str, int, float)):  # most of what there is
         return 100
+    if isinstance(answer, bytes):
+        return len(answer) + 100
     if isinstance(answer, np.ndarray):
         return answer.nbytes + 100
     if isinstance(answer, Mapping):

@@ -11,9 +11,10 @@ from bokeh.server.session import ServerSession
 from panel.io.server import DocHandler
 from tornado.httputil import HTTPHeaders
 from tornado.iostream import StreamClosedError
-from tornado.web import HTTPError, OutputTransform
+from tornado.web import HTTPError, OutputTransform, RequestHandler
 
 from zoexplore.compute.limits import FRAMES
+from zoexplore.server.files import DAY
 from zoexplore.server.seats import Full, Seat, seats
 
 NOBODY = "'none'"
@@ -38,6 +39,7 @@ PAGE = (
 BORROWED = frozenset({"bokeh-session-id", "bokeh-token"})  # headers that would put a reader into another reader's session
 PAUSE = 0.005  # seconds between stages of a page, for messages to come in
 UNUSED = re.compile(r"<script[^>]*/bokeh-gl\.min\.js[^>]*></script>")  # no figure of ours is drawn by WebGL
+LONGEST = 2000  # characters of a query that has a picture
 COME_BACK = 10  # seconds after which a page that asked its reader to wait reloads itself
 _MESSAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>zoexplore</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"></head>
@@ -98,7 +100,7 @@ class Page(DocHandler):
             return self.write(_MESSAGE.format(why=escape(str(why))))
         made = self.application_context.application
         try:
-            if opening := made.page.opening(self.request.query):
+            if opening := made.page.opening(self.request.query, f"{self.request.protocol}://{self.request.host}{self.request.path}"):
                 self.write(opening)
                 await self.flush()
                 self.begun = True
@@ -144,6 +146,28 @@ class Page(DocHandler):
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         """Report an error without details of the server."""
         self.finish(_MESSAGE.format(why=NOT_YOURS if status_code == 403 else FAILED))
+
+
+class Preview(RequestHandler):
+    """The picture of a run, for sites and programs that show a link to it. It takes no seat, and waits behind all figures."""
+
+    def initialize(self, application_context: Any, **_: Any) -> None:
+        """Tornado's hook for the arguments of a path."""
+        self.page = application_context.application.page
+
+    async def get(self) -> None:
+        """Answer with the picture of the query's run; 503 where it takes too long."""
+        if len(self.request.query) > LONGEST:
+            raise HTTPError(414)
+        try:
+            made = await self.page.picture(self.request.query)
+        except Exception as error:  # of a computation; the page says it to its reader
+            raise HTTPError(503) from error
+        self.set_header("Content-Type", "image/png")
+        self.set_header("Cache-Control", f"public, max-age={DAY}")
+        self.write(made)
+
+    head = get
 
 
 async def between_stages() -> None:

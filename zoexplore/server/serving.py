@@ -29,7 +29,7 @@ from zoexplore.compute.limits import LINGER_SECONDS
 from zoexplore.server import monitoring
 from zoexplore.server.connections import BoundedServer
 from zoexplore.server.files import Extensions, Packing, Scripts
-from zoexplore.server.page import Headers, Page, between_stages, framing
+from zoexplore.server.page import Headers, Page, Preview, between_stages, framing
 from zoexplore.server.seats import seats
 from zoexplore.server.websocket import MESSAGE, Socket
 
@@ -50,8 +50,13 @@ class PageFactory(Protocol):
 
     MARK: str  # in the page, before what is the session's own
 
-    def opening(self, query: str) -> str:
-        """What a page of this query begins with, up to the mark: it is sent before there is a session. It may be empty."""
+    def opening(self, query: str, where: str) -> str:
+        """What the page at an address, with this query, begins with, up to the mark: it is sent before there is a session. It may
+        be empty.
+        """
+
+    async def picture(self, query: str) -> bytes:
+        """The PNG that a link with this query shows to whom it is sent."""
 
     async def ready(self) -> None:
         """Wait until a page can be made without compiling anything; pages wait for it, too."""
@@ -214,7 +219,7 @@ def _guard(application: Any) -> None:
         base = prefix + path
         given = {"application_context": context, "bokeh_websocket_path": f"{base}/ws"}
         patterns += [(f"{base}/ws", Socket, given), (base, Page, given), (f"{base}/", RedirectHandler, {"url": base})]
-        patterns += [(f"{base}/(?:metadata|autoload.js)", ErrorHandler, nothing)]
+        patterns += [(f"{base}/preview.png", Preview, given), (f"{base}/(?:metadata|autoload.js)", ErrorHandler, nothing)]
     patterns += [(f"{prefix}/static/extensions/(.*)", Extensions, {"root": extension_dirs}), (f"{prefix}/static/(.*)", Scripts)]
     patterns += [(f"{prefix}/(favicon.ico)", Packing, {"path": IMAGES})]
     root = {"url": f"{prefix}{next(iter(application.applications), '/')}", "permanent": False}

@@ -14,9 +14,10 @@ from bokeh.document import Document
 from panel.io.notifications import NotificationArea
 from panel.io.resources import parse_template
 
-from zoexplore.compute.ask import pool
+from zoexplore.compute.ask import ask, pool
 from zoexplore.compute.prepare import TAKES, is_prepared, prepare
-from zoexplore.views import first
+from zoexplore.questions.export import from_query
+from zoexplore.views import first, preview
 from zoexplore.views.explorer import Explorer
 
 _LOG = logging.getLogger("zoexplore")
@@ -79,9 +80,15 @@ def begin() -> Iterator[None]:
     first.remember(search, explorer)
 
 
-def opening(query: str) -> str:
-    """What a page of this query shows before its session is made."""
-    return f'<!DOCTYPE html><html lang="en">{first.opening(f"?{query}" if query else "")}'
+def opening(query: str, where: str) -> str:
+    """What the page at an address, with this query, shows before its session is made."""
+    return f'<!DOCTYPE html><html lang="en">{first.opening(f"?{query}" if query else "", where)}'
+
+
+async def picture(query: str) -> bytes:
+    """The picture of a query's run, as PNG, for whoever is sent its link."""
+    loaded = from_query(query)
+    return await ask(preview.picture, loaded.setting, loaded.accounting)
 
 
 async def ready() -> None:

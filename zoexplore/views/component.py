@@ -16,10 +16,11 @@ import panel as pn
 from bokeh.document import Document
 from bokeh.models import UIElement
 from panel.io.notebook import patch_inline_stylesheets
-from pyviz_comms import JupyterComm
+from pyviz_comms import Comm, JupyterComm
 
 from zoexplore.views.style import theme
 
+STILL = '<p role="note"><b>A picture: the controls do nothing.</b> zoexplore.lesson writes a file that moves.</p>'
 AGAIN = 0.05  # seconds between checks whether the page is there
 
 
@@ -75,7 +76,10 @@ class Component(pn.Column):
         model = super()._get_model(doc, root, parent, comm)
         if comm is not None and (whole := root or model) not in _with_names:
             _with_names.add(whole)
-            model.children = [*model.children, Named(visible=False)._get_model(doc, whole, model, comm)]
+            names = Named(visible=False)._get_model(doc, whole, model, comm)
+            saved = type(comm) is Comm and not pn.config.embed  # in a file, where nobody answers
+            still = [Text(STILL)._get_model(doc, whole, model, comm)] if saved else []
+            model.children = [*still, *model.children, names]
         if comm is not None and pn.config.inline:
             for each in model.select({"type": UIElement}):
                 patch_inline_stylesheets(each)

@@ -17,6 +17,7 @@ from zoexplore.views.panels.readouts import Headline, More, Odds
 from zoexplore.views.panels.story import Story
 from zoexplore.views.panels.toolbar import Files, Toolbar
 from zoexplore.views.pins import MOST_PINS, Pins
+from zoexplore.views.preview import QUESTION
 from zoexplore.views.state import State
 from zoexplore.views.style import widgets
 from zoexplore.views.style.widgets import details, link
@@ -24,7 +25,6 @@ from zoexplore.views.tabs import VIEWS, Tabs
 
 _TITLE = "<p>zoexplore</p>"
 ALONE = ("claims", "results")  # views that no control changes
-QUESTION = "How private is a training run of which only the last step is published?"
 
 _INVITE = """<h2>New here?</h2><p>You play the attacker, draw a curve, and leave with your own run.</p>"""
 _COLOPHON = f"""<p>Mechanism and hidden-state theorem: {", ".join(paper.AUTHORS)},

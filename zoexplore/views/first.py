@@ -13,10 +13,13 @@ import numpy as np
 from cachetools import LRUCache
 
 from zoexplore.compute.prepare import TAKES, is_prepared
+from zoexplore.questions.export import from_query
+from zoexplore.questions.statement import in_a_line
 from zoexplore.run.fields import FIELDS
-from zoexplore.views.explorer import QUESTION, Explorer
+from zoexplore.views.explorer import Explorer
 from zoexplore.views.figures.publish import CHOICES, NAMES, Publish
 from zoexplore.views.panels.controls import Controls
+from zoexplore.views.preview import QUESTION, SIZE
 from zoexplore.views.style import theme
 from zoexplore.views.tabs import TABS, Tabs
 
@@ -33,14 +36,31 @@ COMPILING = f"""<p class="zx-opens"><b>zoexplore</b> {QUESTION}</p>
 _pictures: LRUCache[str, str] = LRUCache(MOST)
 
 
-def opening(search: str) -> str:
-    """The head of a page of this address, and what is shown until it is drawn. The address is only looked up, never written."""
+def previewed(search: str, where: str) -> str:
+    """What a link shows to whom it is sent: the run in a line and its picture, by the address of the page, where there is a
+    server of pictures.
+    """
+    picture = f"{where}/preview.png{search}" if where else ""
+    told = {
+        "og:type": "website", "og:site_name": "zoexplore", "og:title": QUESTION,
+        "og:description": in_a_line(from_query(search).setting),
+        "og:image": picture, "og:image:width": SIZE[0], "og:image:height": SIZE[1],
+    }  # fmt: skip
+    shown = [(name, value) for name, value in told.items() if picture or "image" not in name]
+    card = '<meta name="twitter:card" content="summary_large_image">' if picture else ""
+    return card + "".join(f'<meta property="{name}" content="{escape(str(value))}">' for name, value in shown)
+
+
+def opening(search: str, where: str = "") -> str:
+    """The head of a page of this query, and what is shown until it is drawn; `where` is the page's own address, if pictures are
+    served below it. The query is only looked up, and written into a link.
+    """
     known = _pictures.get(search) or (_pictures.get("") if _is_of_a_run(search) else None)
     picture = known if known is None or search in _pictures else _without_numbers()
     if not _pictures and not is_prepared():
         picture = COMPILING
     return (
-        f'<head><meta charset="utf-8">{WORDS}<link rel="icon" href="./favicon.ico">'
+        f'<head><meta charset="utf-8">{WORDS}{previewed(search, where)}<link rel="icon" href="./favicon.ico">'
         '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">'
         f"<style>:root{{color-scheme:light dark;{theme.VARIABLES}}}{theme.css('page', 'first')}</style>"
         f'<script>{theme.script()}</script></head><body><p class="zx-opens"><b>zoexplore</b> {QUESTION}</p>'

@@ -22,14 +22,14 @@ from zoexplore.run.formatting import format_delta, format_sentence, format_typed
 from zoexplore.run.saving import write
 from zoexplore.run.setting import Accounting, Setting, supposition
 from zoexplore.views.address import Teaching
-from zoexplore.views.explorer import QUESTION
 from zoexplore.views.figures import chart
 from zoexplore.views.figures.curves import OTHERS
 from zoexplore.views.figures.legend import UNASKED, entry
 from zoexplore.views.figures.publish import CHOICES, FARTHEST, NAMES, PICTURES, STYLES, gaussian_of
-from zoexplore.views.first import host
+from zoexplore.views.first import host, previewed
 from zoexplore.views.lesson.tables import FIRST, Slider, facts, groups_of, table
 from zoexplore.views.panels.readouts import TRAINED
+from zoexplore.views.preview import QUESTION, picture
 from zoexplore.views.style import theme
 
 HERE = "http://127.0.0.1:5006/app"  # where `zoexplore serve` is found by who runs it
@@ -45,6 +45,8 @@ BYTES, SECONDS = 0.35, 0.055  # about, of a number in the file and of a place's 
 _FOLDER = Path(__file__).parents[1]
 _EPSILONS = np.geomspace(1e-5, 3000, 400)
 _DEFAULT = Accounting()
+_ABLE = """const able = "DecompressionStream" in window && "shadowRootMode" in HTMLTemplateElement.prototype;
+if (able) document.documentElement.className = "moves";"""
 
 
 def save(path: str | Path, text: str) -> Path:
@@ -79,16 +81,28 @@ def html(setting: Setting, sliders: Iterable[str], accounting: Accounting = _DEF
         "live": live or HERE,
         "query": to_query(setting, accounting),
     }
+    address = f"?{given['query']}" if given["query"] else ""
     packed = b64encode(zlib.compress(json.dumps(given, ensure_ascii=False, separators=(",", ":")).encode(), 9)).decode()
     scripts = ",".join(f"{name}: {_part(*part)}" for name, part in PARTS.items())
     program = Path(__file__).with_name("lesson.js").read_text(encoding="utf-8")
+    look = f":root{{color-scheme:light dark;{theme.VARIABLES}}}{theme.css('page', 'lesson')}"
+    still = _still(setting, accounting, given["live"] + address)
     return (
         f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>zoexplore: {QUESTION.lower()}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">'
-        f"<style>:root{{color-scheme:light dark;{theme.VARIABLES}}}{theme.css('page')}</style></head><body>"
-        f'{_body(teaching)}{_foot(setting, accounting)}<script type="text/plain" id="zx-given">{packed}</script>'
+        f"{previewed(address, live)}<style>{look}</style><script>{_ABLE}</script></head>"
+        f"<body>{still}{_body(teaching)}{_foot(setting, accounting, live)}"
+        f'<script type="text/plain" id="zx-given">{packed}</script>'
         f"<script>const PARTS = {{{scripts}}};\n{program}</script></body></html>"
     )
+
+
+def _still(setting: Setting, accounting: Accounting, live: str) -> str:
+    """What is seen where nothing moves: in a mail, a code host's preview, a browser that is too old or without scripts."""
+    shown = f"data:image/png;base64,{b64encode(picture(setting, accounting)).decode()}"
+    words = "A picture: in a browser with scripts this file moves."
+    link = f'<a href="{escape(live)}">Open this run live</a>'
+    return f'<div class="still"><img src="{shown}" alt="{escape(in_a_line(setting))}" width="600"><p>{words} {link}</p></div>'
 
 
 def _part(names: Sequence[str], others: Sequence[str]) -> str:
@@ -182,9 +196,10 @@ def _chart(name: str) -> str:
     return host(f"zx-chart zx-chart-{name}", "chart export figure")
 
 
-def _foot(setting: Setting, accounting: Accounting) -> str:
+def _foot(setting: Setting, accounting: Accounting, live: str) -> str:
     """Which run it is of, and what its number supposes."""
     said = f"{in_a_line(setting)}. {format_sentence(supposition(setting, accounting))}. Numbers are rounded up."
+    said += "" if live else " Links to a run that is live lead to your own machine, where zoexplore serve must run."
     whole = escape(str(statement(setting, accounting=accounting)))
     fold = f'<details><summary>Statement of the guarantee of this run</summary><pre tabindex="0">{whole}</pre></details>'
     return host("zx-colophon", "text colophon foot", f"<p>{escape(said)}</p>{fold}<p>zoexplore {__version__}</p>")
