@@ -8,8 +8,8 @@ from torch import nn
 
 from tests.convention import DEMONSTRATION
 from zoexplore.mechanism import Declared, NoisyZOGD, Sources
+from zoexplore.mechanism.noise import deviations
 from zoexplore.mechanism.rng import normal, words
-from zoexplore.mechanism.step import deviations
 
 N, D = 24, 6
 SETTING = DEMONSTRATION.replace(n=N, d=D, K=3, T=8, sigma=0.4, beta=0.5, R=3.0, clip=1.0, M=0.75, m=0.5, ridge=0.5)

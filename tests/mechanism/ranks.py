@@ -120,14 +120,14 @@ def drifting(group):
     """The last process' parameters differ by one bit after an update, and its own guard does not know."""
     optimiser = train(made(group), 2)
     if distributed.get_rank() == distributed.get_world_size() - 1:
-        renew = optimiser._run.fingerprint.renew
+        renew = optimiser._run.watch.fingerprint.renew
 
         def drift():
             first = next(optimiser.objective.module.parameters()).data
             first.view(-1).view(torch.int32)[0] += 1
             renew()
 
-        optimiser._run.fingerprint.renew = drift
+        optimiser._run.watch.fingerprint.renew = drift
     try:
         train(optimiser, 1)
     except parallel.Drifted as error:

@@ -23,7 +23,8 @@ from tests.mechanism.problems import (
     run,
     says_nothing,
 )
-from zoexplore.mechanism import NoisyZOGD, Sources, steps
+from zoexplore.mechanism import NoisyZOGD, Sources
+from zoexplore.mechanism import step as steps
 from zoexplore.mechanism.checksums import Changed
 
 
@@ -256,9 +257,8 @@ def test_a_step_that_is_stopped_while_written_goes_on_only_from_a_state(where, m
     made = run(over(network()), 2, classes())
     state = made.state_dict()
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(
-            *{"at the projection": (steps, "into_ball"), "at the fingerprint": (made._run.fingerprint, "renew")}[where], stop
-        )
+        fingerprint = made._run.watch.fingerprint
+        patch.setattr(*{"at the projection": (steps, "into_ball"), "at the fingerprint": (fingerprint, "renew")}[where], stop)
         run(made, 1, classes())
     assert made.steps == 3 and says_nothing(made, "interrupted")
     with pytest.raises(RuntimeError, match="interrupted while it moved the parameters"):

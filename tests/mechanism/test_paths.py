@@ -146,8 +146,8 @@ def test_streamed_quotients_are_those_of_the_frame_itself_as_xi_falls(xi):
     w = parameters.vector()
     U = torch.stack([torch.cat([x.clone() for x in frame.combined(torch.eye(9)[k])]) for k in range(9)], 1)
     with torch.no_grad():
-        losses = Losses(made.objective, 24, made._run.fingerprint)
-        found = measure(losses, parameters, frame, InPlace(parameters, frame, []), batch, xi, None).values
+        losses = Losses(made.objective, 24, made._run.watch.fingerprint)
+        found = measure(losses, InPlace(parameters, frame, []), batch, xi, None).values
     exact = torch.autograd.functional.jacobian(lambda v: made.objective.losses_at(parameters.parts(v), batch), w) @ U
     assert (found - exact).abs().max() < 1e-8 + 300 * xi**2
     assert 1 < frame.xi_factor < 2.5

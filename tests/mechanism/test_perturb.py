@@ -66,8 +66,7 @@ def test_losses_are_those_at_the_moved_parameters_which_nothing_moved(name, make
     frame, pointers = make(p, 2, Sources(1, 2).directions), [t.data_ptr() for t in p.tensors]
     before = [t.clone() for t in p.tensors]
     way = Perturbation(p, module, keep_copy=False)
-    way.check_reach(module, X)
-    assert isinstance(way.along(frame), Layerwise)
+    assert isinstance(way.along(frame, module, X), Layerwise)
     points = [(0, 0.3), (0, -0.3), (1, 0.1)]
     with Layerwise(p, frame, module) as lent:
         found = []

@@ -5,11 +5,11 @@ from zoexplore.mechanism.audit import audit, last_iterates
 from zoexplore.mechanism.batches import Batch, PrivateSampler
 from zoexplore.mechanism.checksums import mark_moved
 from zoexplore.mechanism.directions import stiefel
+from zoexplore.mechanism.noise import hybrid, project, variances
 from zoexplore.mechanism.optimiser import NoisyZOGD
 from zoexplore.mechanism.record import Declared, RunRecord, Step
 from zoexplore.mechanism.report import Report, privacy_report, together
 from zoexplore.mechanism.rng import Sources
-from zoexplore.mechanism.step import hybrid, project, variances
 
 __all__ = [
     "Batch",

@@ -14,8 +14,8 @@ from torch import Tensor
 from zoexplore.mechanism.batches import cyclic
 from zoexplore.mechanism.clipping import RULES
 from zoexplore.mechanism.directions import stiefel
+from zoexplore.mechanism.noise import combine, hybrid, project
 from zoexplore.mechanism.rng import Sources
-from zoexplore.mechanism.step import combine, hybrid, project
 from zoexplore.run.setting import Setting
 
 THRESHOLDS = 400  # quantiles of the scores, tried on the first halves

@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sized
 from dataclasses import dataclass
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -149,46 +148,39 @@ class Collate:
 
 
 class SeenRecords:
-    """Checksums of the records that steps have taken; how many equal another one, and how many came back with other numbers."""
+    """Checksums of the records as steps took them last; how many equal another one, and how many came back with other numbers."""
 
     def __init__(self, n: int) -> None:
         self._sums, self._known, self._changed = np.zeros(n, np.int64), np.zeros(n, bool), np.zeros(n, bool)
-        self.equal = 0
-        self._next, self._together = 1.0, 0
+        self._next = 1  # records seen, at which equal ones are looked for: after twice as many, since sorting costs time
 
     @property
     def changed(self) -> int:
         return int(self._changed.sum())
+
+    @property
+    def equal(self) -> int:
+        sums = self._sums[self._known]
+        return len(sums) - len(np.unique(sums))
 
     def note(self, records: Tensor, data: Any) -> str:
         """Record a batch. Returns a message if a record came with another one's data, as after a change of order; warns of equal
         records.
         """
         at, sums = records.numpy(), of_records(data, len(records))
-        known = self._known[at]
-        others = known & (self._sums[at] != sums)
-        self._changed[at[others]] = True
-        swapped = others.copy()
-        swapped[others] = np.isin(sums[others], self._sums[self._known])
-        if others.any():  # to become equal to another one
-            self._together = max(self._together, len(sums) - len(np.unique(sums)))
-        self._sums[at[~known]], self._known[at] = sums[~known], True
+        others = at[self._known[at] & (self._sums[at] != sums)]
+        swapped = others[np.isin(sums[np.isin(at, others)], self._sums[self._known])]
+        self._sums[at], self._known[at], self._changed[others] = sums, True, True
         seen = int(self._known.sum())
-        if seen >= self._next or self._together > self.equal:  # after twice as many, since sorting costs time
-            self._next = min(2 * seen, len(self._known)) if seen < len(self._known) else inf
-            self._warn_of_equal()
-        return f"record {at[swapped][0]} came as another one had come before" if swapped.any() else ""
-
-    def _warn_of_equal(self) -> None:
-        sums = self._sums[self._known]
-        equal = max(self._together, len(sums) - len(np.unique(sums)))
-        if equal > self.equal:
+        became = len(others) and len(np.unique(sums)) < len(sums)
+        if (became or seen >= self._next) and (equal := self.equal):
             warnings.warn(
-                f"{equal} of the {len(sums)} records seen so far equal an earlier one, bit by bit. The report is of "
-                "one record: of whoever has several, equal or not, it says too little",
+                f"{equal} of the {seen} records seen so far equal an earlier one, bit by bit. The report is of one record: of "
+                "whoever has several, equal or not, it says too little",
                 stacklevel=2,
             )
-        self.equal = equal
+        self._next = max(self._next, min(2 * seen, len(self._known) + (seen == len(self._known))))
+        return f"record {swapped[0]} came as another one had come before" if len(swapped) else ""
 
 
 def taken(dataset: Any, records: Tensor, n: int, collate_fn: Callable[[list], Any] | None = None) -> Batch:
@@ -260,7 +252,7 @@ def part(batch: Any, records: Tensor | slice) -> Any:
 
 def number_of(batch: Any) -> int:
     """Count the records in a batch of tensors."""
-    return len(_tensors(batch)[0])
+    return next((len(x) for x in tree_leaves(batch) if isinstance(x, Tensor)), 0)
 
 
 def plain(batch: Any) -> Any:

@@ -43,12 +43,10 @@ class LossChecks:
         self._together, self._structure = 0, ()  # number of records and structure of the module at the last check
         self._steps, self._next = 0, RARER
 
-    def begin_step(self, records: int) -> None:
-        """Count a step on a number of records."""
+    def is_due(self, data: Any, structure: tuple, *, is_last: bool) -> bool:
+        """Whether to check the current step, which is counted if it has enough records."""
+        records = number_of(data)
         self._steps += records >= ENOUGH
-
-    def is_due(self, records: int, structure: tuple, is_last: bool) -> bool:
-        """Whether to check the current step, given its number of records."""
         if self._together < min(records, ENOUGH) or (records > 0 and structure != self._structure):
             return True
         return records >= ENOUGH and (is_last or self._steps >= self._next)
@@ -66,15 +64,13 @@ class LossChecks:
         """
         objective, parameters = losses.objective, perturbed.parameters
         kind = max((t.dtype for t in parameters.tensors), key=lambda kind: torch.finfo(kind).eps)
-        before = {name: b.clone() for name, b in objective.buffers().items()}
         if not moved:
             perturbed.to(0, max(1.0, step.xi))
         at = losses.fingerprint.last
         losses.fingerprint.renew()
-        for what, numbers_of in made_of(losses, parameters, perturbed.frame, step.xi).items():
+        for what, numbers_of in made_of(losses, perturbed, step.xi).items():
             check_independence(what, numbers_of, data, kind, min(1.0, step.clip * max(1.0, step.xi)))
-        check_buffers(before, objective.buffers())
-        if objective.buffers().keys() - objective.saved():  # those that are saved may not change at all
+        if objective.buffers():
             check_kept(losses, data)
         losses.fingerprint.check()
         perturbed.back()
@@ -138,22 +134,9 @@ def check_independence(what: str, numbers_of: Numbers, batch: Any, kind: torch.d
         look.compare(whole[row], look.at(chosen[row]), chosen[row], "alone", tolerance[row])
 
 
-def check_buffers(before: dict[str, Tensor], after: dict[str, Tensor]) -> None:
-    """Raises Mixed if computing losses changed a buffer, which would bypass clip and noise. A cache may be made anew in another
-    shape.
-    """
-    for name, buffer in before.items():
-        found = after.get(name, buffer)
-        if found.shape == buffer.shape and not ((found == buffer) | ((found != found) & (buffer != buffer))).all():
-            raise Mixed(
-                f"the buffer {name!r} was changed while losses were computed: it would remember records that no noise covers "
-                "(statistics of a normalisation? call eval(), or switch them off)"
-            )
-
-
 def check_kept(losses: Losses, batch: Any) -> None:
     """Evaluate a batch, and then one of the same shape in which the first half's records stand for the others'. Raises Kept where
-    a buffer is not the same after both: it would hold more than the batch's shape, or grow.
+    a buffer is not the same after both: it would hold more than the batch's shape, or grow, and bypass clip and noise.
     """
     losses.here(batch)
     before, b = {name: x.clone() for name, x in losses.objective.buffers().items()}, number_of(batch)
@@ -161,7 +144,10 @@ def check_kept(losses: Losses, batch: Any) -> None:
     after = losses.objective.buffers()
     for name in before | after:
         if name not in before or name not in after or not torch.equal(before[name].nan_to_num(), after[name].nan_to_num()):
-            raise Kept(f"the buffer {name!r} differs with the records of a batch: it would remember them, which no noise covers")
+            raise Kept(
+                f"the buffer {name!r} was changed while losses were computed: it would remember records that no noise covers "
+                "(statistics of a normalisation? call eval(), or switch them off)"
+            )
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from torch.utils._pytree import tree_leaves
 from zoexplore.mechanism.batches import number_of, part
 from zoexplore.mechanism.checksums import Changed, Fingerprint
 from zoexplore.mechanism.parameters import HALVES
-from zoexplore.mechanism.perturbation import Hook
 
 Loss = Callable[[Any, Any], Tensor]
 LOSS_OF = ("outputs", "model")
@@ -194,6 +193,16 @@ class Losses:
                 "losses do with reduction='none'"
             )
         return found
+
+
+class Hook:
+    """A hook of this package, which does not change how the module computes."""
+
+    def __init__(self, call: Callable[[], None]) -> None:
+        self.call = call
+
+    def __call__(self, *_: Any) -> None:
+        self.call()
 
 
 class _Kinds(TorchDispatchMode):

@@ -21,7 +21,7 @@ from zoexplore.mechanism.rng import Sources
 from zoexplore.mechanism.scale import AUTO, Scale
 from zoexplore.mechanism.slopes import AT_ONCE
 from zoexplore.mechanism.state import RunState
-from zoexplore.mechanism.steps import Steps
+from zoexplore.mechanism.step import Steps
 from zoexplore.mechanism.target import HEADROOM, Left
 from zoexplore.run.formatting import round_up
 from zoexplore.run.setting import Setting
@@ -106,9 +106,9 @@ class NoisyZOGD(torch.optim.Optimizer):
             chunk_size = max(1, AT_ONCE // (setting.d * min(microbatch, 8)))
         layers = self.objective.layers if setting.xi > 0 else None
         perturbation = Perturbation(trained, layers, keep_copy)
-        self._run = RunState(self.objective, trained, setting, sources, declared)
+        self._run = RunState(self.objective, trained, setting, sources, declared, self._ranks)
         self._steps = Steps(self._run, self._ranks, perturbation, streamed, microbatch, chunk_size)
-        self._ranks.agree("its arguments or its model", lambda: (setting, declared, self._run.fingerprint.bits()))
+        self._ranks.agree("its arguments or its model", lambda: (setting, declared, self._run.watch.fingerprint.bits()))
         super().__init__(self.objective.tensors, {"lr": lr})
 
     @classmethod
@@ -292,7 +292,7 @@ class NoisyZOGD(torch.optim.Optimizer):
             try:
                 return self._steps.make(batch, float(self.param_groups[0]["lr"]))
             except Flawed as found:
-                self._run.note(str(found))
+                self._run.watch.note(str(found))
                 raise
 
     def state_dict(self, *, weights: bool = True) -> dict[str, Any]:

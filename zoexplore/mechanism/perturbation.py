@@ -11,7 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from zoexplore.mechanism.batches import number_of, part
 from zoexplore.mechanism.directions import Frame
+from zoexplore.mechanism.losses import Hook
 from zoexplore.mechanism.parameters import MIDDLING, Parameters, flat
 
 READ_BY_PARENT = (nn.MultiheadAttention,)  # layers that read their children's parameters and do not call them
@@ -26,14 +28,16 @@ class Perturbation:
         self.parameters = parameters
         self.module = None if (parameters.d <= MIDDLING if keep_copy is None else keep_copy) else module
         self._copy: list[Tensor] = []
+        self._is_known = False
 
-    def check_reach(self, losses: Callable[[Any], Tensor], batch: Any) -> None:
-        """Move the parameters in place from now on if the module reads any outside the layers that hold them."""
-        if self.module is not None and not self._reaches_all(losses, batch, self.module):
-            self.module = None
-
-    def along(self, frame: Frame) -> "Perturbed":
-        """The parameters during one step."""
+    def along(self, frame: Frame, losses: Callable[[Any], Tensor], batch: Any) -> "Perturbed":
+        """The parameters during one step. They move in place from now on if the module reads any outside the layers that hold
+        them, as the first step shows.
+        """
+        if self.module is not None and not self._is_known and number_of(batch):
+            self._is_known = True
+            if not self._reaches_all(losses, part(batch, slice(0, 1)), self.module):
+                self.module = None
         if self.module is not None:
             return Layerwise(self.parameters, frame, self.module)
         return InPlace(self.parameters, frame, self._copy)
@@ -136,8 +140,8 @@ class Layerwise(Perturbed):
             return None
         (k, xi), moved, blocks = self.point, self.parameters.tensors[i].data.clone(), self.parameters.blocks_of[i]
         parts = flat(moved).split(self.parameters.sizes[blocks.start : blocks.stop])
-        for j, part in zip(blocks, parts, strict=True):
-            part.add_(self.frame.part(k, j), alpha=xi)
+        for j, piece in zip(blocks, parts, strict=True):
+            piece.add_(self.frame.part(k, j), alpha=xi)
         return moved
 
 
@@ -177,20 +181,10 @@ class Lent:
                 self.tensors[i].data = self._own.pop(i)
 
 
-class Hook:
-    """A hook of this package, which does not change how the module computes."""
-
-    def __init__(self, call: Callable[[], None]) -> None:
-        self.call = call
-
-    def __call__(self, *_: Any) -> None:
-        self.call()
-
-
 def _layers(module: nn.Module, numbers: dict[int, int]) -> Iterator[tuple[nn.Module, list[int]]]:
     """The parts of a module that hold some of the parameters, and which."""
-    for part in module.modules():
-        own = part.parameters(recurse=isinstance(part, READ_BY_PARENT))
+    for layer in module.modules():
+        own = layer.parameters(recurse=isinstance(layer, READ_BY_PARENT))
         held = [numbers[id(p)] for p in own if id(p) in numbers]
         if held:
-            yield part, held
+            yield layer, held

@@ -45,10 +45,10 @@ def state_of(run: RunState, group: dict[str, Any], weights: bool) -> dict[str, A
     Raises:
         RuntimeError: the last step was interrupted while it moved the parameters.
     """
-    run.check_in_place()
-    run.check_model()
+    run.watch.in_place()
+    run.watch.model()
     tensors = run.parameters.tensors
-    run.ledger.kept.append(digest(run.fingerprint.last))
+    run.ledger.kept.append(digest(run.watch.fingerprint.last))
     return {
         "version": VERSION,
         "run": _arguments(run),
@@ -57,12 +57,12 @@ def state_of(run: RunState, group: dict[str, Any], weights: bool) -> dict[str, A
         "noise": probe_of(run.plan, None).sigma,
         "param_group": {name: x for name, x in group.items() if name != "params"},
         "w": [tensor.detach().clone() for tensor in tensors] if weights else None,
-        "bits": run.fingerprint.bits_of(tensors),
-        "frozen": run.fingerprint.frozen(),
+        "bits": run.watch.fingerprint.bits_of(tensors),
+        "frozen": run.watch.fingerprint.frozen(),
         "ledger": run.ledger.state_dict(),
         "counts": asdict(run.counts),
         "draws": run.draws.state_dict(run.counts.steps),
-        "quotient_error": run.checks.quotient_error,
+        "quotient_error": run.watch.checks.quotient_error,
         "sources": run.sources.state_dict(),
     }
 
@@ -75,15 +75,15 @@ def load(run: RunState, state: dict[str, Any], group: dict[str, Any]) -> None:
             then.
     """
     loaded = _read(run, state)
-    run.fingerprint.claim(whole=True)  # they are where the state's steps led, whoever moved them before
+    run.watch.fingerprint.claim(whole=True)  # they are where the state's steps led, whoever moved them before
     run.parameters.displaced = True  # an interruption from here on leaves neither the old run nor the saved one
     run.sources.load_state_dict(state["sources"])
     if state["w"] is not None:
         for tensor, saved in zip(run.parameters.tensors, state["w"], strict=True):
             tensor.data.copy_(saved)
-    run.fingerprint.renew()
-    loaded.ledger.flaw = run.ledger.flaw or run.fingerprint.changes() or loaded.ledger.flaw  # of this model and loss too
-    run.ledger, run.counts, run.draws, run.checks, run.scale, run.plan = loaded
+    run.watch.fingerprint.renew()
+    loaded.ledger.flaw = run.ledger.flaw or run.watch.fingerprint.changes() or loaded.ledger.flaw  # of this model and loss too
+    run.ledger, run.counts, run.draws, run.watch.checks, run.scale, run.plan = loaded
     run.settle()
     goes_on = state["rate"] == run.rate  # else the new setting's rate holds
     group.update({name: x for name, x in state["param_group"].items() if goes_on or name != "lr"})
@@ -104,7 +104,7 @@ def _read(run: RunState, state: Any) -> Loaded:
     if wrong := sorted(state.keys() ^ STATE):
         raise ValueError(f"a state that lacks, or has beside its own, {', '.join(map(repr, wrong))} is not allowed: {WHOLE}")
     if not run.ledger.has_looked:
-        run.fingerprint.start()
+        run.watch.fingerprint.start()
     try:
         _check_state(run, state)
         run.sources.check_state(state["sources"])
@@ -145,18 +145,18 @@ def _arguments(run: RunState) -> dict[str, Any]:
 def _check_state(run: RunState, state: dict[str, Any]) -> None:
     own, tensors, made = _arguments(run), run.parameters.tensors, state["counts"]["steps"]
     saved_at: Sequence[Tensor] = tensors if state["w"] is None else state["w"]
-    if state["w"] is None and state["bits"] != run.fingerprint.bits_of(tensors):
+    if state["w"] is None and state["bits"] != run.watch.fingerprint.bits_of(tensors):
         raise ValueError("the state is of parameters saved beside it, and these are others: load that model, then the state")
     compared = {name: (x, own[name]) for name, x in state["run"].items() if name in SHARED or name.startswith("declared")}
     kinds = {f"parameter {i}": (_kind(saved), _kind(now)) for i, (saved, now) in enumerate(zip_longest(saved_at, tensors))}
     for name, (saved, now) in (compared | kinds).items():
         if now != saved:
             raise ValueError(f"the saved run had {name} = {saved!r}, this one has {now!r}: make it the same way")
-    frozen = run.fingerprint.frozen()
+    frozen = run.watch.fingerprint.frozen()
     for name, bits in state["frozen"].items():
         if frozen.get(name) != bits:
             raise ValueError(f"the saved run had other numbers in {name!r}, which it does not train: give it the same model")
-    if state["bits"] != run.fingerprint.bits_of(saved_at):
+    if state["bits"] != run.watch.fingerprint.bits_of(saved_at):
         raise ValueError("the saved numbers are not those that the saved steps led to: the state was changed since")
     if made != sum(count for _, count in state["ledger"]["stages"]):
         raise ValueError(f"the saved run has {made} steps and a record of others: it was changed")

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.func import jvp, vmap
 from torch.utils._pytree import tree_map
 
-from zoexplore.mechanism.directions import Dense, Frame
+from zoexplore.mechanism.directions import Dense
 from zoexplore.mechanism.losses import Losses
 from zoexplore.mechanism.parameters import Parameters
 from zoexplore.mechanism.perturbation import Perturbed
@@ -27,21 +27,16 @@ class Slopes(NamedTuple):
 
 
 def measure(
-    losses: Losses,
-    parameters: Parameters,
-    frame: Frame,
-    perturbed: Perturbed,
-    batch: Any,
-    xi: float,
-    chunk_size: int | None,
+    losses: Losses, perturbed: Perturbed, batch: Any, xi: float, chunk_size: int | None
 ) -> Slopes:
     """All slopes of a step. After two points the parameters may still be away from w, until `perturbed` brings them back.
     Directions of a dense frame are evaluated `chunk_size` at once, by vmap; one after the other where it is None.
     """
+    frame = perturbed.frame
     if xi > 0 and (chunk_size is None or not isinstance(frame, Dense)):
-        slopes, values = _two_points(losses, frame, perturbed, batch, xi)
+        slopes, values = _two_points(losses, perturbed, batch, xi)
     else:
-        slopes, values = _of_function(losses, parameters, frame, batch, xi, chunk_size or 1)
+        slopes, values = _of_function(losses, perturbed, batch, xi, chunk_size or 1)
     finite = slopes.isfinite()
     resolved = frame.resolve(slopes.where(finite, 0.0))
     sums = resolved.isfinite()  # no clip would shorten what is not finite
@@ -73,19 +68,19 @@ def quotient(ahead: Tensor, behind: Tensor, xi: float) -> Tensor:
     return (ahead.to(kind) - behind.to(kind)) / (2 * xi)
 
 
-def made_of(losses: Losses, parameters: Parameters, frame: Frame, xi: float) -> dict[str, Callable[[Any], Tensor]]:
+def made_of(losses: Losses, perturbed: Perturbed, xi: float) -> dict[str, Callable[[Any], Tensor]]:
     """Every record's values in a step, shape (b,), at the parameters: its loss and, where xi is 0, its derivative along a
     direction, which may mix records where losses do not (`x - x.detach()`).
     """
     if xi > 0:
         return {"loss": losses.here}
-    along = frame.probe(0).unsqueeze(1)
+    parameters, along = perturbed.parameters, perturbed.frame.probe(0).unsqueeze(1)
     return {"loss": losses.here, "derivative": lambda batch: _along(losses, parameters, along, batch, 0.0)[0].squeeze(1)}
 
 
-def _two_points(losses: Losses, frame: Frame, perturbed: Perturbed, batch: Any, xi: float) -> tuple[Tensor, list[Tensor]]:
+def _two_points(losses: Losses, perturbed: Perturbed, batch: Any, xi: float) -> tuple[Tensor, list[Tensor]]:
     columns, values = [], []
-    for k in range(frame.K):
+    for k in range(perturbed.frame.K):
         perturbed.to(k, xi)
         ahead = losses.here(batch)
         perturbed.to(k, -xi)
@@ -95,9 +90,8 @@ def _two_points(losses: Losses, frame: Frame, perturbed: Perturbed, batch: Any, 
     return torch.stack(columns, 1), values
 
 
-def _of_function(
-    losses: Losses, parameters: Parameters, frame: Frame, batch: Any, xi: float, chunk: int
-) -> tuple[Tensor, list[Tensor]]:
+def _of_function(losses: Losses, perturbed: Perturbed, batch: Any, xi: float, chunk: int) -> tuple[Tensor, list[Tensor]]:
+    frame, parameters = perturbed.frame, perturbed.parameters
     chunks = (range(k, min(k + chunk, frame.K)) for k in range(0, frame.K, chunk))
     found = [_along(losses, parameters, torch.stack([frame.probe(k) for k in ks], 1), batch, xi) for ks in chunks]
     return torch.cat([slopes for slopes, _ in found], 1), [values for _, values in found]

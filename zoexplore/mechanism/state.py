@@ -3,38 +3,31 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from math import isfinite
+from math import inf, isfinite
 from threading import Lock
 from typing import Any
 
 from torch import Tensor
 
-from zoexplore.mechanism.batches import BatchDraws, SeenRecords
-from zoexplore.mechanism.checks import Kept, LossChecks, Mixed
-from zoexplore.mechanism.checksums import Changed, Fingerprint
+from zoexplore.mechanism.batches import BatchDraws
+from zoexplore.mechanism.checks import LossChecks
 from zoexplore.mechanism.guarantees import cost
-from zoexplore.mechanism.losses import Losses, Objective
+from zoexplore.mechanism.losses import Objective
+from zoexplore.mechanism.parallel import Ranks
 from zoexplore.mechanism.parameters import Parameters
-from zoexplore.mechanism.perturbation import Perturbed
 from zoexplore.mechanism.record import Counts, Declared, Ledger, RunRecord, Step
 from zoexplore.mechanism.rng import Sources
 from zoexplore.mechanism.scale import GIVEN, Scale, probe_of
-from zoexplore.mechanism.step import check_noise
 from zoexplore.mechanism.target import HEADROOM, Left, spent, steps_left
+from zoexplore.mechanism.watch import Watch
 from zoexplore.run.setting import Setting
 
-INTERRUPTED = (
-    "the last step, or the loading of a state, was interrupted while it moved the parameters: load a state_dict from before it"
-)
-GONE = (
-    "the report would not be of this model, and says ε = ∞ from here on. Begin a new run, or make the model and the optimiser "
-    "again and load a state_dict from before it"
-)
+LEAST_NOISE = 1e-270  # eta sigma: so far above the least double that a coordinate's part does not underflow
 FIXED = ("K", "sigma", "clip", "clipping", "batch", "xi", "ridge", "R", "sampling")
 
 class RunState:
     """A run of `NoisyZOGD` up to the last step made. It holds its arguments, the steps and their counts, the next batches, the
-    records of past ones, checks of the losses and the model's fingerprint.
+    scale and the target, and what watches it.
     """
 
     def __init__(
@@ -44,12 +37,12 @@ class RunState:
         setting: Setting,
         sources: Sources,
         declared: Declared,
+        ranks: Ranks,
     ) -> None:
         self.objective, self.parameters = objective, parameters
         self.setting, self.sources, self.declared = setting, sources, declared
-        self.ledger, self.counts, self.checks, self.seen = Ledger(), Counts(), LossChecks(), SeenRecords(setting.n)
-        self.draws = BatchDraws(setting, sources)
-        self.fingerprint = Fingerprint(objective.trained, objective.rest, objective.saved)
+        self.ledger, self.counts, self.draws = Ledger(), Counts(), BatchDraws(setting, sources)
+        self.watch = Watch(self, objective, ranks)
         self.plan, self.scale = setting, Scale(GIVEN)
         self.target: float | None = None
         self.counted: Setting | None = None
@@ -73,25 +66,17 @@ class RunState:
         finally:
             self._lock.release()
 
+    @property
+    def is_making(self) -> bool:
+        """Whether a step is being made."""
+        return self._lock.locked()
+
     def record(self) -> RunRecord:
         """The record for the report, after the model is checked again: it may have changed since the last step."""
         self._check_between_steps()
-        interrupted = self.parameters.displaced and not self._lock.locked()
-        return RunRecord(
-            setting=self.setting,
-            counts=self.counts,
-            declared=self.declared,
-            noise=self.sources.description,
-            rounded=self.parameters.has_halves,
-            quotient_error=self.checks.quotient_error,
-            is_secure=self.sources.is_secure,
-            found=self.scale.found(self.plan),
-            target=self.target,
-            plan=self.counted,
-            equal=self.seen.equal,
-            changed=self.seen.changed,
-            **self.ledger.facts() | {"flaw": self.ledger.flaw or (INTERRUPTED if interrupted else "")},
-        )
+        of_run = {"noise": self.sources.description, "is_secure": self.sources.is_secure, "rounded": self.parameters.has_halves}
+        of_plan = {"found": self.scale.found(self.plan), "target": self.target, "plan": self.counted}
+        return self.watch.report(RunRecord(self.setting, (), self.counts, self.declared, **of_run, **of_plan))  # type: ignore[arg-type]
 
     def batch_of(self, t: int) -> Tensor:
         """The records of step t.
@@ -119,7 +104,7 @@ class RunState:
             ValueError: a rate is not allowed.
         """
         self.check_steps_left()
-        self.check_in_place()
+        self.watch.in_place()
         self._settle()
         setting, t = self.setting, self.counts.steps
         if not (lr >= 0 and isfinite(lr)):
@@ -130,7 +115,11 @@ class RunState:
             part = self.scale.decayed(setting.T, t)
             eta = setting.eta * part if lr == self.rate else lr * part * (setting.eta if self.finds_rate else setting.K)
             step = Step(eta=eta, beta=setting.beta_at(t), **{name: getattr(setting, name) for name in FIXED})
-            check_noise(step)
+            if step.eta > 0 and not LEAST_NOISE <= step.eta * step.sigma < inf:  # a move without noise would reveal everything
+                raise ValueError(
+                    f"lr = {lr!r} with sigma = {step.sigma!r} is not allowed: the noise would be lost to rounding; give an lr of "
+                    "0, or both of usual size"
+                )
         self._keep_target(step)
         return step
 
@@ -152,7 +141,7 @@ class RunState:
         """Take over what the scale's probes have found."""
         if self.setting is self.plan and self.scale.choices.auto and self.scale.asking is None:
             self.settle()
-            self.checks = LossChecks()
+            self.watch.checks = LossChecks()
 
     def _keep_target(self, step: Step) -> None:
         """Raises RuntimeError where a step would exceed the target: as a plan's steps do not, up to its T."""
@@ -177,59 +166,13 @@ class RunState:
         record, step = self.entries(self.ledger), probe_of(self.plan, self.plan.batch)
         return Left(spent(record), self.target, steps_left(record, step, self.target))
 
-    @contextmanager
-    def unchanged_by_others(self) -> Iterator[None]:
-        """Check that the model is as the last step left it; the same holds again if this step fails."""
-        self.objective.check()
-        self.parameters.check_in_place()
-        self.fingerprint.check_unclaimed()
-        if not self.ledger.has_looked:
-            self.parameters.check_start(self.setting)
-            self.fingerprint.start()
-        elif self.fingerprint.versions() != self.fingerprint.seen:
-            self.check_model()
-        before = self.fingerprint.last
-        try:
-            yield
-        except BaseException as found:
-            self.fingerprint.last = before
-            if not isinstance(found, Changed):
-                raise
-            self.note(f"at step {self.counts.steps + 1} {found}")
-            raise Changed(f"{found}: {GONE}") from None
-
-    def check_losses(self, losses: Losses, perturbed: Perturbed, data: Any, step: Step) -> None:
-        """Check the losses. If they mix records now and did not before, the first step that did is unknown: that ends the
-        guarantee."""
-        ledger, number = self.ledger, self.counts.steps + 1
-        try:
-            self.checks.make(losses, perturbed, data, step, moved=ledger.has_moved)
-        except Mixed as found:
-            unseen = isinstance(found, Kept) or not self.checks.saw_change(self.objective.structure())
-            if ledger.has_looked and unseen:
-                since = f"of the steps since the {ledger.checked}th" if ledger.checked else "of the steps before"
-                self.note(f"at step {number} {found}; how many {since} were so is not known")
-            raise
-        ledger.checked = number
-        ledger.halves |= losses.use_halves(data)
-
-    def note(self, flaw: str) -> None:
-        """Record a flaw, unless there is one already."""
-        self.ledger.flaw = self.ledger.flaw or flaw
-
-    def note_order(self, drawn: Tensor, data: Any, step: Step) -> None:
-        """Record a flaw if records of a cyclic run changed places."""
-        swapped = self.seen.note(drawn, data) if len(drawn) else ""
-        if swapped and step.sampling == "cyclic" and not step.on_all(self.setting.n):
-            self.note(f"at step {self.counts.steps + 1} {swapped}: the order of the data changed")
-
     def write_down(self, step: Step, counts: Counts, xi_factor: float = 1.0) -> None:
         """Count the step before anybody can see it."""
         self.ledger.add(step, xi_factor)
         self.draws.used(self.counts.steps)
         self.counts = counts
         if step.eta > 0:
-            self.fingerprint.claim()
+            self.watch.fingerprint.claim()
 
     def entries(self, ledger: Ledger) -> RunRecord:
         """What a ledger costs, without what else a record says."""
@@ -245,22 +188,9 @@ class RunState:
         """Make a copy or a pickle another branch of the run, whose losses are checked again."""
         self.__dict__.update(state)
         self._lock = Lock()
-        self.checks = LossChecks(self.checks.quotient_error)
+        self.watch.begin_again()
 
     def _check_between_steps(self) -> None:
         """Check the model, unless a step is moving it right now."""
-        if not self.parameters.displaced and not self._lock.locked():
-            self.check_model()
-
-    def check_model(self) -> None:
-        """Record a flaw if somebody else changed the model. Before the first step, the model's current state is the start."""
-        if not self.ledger.has_looked:
-            self.fingerprint.start()
-        found = self.fingerprint.changes()
-        if found and self.fingerprint.goes_back(self.ledger.kept):  # an own iterate, which every step so far has paid for
-            self.ledger.returned, found = True, self.fingerprint.changes()
-        self.note(found)
-
-    def check_in_place(self) -> None:
-        if self.parameters.displaced:
-            raise RuntimeError(INTERRUPTED)
+        if not self.parameters.displaced and not self.is_making:
+            self.watch.model()

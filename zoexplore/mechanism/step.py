@@ -1,25 +1,117 @@
-"""A step: slopes, clipped sums, an estimate with noise, post-processing, the update and the projection.
+"""How a step is made: slopes of a batch along new directions, their clipped sums, a noisy mean, and the move along it.
 
-The update goes block by block: it sums estimate, noise and post-processing before it changes a parameter.
+What makes sure that this is what happens, and nothing else, is `watch`'s.
 """
 
-from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import inf, nan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from zoexplore.mechanism import batches
+from zoexplore.mechanism.batches import Batch
 from zoexplore.mechanism.clipping import RULES, join, split
-from zoexplore.mechanism.directions import Frame
+from zoexplore.mechanism.directions import Frame, frame
+from zoexplore.mechanism.losses import Losses
+from zoexplore.mechanism.noise import deviations
+from zoexplore.mechanism.parallel import Ranks
 from zoexplore.mechanism.parameters import Parameters, add, pieces
+from zoexplore.mechanism.perturbation import Perturbation, Perturbed
 from zoexplore.mechanism.record import Step
-from zoexplore.mechanism.rng import Generator, Sources, normal, words
-from zoexplore.mechanism.slopes import Slopes
+from zoexplore.mechanism.rng import Sources, normal, untouched_on_error, words
+from zoexplore.mechanism.scale import Scale
+from zoexplore.mechanism.slopes import Slopes, measure
+from zoexplore.mechanism.state import RunState
 
-LEAST_NOISE = 1e-270  # eta sigma: so far above the least double that a coordinate's part does not underflow
 HEAD = 5  # numbers on a step's records that processes exchange, beside sums
+
+
+@dataclass
+class Steps:
+    """The steps of a run, and how they are computed: `streamed` directions, some records and directions at once."""
+
+    run: RunState
+    ranks: Ranks
+    perturbation: Perturbation
+    streamed: bool
+    microbatch: int
+    chunk_size: int | None
+
+    def make(self, batch: Batch, lr: float) -> float:
+        """A step of a learning rate, or a probe; the mean loss."""
+        run, watch = self.run, self.run.watch
+        length = HEAD + 2 * (run.setting.K if run.scale.asking is None else 1)
+        with watch.telling(length):
+            step, drawn = run.next_step(lr), run.batch_of(run.counts.steps)
+            data = batches.checked(batch, drawn, run.parameters.device)
+            if step.eta == 0:  # as at either end of many learning rates' schedules
+                watch.gather(step, drawn, data, torch.zeros(length, dtype=torch.int64))
+                run.write_down(step, run.counts.after())
+                return nan
+            with watch.step(step, drawn, data), untouched_on_error(run.sources.directions):
+                return self._made(step, drawn, data)
+
+    def _made(self, step: Step, drawn: Tensor, data: Any) -> float:
+        """Measure slopes, release their noisy mean, and move along it, or take a probe's answer."""
+        run, watch = self.run, self.run.watch
+        losses, directions = self._losses(len(drawn)), self._directions(step.K, step.ridge > 0)
+        with self.perturbation.along(directions, losses.here, data) as perturbed:
+            watch.losses(losses, perturbed, data, step)
+            slopes = self._slopes(step, losses, perturbed, data, len(drawn))
+            perturbed.back()
+            watch.evaluated()
+            ridge = step.ridge * directions.coordinates().cpu() if step.ridge > 0 else 0.0
+            found = estimated(watch.gather(step, drawn, data, summed(slopes, step)), step, run.setting.n, ridge)
+            if step.kind == "probe":
+                run.write_down(step, run.counts.after())
+                run.answered(-float(self._released(step, found)[:1].view(torch.float64)))
+                return found.loss
+            counts = run.counts.after(found.looked_at, found.clipped, found.not_finite)
+            run.write_down(step, counts, directions.xi_factor if step.xi > 0 else 1.0)
+            with watch.moving():
+                apply(run.parameters, directions, step, self._released(step, found), run.sources, self._rounding())
+                if into_ball(run.parameters, step.R):
+                    run.counts = replace(run.counts, projected=run.counts.projected + 1)
+        return found.loss
+
+    def _losses(self, records: int) -> Losses:
+        return Losses(self.run.objective, max(1, min(self.microbatch, records)), self.run.watch.fingerprint)
+
+    def _directions(self, K: int, position: bool) -> Frame:
+        return frame(self.run.parameters, K, self.run.sources.directions, streamed=self.streamed, position=position)
+
+    def _slopes(self, step: Step, losses: Losses, perturbed: Perturbed, data: Any, records: int) -> Slopes:
+        """Those of this process' part of the batch; a probe's answers."""
+        own = self.ranks.records(records, losses.microbatch)
+        if own.start >= own.stop:
+            return Slopes(torch.zeros(0, step.K, dtype=torch.float64), 0, nan)
+        part = batches.part(data, own)
+        if step.kind == "probe":
+            return self.run.scale.answers(losses, perturbed, part)
+        return measure(losses, perturbed, part, step.xi, self.chunk_size)
+
+    def _released(self, step: Step, found: "Estimate") -> Tensor:
+        """What leaves the step: `noisy`, of the first process."""
+        own = noisy(step, found.mean, self.run.parameters.d, self.run.sources.noise) if self.ranks.rank == 0 else None
+        return self.ranks.from_first(own, step.K + 4)
+
+    def _rounding(self) -> torch.Generator | None:
+        """The generator that rounds half-precision parameters: public, as rounding follows the noise, and new at every step."""
+        if not self.run.parameters.has_halves:
+            return None
+        seed = (self.run.sources.initialisation.initial_seed() + self.run.counts.steps) % 2**63
+        return torch.Generator(self.run.parameters.device).manual_seed(seed)
+
+    def find_publicly(self, scale: Scale, data: Any) -> None:
+        """Let public data tell the scale, as probes would without noise."""
+        losses = self._losses(batches.number_of(data))
+        while scale.asking is not None:
+            with torch.no_grad(), self.perturbation.along(self._directions(1, False), losses.here, data) as perturbed:
+                answers = scale.answers(losses, perturbed, data).values
+            scale.take(float(answers.mean()), 0)
 
 
 class Estimate(NamedTuple):
@@ -87,91 +179,9 @@ def apply(
             add(part, change, rounding)
 
 
-def check_noise(step: Step) -> None:
-    """Raises ValueError where doubles cannot hold a step's noise with all digits: a move without it would reveal everything."""
-    if step.eta > 0 and not LEAST_NOISE <= step.eta * step.sigma < inf:
-        raise ValueError(
-            f"lr = {step.eta / step.K!r} with sigma = {step.sigma!r} is not allowed: the noise would be lost to rounding; "
-            "give an lr of 0, or both of usual size"
-        )
-
-
 def into_ball(parameters: Parameters, R: float) -> bool:
     """Project onto the ball of radius R around 0; return whether the parameters had left it."""
     length = parameters.length() if R < inf else 0.0
     if length > R:
         parameters.scale(R / length)
     return length > R
-
-
-def hybrid(
-    U: Tensor,
-    sigma: float | Tensor,
-    beta: float | Tensor,
-    eta: float | Tensor,
-    generator: Generator | Sequence[Generator],
-) -> Tensor:
-    """(eta/sqrt(K)) sum_k G_k u_k + (eta/sqrt(d)) G, with G_k ~ N(0, beta sigma^2) and G ~ N(0, (1-beta) sigma^2 I).
-
-    Given the directions its variance is s1 + s2 along each of them and s2 elsewhere (see `variances`); its mean squared length is
-    (eta sigma)^2.
-
-    Args:
-        U: orthonormal directions, shape (d, K), or (C, d, K) for C runs; the noise has its dtype and device.
-        sigma, beta, eta: numbers, or tensors of shape (C,) for C runs; runs may share directions, never noise.
-        generator: source of the noise, in no way derived from the directions' (`Sources.noise`); for C runs also C of them.
-
-    Returns:
-        Shape (d,), or (C, d) where an argument tells C runs apart.
-    """
-    d, K = U.shape[-2:]
-    sigma, beta, eta = (torch.as_tensor(x, dtype=U.dtype, device=U.device) for x in (sigma, beta, eta))
-    runs = np.broadcast_shapes(U.shape[:-2], sigma.shape, beta.shape, eta.shape)  # torch's would import sympy first
-    along, across = (s.expand(runs).unsqueeze(-1) for s in deviations(sigma, beta, eta, d, K))
-
-    def draw(size: int) -> Tensor:
-        if isinstance(generator, Sequence):
-            return torch.stack([normal(g, (size,), dtype=U.dtype, device=U.device) for g in generator])
-        return normal(generator, (*runs, size), dtype=U.dtype, device=U.device)
-
-    inside = combine(U, along * draw(K))
-    if not across.any():  # isotropic noise is not drawn where all of it is directional
-        return inside
-    return inside + across * draw(d)
-
-
-def combine(U: Tensor, coefficients: Tensor) -> Tensor:
-    """sum_k c_k u_k: coefficients of shape (..., K) to vectors of shape (..., d), with U of shape (d, K) or (..., d, K)."""
-    if U.dim() == 2:
-        return coefficients @ U.mT
-    return (U @ coefficients.unsqueeze(-1)).squeeze(-1)
-
-
-def variances(sigma, beta, eta, d: int, K: int):
-    """(s1, s2): the variance that is added along each direction, and the one in every coordinate."""
-    along, across = deviations(sigma, beta, eta, d, K)
-    return along**2, across**2
-
-
-def deviations(sigma, beta, eta, d: int, K: int):
-    """The square roots of `variances`, which do not underflow where eta and sigma are small."""
-    return eta * sigma * (beta / K) ** 0.5, eta * sigma * ((1 - beta) / d) ** 0.5
-
-
-class Projected(NamedTuple):
-    """The point in the ball, and whether it had left it (bool)."""
-
-    point: Tensor
-    hit: Tensor
-
-
-def project(w: Tensor, R: float | Tensor) -> Projected:
-    """The nearest point of the ball of radius R around 0; with R infinite, w itself.
-
-    Args:
-        w: shape (..., d).
-        R: radius, a number or a tensor that broadcasts with the shape (...).
-    """
-    length = w.norm(dim=-1)
-    hit = length > R
-    return Projected(w.where(~hit.unsqueeze(-1), w * (R / length).unsqueeze(-1)), hit)

@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 
 from zoexplore.mechanism import Sources, batches, hybrid, project, stiefel
+from zoexplore.mechanism.noise import combine
 from zoexplore.mechanism.rng import Generator, normal
-from zoexplore.mechanism.step import combine
 from zoexplore.run.setting import CLIPPINGS, Setting
 from zoexplore.training.configuration import Configuration, Seed
 from zoexplore.training.problem import Problem

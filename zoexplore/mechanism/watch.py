@@ -1,0 +1,150 @@
+"""What watches the steps of a run: before one the model is as the last one left it, in it losses are each record's own and
+processes agree, after it the model is what the step made. What was found is in the ledger and in the report.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from torch import Tensor
+
+from zoexplore.mechanism.arguments import check_processes, check_rounding
+from zoexplore.mechanism.batches import SeenRecords
+from zoexplore.mechanism.checks import Kept, LossChecks, Mixed
+from zoexplore.mechanism.checksums import Changed, Fingerprint, of_records
+from zoexplore.mechanism.losses import Losses, Objective
+from zoexplore.mechanism.parallel import Drifted, Ranks
+from zoexplore.mechanism.perturbation import Perturbed
+from zoexplore.mechanism.record import RunRecord, Step
+
+INTERRUPTED = (
+    "the last step, or the loading of a state, was interrupted while it moved the parameters: load a state_dict from before it"
+)
+GONE = (
+    "the report would not be of this model, and says ε = ∞ from here on. Begin a new run, or make the model and the optimiser "
+    "again and load a state_dict from before it"
+)
+
+
+class Watch:
+    """Watches a run (`state.RunState`), whose ledger keeps the first flaw.
+
+    Attributes:
+        fingerprint: of the whole model after the last step.
+        checks: of the losses, when they are due, and the quotients' error.
+    """
+
+    def __init__(self, run: Any, objective: Objective, ranks: Ranks) -> None:
+        self.run, self.objective, self.ranks = run, objective, ranks
+        self.fingerprint = Fingerprint(objective.trained, objective.rest, objective.saved)
+        self.checks, self._seen, self._due = LossChecks(), SeenRecords(run.setting.n), False
+
+    def note(self, flaw: str) -> None:
+        """Record a flaw, unless there is one already."""
+        self.run.ledger.flaw = self.run.ledger.flaw or flaw
+
+    def telling(self, length: int) -> Any:
+        """While open, a failure is told to the other processes, which wait for so many numbers."""
+        return self.ranks.telling(length, lambda: bool(self.run.ledger.flaw))
+
+    @contextmanager
+    def step(self, step: Step, drawn: Tensor, data: Any) -> Iterator[None]:
+        """Check that the model is as the last step left it, and the records those of before; a step that fails leaves all so."""
+        run, fingerprint = self.run, self.fingerprint
+        check_processes(self.ranks.group)
+        check_rounding(run.parameters.device, self.objective.plain)
+        self.objective.check()
+        run.parameters.check_in_place()
+        fingerprint.check_unclaimed()
+        if not run.ledger.has_looked:
+            run.parameters.check_start(run.setting)
+            fingerprint.start()
+        elif fingerprint.versions() != fingerprint.seen:
+            self.model()
+        before = fingerprint.last
+        try:
+            self._note_order(step, drawn, data)
+            yield
+        except BaseException as found:
+            fingerprint.last = before
+            if not isinstance(found, Changed):
+                raise
+            self.note(f"at step {run.counts.steps + 1} {found}")
+            raise Changed(f"{found}: {GONE}") from None
+
+    def losses(self, losses: Losses, perturbed: Perturbed, data: Any, step: Step) -> None:
+        """Check the losses if that is due. If they mix records now and did not before, the first step that did is unknown: that
+        ends the guarantee.
+        """
+        ledger, made, structure = self.run.ledger, self.run.counts.steps, self.objective.structure()
+        self._due = self.checks.is_due(data, structure, is_last=made + 1 == self.run.setting.T)
+        if not self._due:
+            return
+        try:
+            self.checks.make(losses, perturbed, data, step, moved=ledger.has_moved)
+        except Mixed as found:
+            unseen = isinstance(found, Kept) or not self.checks.saw_change(structure)
+            if ledger.has_looked and unseen:
+                since = f"of the steps since the {ledger.checked}th" if ledger.checked else "of the steps before"
+                self.note(f"at step {made + 1} {found}; how many {since} were so is not known")
+            raise
+        ledger.checked = made + 1
+        ledger.halves |= losses.use_halves(data)
+
+    def evaluated(self) -> None:
+        """Check, at w again, that no loss has written to the model where torch does not count that."""
+        self.fingerprint.check(by_versions=not self._due)
+
+    def gather(self, step: Step, drawn: Tensor, data: Any, numbers: Tensor) -> list[Tensor]:
+        """Every process' numbers, where all are about to make the same step."""
+        if self.ranks.size == 1:
+            return [numbers]
+        records = drawn.numpy().tobytes(), of_records(data, len(drawn)).tobytes()
+        return self.ranks.gather((self.run.counts.steps, step, records, self.fingerprint.bits()), numbers)
+
+    @contextmanager
+    def moving(self) -> Iterator[None]:
+        """While open, the step moves the parameters; then they are known, and the same in all processes."""
+        parameters = self.run.parameters
+        parameters.displaced = True
+        yield
+        self.fingerprint.renew()
+        try:
+            self.ranks.agree("its parameters after a step", self.fingerprint.bits)
+        except Drifted as drifted:
+            self.note(str(drifted))
+            raise
+        parameters.displaced = False
+
+    def model(self) -> None:
+        """Record a flaw if somebody else changed the model. Before the first step, the model's current state is the start."""
+        ledger = self.run.ledger
+        if not ledger.has_looked:
+            self.fingerprint.start()
+        found = self.fingerprint.changes()
+        if found and self.fingerprint.goes_back(ledger.kept):  # an own iterate, which every step so far has paid for
+            ledger.returned, found = True, self.fingerprint.changes()
+        self.note(found)
+
+    def in_place(self) -> None:
+        """Raises RuntimeError where an interruption has left the parameters."""
+        if self.run.parameters.displaced:
+            raise RuntimeError(INTERRUPTED)
+
+    def report(self, record: RunRecord) -> RunRecord:
+        """Add to a record what was found."""
+        facts = self.run.ledger.facts() | {"equal": self._seen.equal, "changed": self._seen.changed}
+        if self.run.parameters.displaced and not self.run.is_making:
+            facts["flaw"] = facts["flaw"] or INTERRUPTED
+        return replace(record, quotient_error=self.checks.quotient_error, **facts)
+
+    def begin_again(self) -> None:
+        """Check losses again: they may be others, as those of a copy."""
+        self.checks = LossChecks(self.checks.quotient_error)
+
+    def _note_order(self, step: Step, drawn: Tensor, data: Any) -> None:
+        """Record a flaw if records of a cyclic run changed places."""
+        swapped = self._seen.note(drawn, data) if len(drawn) else ""
+        if swapped and step.sampling == "cyclic" and not step.on_all(self.run.setting.n):
+            self.note(f"at step {self.run.counts.steps + 1} {swapped}: the order of the data changed")
