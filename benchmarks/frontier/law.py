@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from zoexplore.mechanism.step import deviations
+from zoexplore.mechanism.noise import deviations
 from zoexplore.training.aims import Choice
 from zoexplore.training.data import HELD_OUT, Data
 from zoexplore.training.models import MODELS
