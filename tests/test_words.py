@@ -10,7 +10,8 @@ OF_OTHERS = {"zoexplore/hf/losses.py": {"config"}}  # transformers' own argument
 
 def instead():
     """The words of the table's last column, each with the one to use."""
-    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| ([^|]*) \|$", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE)
+    table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| ([^|]*) \|$", table, re.MULTILINE)
     return {word: use for use, words in rows for word in words.split(", ") if word.isalpha() and word.islower()}
 
 
