@@ -20,31 +20,7 @@ NOTEBOOKS, KEPT = ROOT / "notebooks", ROOT / "build" / "executed"
 HIDDEN = re.compile(r"<details><summary>(Solution|Answer)</summary>\n(.*?)\n</details>", re.DOTALL)
 HINT = re.compile(r"<details><summary>Hint</summary>\n(.*?)\n</details>", re.DOTALL)
 CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
-# Run before a notebook's own cells: long computations run at once, so that a page has their results, and a player on its own is
-# saved with every step, so that pages can play it.
-PREPARED = """
-import panel as pn
-from zoexplore.compute import ask
-
-
-async def at_once(function, args, urgent):
-    return ask.timed(function, *args)
-
-
-ask._elsewhere = at_once
-live = pn.Column._repr_mimebundle_
-
-
-def played(column, *given, **named):
-    widgets = list(column.select(pn.widgets.Widget))
-    if [type(widget) for widget in widgets] != [pn.widgets.Player]:
-        return live(column, *given, **named)
-    steps = list(range(widgets[0].start, widgets[0].end + 1))
-    return column.embed(progress=False, states={widgets[0]: steps})._repr_mimebundle_()
-
-
-pn.Column._repr_mimebundle_ = played
-"""
+PREPARED = "from tools.prepared import prepare\nprepare()\ndel prepare"  # run before a notebook's own cells
 
 
 def paths(numbers: list[int] | None = None) -> list[Path]:
@@ -86,8 +62,8 @@ def _uncount(notebook: NotebookNode) -> None:
 def _key(path: Path) -> str:
     """A hash of everything in this project that the outputs depend on."""
     code = sorted(file for file in (ROOT / "zoexplore").rglob("*") if file.suffix in {".py", ".css", ".js"})
-    digest = sha256(PREPARED.encode())
-    for file in (path, *code):
+    digest = sha256()
+    for file in (path, Path(__file__).with_name("prepared.py"), *code):
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 

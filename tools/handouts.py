@@ -16,12 +16,22 @@ from panel.io.resources import CDN_DIST, DIST_DIR
 
 from tools import slides
 from tools.executed import HIDDEN, ROOT, as_written, executed, only_answers, paths
+from tools.prepared import framed
 from tools.site import DRAWN, katex
+from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.saving import write
 
 BUILD = ROOT / "build"
+MOVING = {  # by the notebook's number: a heading, and a lesson's sliders and link
+    0: ("Move it: play the attacker", ("sigma",), "?tab=game"),
+    2: ("Move it: what K costs", ("K", "T"), "?tab=curves&against=K"),
+    4: ("Move it: how long, and with which noise", ("beta", "T"), ""),
+    8: ("Move it: the ε of such runs", ("sigma", "T"), ""),
+}
 KINDS = ("handouts", "answers", "slides")
 LOOK = """
+iframe[srcdoc] { display: block; }
+.moving { margin: 24px 0; } .moving h2 { font: 600 22px/1.4 system-ui, sans-serif; }
 body:not(:has(.reveal)) { max-width: 980px; margin: 0 auto; padding: 0 16px; }
 .jp-OutputArea-output pre { word-break: normal; overflow-wrap: anywhere; }
 details { margin-bottom: 1em; }
@@ -37,14 +47,23 @@ def without_answers(notebook: NotebookNode) -> NotebookNode:
     return notebook
 
 
-def page(notebook: NotebookNode, kind: str) -> str:
-    """An executed notebook as one HTML page."""
+def page(notebook: NotebookNode, kind: str, number: int | None = None) -> str:
+    """An executed notebook, of a number, as one HTML page."""
     if kind == "slides":
         text = slides.page(without_answers(notebook))
     else:
         notebook = only_answers(notebook) if kind == "answers" else without_answers(notebook)
         text, _ = HTMLExporter(template_name="lab").from_notebook_node(notebook)
-    return offline(re.sub(r'href="([\w-]+)\.ipynb', r'href="\1.html', text), slides.scripts() if kind == "slides" else "")
+    more = {"slides": slides.scripts, "handouts": lambda: _moving(number)}.get(kind, str)()
+    return offline(re.sub(r'href="([\w-]+)\.ipynb', r'href="\1.html', text), more)
+
+
+def _moving(number: int | None) -> str:
+    """A lesson at the end of a notebook's page that has no components of its own."""
+    if number not in MOVING:
+        return ""
+    title, sliders, link = MOVING[number]
+    return f'<section class="moving"><h2>{title}</h2>{framed(DEMONSTRATION, sliders, link)}</section>'
 
 
 def offline(text: str, more: str = "") -> str:
@@ -83,7 +102,8 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for path in paths(given.numbers):
         file = folder / f"{path.stem}.html"
-        write(file, page(executed(path), given.kind).encode())
+        number = int(path.name.partition("-")[0])
+        write(file, page(executed(path), given.kind, number).encode())
         print(f"{file}: open it in any browser")
 
 

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import holoviews as hv
-import numpy as np
 from bokeh.embed import components
 
 from zoexplore import BOUNDS, Accounting, curve, guarantee, lesson, plots
@@ -30,7 +30,7 @@ From their docstrings. Symbols are the paper's; [concepts](concepts.md) says wha
 
 FIGURES = "figures"
 BOKEH = '<script src="{up}bokeh/bokeh.min.js"></script>'  # once a page, before its figures
-_FRAME = '<iframe src="{name}.html" title="{title}" loading="lazy" style="width:100%;height:{height}px;border:0"></iframe>'
+_FRAME = '<iframe src="{file}" title="{title}" loading="lazy" style="width:100%;height:{height}px;border:0"></iframe>'
 _GALLERY = """# Gallery
 
 Drawn by `zoexplore.plots`, each by the line above it; they answer the mouse.
@@ -78,12 +78,13 @@ def home(folder: Path, readme: str) -> str:
 
 def story(folder: Path) -> str:
     """The explorer's steps: their text, a picture, and the folded answer to their question."""
-    steps = np.unique(np.geomspace(1, 10**6, 200).round())
+    lesson(DEMONSTRATION, ("sigma", "beta", "T"), folder / "story.html")
+    frame = partial(_FRAME.format, height=760)
     pictures = {
-        "1": "![Ends of two runs, as clouds: with more noise they cannot be distinguished](docs/hidden-two-runs.png)",
-        "2": figure(folder, "story-2", _drawn("T", range(1, 1001), ["composition"])),
-        "3": figure(folder, "story-3", _drawn("T", steps, ["composition", "sharp"])),
-        "4": figure(folder, "story-4", _drawn("beta", None, ["composition", "sharp"])),
+        "1": frame(file="story.html#tab=game&dials=sigma", title="a game"),
+        "2": frame(file="story.html#publish=every&T=10&dials=T", title="every step published"),
+        "3": frame(file="story.html#dials=T", title="only the last model published"),
+        "4": frame(file="story.html#tab=curves&against=beta&beta=1&dials=beta", title="what β does"),
         "5": figure(folder, "story-6", plots.frontier(load(PRICE), bounds=["composition", "sharp"]).opts(**BELOW)),
         "6": "",
     }
@@ -97,10 +98,6 @@ def story(folder: Path) -> str:
         asked = f"{step.question} <i>{' · '.join(step.guesses)}</i>"
         text += f"\n<details><summary>{asked}</summary><p><b>{step.guesses[right]}.</b> {why}</p></details>\n"
     return text
-
-
-def _drawn(along: str, values: Any, bounds: list[str]) -> Any:
-    return plots.curves(DEMONSTRATION, along, values, bounds=bounds).opts(**BELOW)
 
 
 def _runs(step: Any) -> Iterator[Any]:
@@ -117,7 +114,7 @@ def gallery(folder: Path) -> str:
     for name, (title, code) in PICTURES.items():
         text += f"\n## {title}\n\n```python\n{code}\n```\n{figure(folder, name, eval(code, names))}"
     lesson(DEMONSTRATION, ("sigma", "T", "K"), folder / "lesson.html")
-    text += f"\n## A lesson\n\n{_LESSON}\n\n{_FRAME.format(name='lesson', title='a lesson', height=900)}\n"
+    text += f"\n## A lesson\n\n{_LESSON}\n\n{_FRAME.format(file='lesson.html', title='a lesson', height=900)}\n"
     text += "\n## Presets\n\n| run | what it is | ε, every iterate public | ε, the last one alone |\n|---|---|---|---|\n"
     for key, preset in PRESETS.items():
         if preset.setting == DEMONSTRATION:

@@ -106,6 +106,19 @@ def test_a_curve_runs_over_a_slider_and_the_handle_moves_it(taught):
     assert values(taught)["K"] == RUN.K
 
 
+def test_an_address_names_the_view_the_values_and_the_dials_and_follows_them(taught, file):
+    sigma = values(taught)["sigma"]
+    taught.goto("about:blank")
+    taught.goto(f"{file.as_uri()}#tab=curves&against=K&K=1&T=1&dials=K")
+    taught.wait_for_function("() => window.zoexplore")
+    now = values(taught)
+    assert now["T"] == 1 and now["K"] < RUN.K and now["sigma"] == sigma
+    shows(taught, **now)
+    assert dial(taught, "sigma").count() == 0 and taught.get_by_label("ε against").input_value() == "K"
+    dial(taught, "K").press("End")
+    becomes(taught, lambda: f"K={values(taught)['K']}&" in f"{taught.url}&", True)
+
+
 def test_the_game_is_played_and_its_ceiling_is_the_guarantees(taught):
     dial(taught, "sigma").press("End")
     dial(taught, "T").press("End")

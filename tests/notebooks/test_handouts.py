@@ -1,10 +1,16 @@
 """Handouts, answers and slides keep questions and answers apart."""
 
+from html import unescape
+
 import nbformat
+import panel as pn
 import pytest
 
 from tests.notebooks.conftest import SERIES
-from tools import executed, handouts, slides
+from tools import executed, handouts, prepared, slides
+from zoexplore.run.presets import DEMONSTRATION
+from zoexplore.views import Curves, Dial, Planner, Readouts, State
+from zoexplore.views.component import STILL
 
 EXERCISES = SERIES[4]  # its figures are not needed here: nothing is run
 
@@ -62,3 +68,19 @@ def test_a_slide_holds_no_more_than_fits(notebook):
     long = [cell.source for cell in cells[: [cell.source for cell in cells].index("a")]]
     assert len(long) > 1 and max(map(len, long)) <= slides.LONGEST and "\n\n".join(long).count("word") == 480
     assert cells[-1].source.endswith("</details>") and unfolded in "\n\n".join(cell.source for cell in cells)
+
+
+def test_what_moves_is_a_lesson_on_a_page_and_the_rest_says_that_it_is_a_picture(monkeypatch):
+    monkeypatch.setattr(prepared.page, "html", lambda setting, sliders, link: f"T={setting.T} {'|'.join(sliders)} {link}")
+    for kind in (Dial, Curves, Readouts):
+        monkeypatch.setattr(kind, "__panel__", kind.__panel__)  # which is put back afterwards
+    state, drawn = State(DEMONSTRATION.replace(T=77)), prepared.Drawn()
+
+    def shown(*parts):
+        return unescape(drawn.column(pn.Column(*parts))[0]["text/html"])
+
+    assert 'srcdoc="T=77 T ?show=curves,table&against=T"' in shown(Dial(state, "T"), Curves(state))
+    assert "K+beta|T ?show=curves,table&against=beta" in shown(Dial(state, "T"), Dial(state, "K"), Curves(state, along="beta"))
+    assert "sigma ?show=publish,verdict" in shown(Dial(state, "sigma"), Readouts(state))
+    monkeypatch.setattr(drawn, "live", lambda column: ({"text/html": column[0].object}, {}))
+    assert shown(Planner(state)) == STILL

@@ -34,7 +34,7 @@ def decoded(low, code):
     """A number as the page's script has it."""
     if code < tables.FIRST:
         return 0.0 if code == tables.ZERO else inf
-    return float(f"{100 + (code - tables.FIRST) % 900}e{low + (code - tables.FIRST) // 900}")
+    return float(f"{1000 + (code - tables.FIRST) % 9000}e{low + (code - tables.FIRST) // 9000}")
 
 
 def given(text):
@@ -128,3 +128,10 @@ def test_what_panel_saves_says_that_its_controls_do_nothing():
         out = StringIO()
         pn.io.save.save(pn.panel(saved), out, resources=CDN)
         assert out.getvalue().count("A picture: the controls do nothing.") == 1
+
+
+def test_what_is_as_printed_is_no_guarantee_and_says_so(thin):
+    found = page.numbers(DEMONSTRATION, Accounting(printed=True), [])
+    printed = {each["line"]["key"] for each in found["bounds"] if each["printed"]}
+    assert printed == {bound for bound in BOUNDS if BOUNDS[bound].printed} and "not a guarantee" in found["warning"]
+    assert all(("(as printed)" in each["entry"]["title"]) == each["printed"] for each in found["bounds"])

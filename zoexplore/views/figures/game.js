@@ -136,7 +136,7 @@ export function render({model}) {
   };
   // The score as text, with a grid of the rounds and the address of the same models.
   const challenge = () => {
-    const url = new URL(location.href), grid = [0, 10].map((i) => played.slice(i, i + 10).map((ok) => ok ? "🟩" : "⬜").join("")).join("\n");
+    const url = new URL(model.address ?? location.href), grid = [0, 10].map((i) => played.slice(i, i + 10).map((ok) => ok ? "🟩" : "⬜").join("")).join("\n");
     for (const [name, value] of [["tab", "game"], ["game.seed", seed], ...(kind() === "every" ? [["game.seen", "every"]] : [])]) url.searchParams.set(name, value);
     url.searchParams.delete("story");
     const seen = kind() === "every" ? "who sees every step" : "who sees one released model";

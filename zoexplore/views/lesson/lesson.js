@@ -42,9 +42,9 @@ async function unpacked(text) {
   return JSON.parse(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text());
 }
 
-// A table's numbers by place, bound and step: codes are places on a ladder of all numbers with three digits.
+// A table's numbers by place, bound and step: codes are places on a ladder of all numbers with four digits.
 function tabled({low, epsilons}, row, first) {
-  const value = (code) => code < first ? (code ? 0 : Infinity) : Number(`${100 + (code - first) % 900}e${low + Math.floor((code - first) / 900)}`);
+  const value = (code) => code < first ? (code ? 0 : Infinity) : Number(`${1000 + (code - first) % 9000}e${low + Math.floor((code - first) / 9000)}`);
   const found = new Float64Array(epsilons.length), known = new Map();
   const block = new Int32Array(row.length * row.steps);
   for (let i = 0, at = 0; i < epsilons.length / block.length; i++) for (let b = 0; b < row.length; b++) {
@@ -82,7 +82,10 @@ function begin(given) {
   const along = (g, b, at = here) => tables[g].found.subarray((row(g, at) * N + b) * S, (row(g, at) * N + b + 1) * S);
   const facts = () => here.T === T0 ? tables[active()].facts[row(active())] : active() === 0 ? steps.facts[here.T] : null;
   const says = (field) => `${all[field].symbol} = ${all[field].texts[here[field]]}`;
-  let view = given.view, against = given.against in all ? given.against : "T", shown = "last", held = false, ends = null, frame = null, told = "", reduced = false;
+  // What stands after the # of the address: a view, an axis, what is published, values, and which dials there are.
+  const asked = new URLSearchParams(location.hash.slice(1)), named = (name, among, otherwise) => among.includes(asked.get(name)) ? asked.get(name) : otherwise;
+  let view = named("tab", given.views.map(([name]) => name), given.view), shown = named("publish", ["every", "last"], "last");
+  let against = named("against", Object.keys(all), given.against in all ? given.against : "T"), held = false, ends = null, frame = null, told = "", reduced = false;
 
   const es = given.apart.map(([e]) => Math.log(e)), mus = given.apart.map(([, mu]) => mu);
   const places = Object.fromEntries(["headline", "said", "note", "live"].map((name) => [name, find(`.zx-${name}`)]));
@@ -180,7 +183,8 @@ function begin(given) {
     const kind = gains ? by ? "every" : "last" : "same";
     const fill = {T: grouped(String(steps.values[here.T])), other: up(other), now: up(now)};
     const sentence = now < Infinity ? given.trained[kind].replace(/\{(\w+)\}/g, (_, name) => fill[name]) : "";
-    html(places.headline, `<p class="epsilon ${by || bounds[best()].line.key === "composition" ? "every" : "last"}"><i>ε</i> = <b>${up(now)}</b> ${pill}</p><p class="sentence">${sentence}</p>`);
+    const named = by ? bounds.find(({line}) => line.key === "composition") : bounds[best()];
+    html(places.headline, `${named.printed ? given.warning : ""}<p class="epsilon ${by || named.line.key === "composition" ? "every" : "last"}"><i>ε</i> = <b>${up(now)}</b> ${pill}</p><p class="sentence">${sentence}</p>`);
     const odds = known ? now < Infinity ? known.odds[by ? "every" : "last"] : "No bound applies to this run." : `What an attacker catches is in this file where one slider is moved. ${opens(here, "Open this pair live")}`;
     html(places.said, `<p>${odds}</p>`);
     for (const dial of dials) dial.tell(up(now));
@@ -191,8 +195,19 @@ function begin(given) {
     reduced = false;
     if (view === "publish") drawTwo();
     if (view === "curves") drawAll();
-    if (view === "game" && facts()) Object.assign(game, {...facts().game, shown});
+    if (view === "game" && facts()) Object.assign(game, {...facts().game, shown, address: live(here)});
     words();
+    if (!held) keep();
+  }
+  // The address of what is shown, for whoever loads the file again or sends the address of one that a site serves.
+  function keep() {
+    const kept = new URLSearchParams(asked);
+    const set = (name, value, otherwise) => value === otherwise ? kept.delete(name) : kept.set(name, value);
+    set("tab", view, given.view);
+    set("publish", shown, "last");
+    set("against", against, given.against in all ? given.against : "T");
+    for (const field of Object.keys(all)) set(field, String(all[field].values[here[field]]), String(all[field].values[all[field].at]));
+    try { history.replaceState(null, "", kept.size ? `#${kept}` : location.href.replace(/#.*/, "")); } catch {} // in a frame without an address
   }
   const later = () => { if (!reduced) { reduced = true; requestAnimationFrame(draw); } };
 
@@ -221,7 +236,8 @@ function begin(given) {
 
   // A dial: a native slider with its number.
   const box = find(".zx-settings").shadowRoot;
-  const dials = [...sliders, ...(given.moves ? [steps] : [])].map((slider) => {
+  const dialled = (field) => !asked.has("dials") || asked.get("dials").split(",").includes(field);
+  const dials = [...sliders, ...(given.moves ? [steps] : [])].filter(({field}) => dialled(field)).map((slider) => {
     const made = Object.assign(document.createElement("div"), {className: "dial"}), {field, texts, caption} = slider;
     made.innerHTML = `<label for="${field}">${caption}</label><output for="${field}"></output><input type="range" id="${field}" min="0" max="${texts.length - 1}" step="1">`;
     const input = made.querySelector("input"), output = made.querySelector("output");
@@ -268,8 +284,11 @@ function begin(given) {
   if (given.views.length > 1) mount("tabs", ".zx-tabs", tabs);
   mount("legend", ".zx-legend", legend);
   switched();
+  tabs.selected = view;
   axis(against);
   show(view);
+  for (const field of Object.keys(all)) if (Number.isFinite(parseFloat(asked.get(field)))) move(field, nearest({places: all[field].values}, parseFloat(asked.get(field))), false);
+  told = "";
   draw();
   mount("game", ".zx-board", game);
   window.zoexplore = {here, all, move, show, epsilon: () => Object.fromEntries(bounds.map(({line}, b) => [line.key, along(active(), b)[here.T]])), redraw: draw};

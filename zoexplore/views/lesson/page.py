@@ -14,6 +14,7 @@ import numpy as np
 
 from zoexplore import __version__
 from zoexplore.bounds import BOUNDS
+from zoexplore.bounds.guarantee import as_printed
 from zoexplore.questions.export import to_query
 from zoexplore.questions.statement import in_a_line, statement
 from zoexplore.run.axes import AXES
@@ -28,7 +29,7 @@ from zoexplore.views.figures.legend import UNASKED, entry
 from zoexplore.views.figures.publish import CHOICES, FARTHEST, NAMES, PICTURES, STYLES, gaussian_of
 from zoexplore.views.first import host, previewed
 from zoexplore.views.lesson.tables import FIRST, Slider, facts, groups_of, table
-from zoexplore.views.panels.readouts import TRAINED
+from zoexplore.views.panels.readouts import AS_PRINTED, TRAINED
 from zoexplore.views.preview import QUESTION, picture
 from zoexplore.views.style import theme
 
@@ -41,7 +42,7 @@ PARTS = {  # its scripts, and what else of theirs the lesson uses
     "legend": (("figures/legend",), ()),
     "tabs": (("tabs",), ()),
 }
-BYTES, SECONDS = 0.35, 0.055  # about, of a number in the file and of a place's computation
+BYTES, SECONDS = 0.5, 0.055  # about, of a number in the file and of a place's computation
 _FOLDER = Path(__file__).parents[1]
 _EPSILONS = np.geomspace(1e-5, 3000, 400)
 _DEFAULT = Accounting()
@@ -122,7 +123,8 @@ def numbers(setting: Setting, accounting: Accounting, groups: Sequence[Sequence[
         "groups": [[slider.field for slider in group] for group in both],
         "tables": [table(setting, accounting, group, steps.values) for group in both],
         "first": FIRST,
-        "bounds": [_bound(bound) for bound in BOUNDS],
+        "bounds": [_bound(bound, accounting) for bound in BOUNDS],
+        "warning": AS_PRINTED,
         "two": {name: _line(name, STYLES[name], NAMES[name], plays=True, aloud=True) for name in NAMES},
         "muted": UNASKED,
         "delta": format_delta(setting.delta),
@@ -155,11 +157,12 @@ def _line(*given: Any, **more: Any) -> dict[str, Any]:
     return chart.line(key, [], [], style, name, **more) | {"x": [], "y": []}
 
 
-def _bound(bound: str) -> dict[str, Any]:
+def _bound(bound: str, accounting: Accounting) -> dict[str, Any]:
     style, known = theme.style_of(bound), BOUNDS[bound]
-    group = "" if known.of_this_run else OTHERS
-    row = entry(bound, known.title, style, group=group, says=known.summary)
-    return {"line": _line(bound, style, known.title), "entry": row, "own": known.of_this_run}
+    printed, group = bool(as_printed(bound, accounting)), "" if known.of_this_run else OTHERS
+    title = known.title + (" (as printed)" if printed else "")
+    row = entry(bound, title, style, group=group, says=known.summary)
+    return {"line": _line(bound, style, title), "entry": row, "own": known.of_this_run, "printed": printed}
 
 
 def _body(teaching: Teaching) -> str:

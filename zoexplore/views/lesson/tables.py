@@ -1,4 +1,4 @@
-"""The numbers of a lesson: epsilon by every bound at every place of its sliders, in the digits that are shown."""
+"""The numbers of a lesson: epsilon by every bound at every place of its sliders, rounded up."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -112,18 +112,18 @@ def facts(setting: Setting, accounting: Accounting) -> dict[str, Any]:
 
 
 def codes(epsilon: np.ndarray) -> tuple[int, np.ndarray]:
-    """Numbers as places on a ladder of all numbers with three digits, each the first that is not below it, as `format_number`
-    rounds.
+    """Numbers as places on a ladder of all numbers with four digits, each the first that is not below it. One more digit than is
+    shown, so that curves are smooth: what is rounded up to four digits and then to three is rounded up to three.
 
     Returns:
-        the exponent e of the ladder's first number, 100 * 10^e, and the codes, in epsilon's shape: FIRST for that number.
+        the exponent e of the ladder's first number, 1000 * 10^e, and the codes, in epsilon's shape: FIRST for that number.
 
-    >>> codes(np.array([1.0, 1.0001, 9.996, 0.0, np.inf]))
-    (-2, array([  2,   3, 902,   1,   0]))
+    >>> codes(np.array([1.0, 1.0001, 9.9996, 0.0, np.inf]))
+    (-3, array([   2,    3, 9002,    1,    0]))
     """
     known = epsilon[(epsilon > 0) & (epsilon < inf)]
-    low, high = (max(floor(log10(x)) - 2, _LEAST) for x in ((known.min(), known.max()) if known.size else (1.0, 1.0)))
-    ladder = [float(f"{digits}e{e}") for e in range(low, high + 2) for digits in range(100, 1000)]
+    low, high = (max(floor(log10(x)) - 3, _LEAST) for x in ((known.min(), known.max()) if known.size else (1.0, 1.0)))
+    ladder = [float(f"{digits}e{e}") for e in range(low, high + 2) for digits in range(1000, 10_000)]
     found = np.searchsorted(ladder, epsilon) + FIRST
     return low, np.where(epsilon == 0, ZERO, np.where(epsilon < inf, found, INFINITE))
 

@@ -27,7 +27,7 @@ from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
-_AS_PRINTED = (
+AS_PRINTED = (
     '<p class="printed" role="status"><b>As printed: not a guarantee.</b> '
     "The paper's constants are used as printed, errors included.</p>"
 )
@@ -113,7 +113,7 @@ class Headline(View):
         said = f"Before this change it was {format_number(was)}." if self.before is not None else ""
         if not said and self.compares and best.epsilon < inf:
             said = self._sentence(format_number(other), now, bool(by))
-        warning = _AS_PRINTED if as_printed(best) else ""
+        warning = AS_PRINTED if as_printed(best) else ""
         return f'{warning}<p class="epsilon {kind}"><i>ε</i> = <b>{now}</b> {pill}</p><p class="sentence">{said}</p>'
 
     def _sentence(self, other: str, now: str, gains: bool) -> str:
