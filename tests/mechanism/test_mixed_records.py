@@ -339,3 +339,51 @@ class TestOfAnySize:
 
         with pytest.raises(ValueError, match=MIXES):
             run(optimiser(FREE.replace(clip=1e-4), start=torch.zeros(6), loss=mixing), 1, tuple(x.float() for x in data()))
+
+
+class Padded(nn.Module):
+    """A mean over a record's own tokens, after torch's encoder layers, which pack tokens in eval()."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        layer = nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True)
+        self.tokens, self.layers, self.last = nn.Embedding(50, 16), nn.TransformerEncoder(layer, 2), nn.Linear(16, 3)
+
+    def forward(self, tokens):
+        real = tokens > 0
+        hidden = self.layers(self.tokens(tokens), src_key_padding_mask=~real)
+        return self.last((hidden * real.unsqueeze(-1)).sum(1) / real.sum(1, keepdim=True))
+
+
+def to_the_longest(records):
+    tokens, labels = zip(*records, strict=True)
+    return nn.utils.rnn.pad_sequence(list(tokens), batch_first=True), torch.stack(labels)
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_padding_to_the_longest_of_a_batch_is_no_mixing(seed):
+    draw = torch.Generator().manual_seed(seed)
+    lengths = torch.randint(2, 15, (24,), generator=draw).tolist()
+    records = [(torch.randint(1, 50, (length,), generator=draw), torch.tensor(length % 3)) for length in lengths]
+    module = Padded().eval()
+    d = sum(p.numel() for p in module.parameters())
+    setting = FREE.replace(d=d, K=1, xi=0.3, T=4, batch=9)
+    made = NoisyZOGD(module, cross_entropy, setting, sources=Sources(1, 2))
+    for batch in made.batches(records, collate_fn=to_the_longest):
+        made.step(batch)
+    assert made.record.checked == 4
+
+
+@pytest.mark.parametrize("mixing", [0.0, 1.0, 1e-3])
+def test_scores_that_jump_are_taken_and_found_where_they_mix_records(mixing):
+    def wrong(outputs, targets):
+        found = (outputs.argmax(-1) != targets).to(outputs.dtype)
+        return found - mixing * found.mean()
+
+    made = over(network(), wrong, xi=0.5)
+    if mixing:
+        with pytest.raises(ValueError, match=f"beside other records: {MIXES}"):
+            run(made, 1, classes())
+    else:
+        assert run(made, 4, classes()).steps == 4

@@ -213,17 +213,6 @@ class TestCitizenship:
                     float(logistic(torch.zeros(6).double(), data()).mean()), rel=1e-6
                 )
 
-    def test_progress_counts_epsilon_so_far(self, capsys):
-        seen: list[str] = []
-        made = optimiser(SETTING.replace(sigma=2.0))
-        for batch in made.batches(data(), progress=seen.append):
-            made.step(batch)
-        shown = float(seen[-1].partition("step 8 of 8, 0 s left, ε = ")[2].split()[0])
-        assert shown / 1.01 <= epsilon(SETTING.replace(sigma=2.0), "composition") <= shown
-        made = optimiser()
-        for batch in made.batches(data(), progress=True):
-            made.step(batch)
-        assert "step 8 of 8, 0 s left, ε = " in capsys.readouterr().out
 
 
 class TestForEpsilon:

@@ -323,3 +323,22 @@ class TestTheTarget:
         record = run(made(), 60, classes()).record
         stages = tuple((step, count) for step, count in record.stages if step.kind == "step")
         assert privacy_report(replace(record, stages=stages), released="all").epsilon < 1.9
+
+
+def said(**given):
+    shown: list[str] = []
+    known = {"epsilon": 2.0, "delta": 1e-5, "n": 24, "T": 200, "show": shown.append}
+    optimiser = NoisyZOGD.for_epsilon(network(), cross_entropy, **known | given)
+    return optimiser, " ".join(shown)
+
+
+@pytest.mark.parametrize("name", ["lr", "clip", "xi"])
+def test_what_is_none_is_found_as_what_is_auto(name):
+    given = {"lr": 1.0, "clip": 1.0, "xi": 0.1} | {name: None}
+    plans = [said(**given | {name: value})[0] for value in (None, "auto")]
+    assert plans[0].setting == plans[1].setting and plans[0].probes_left == plans[1].probes_left > 0
+
+
+@pytest.mark.parametrize("lr, still", [(1e-9, True), (1.0, False), (None, False)])
+def test_a_rate_that_moves_nothing_is_warned_of_in_the_plan(lr, still):
+    assert ("multiply a rate of MeZO's by the number of trained parameters, d = 51" in said(lr=lr, clip=1.0)[1]) == still

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from inspect import signature
-from math import ceil
+from math import ceil, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +27,10 @@ from zoexplore.hf.prefix import Prefix
 from zoexplore.hf.watch import Watch
 from zoexplore.mechanism import Batch, NoisyZOGD, Report, mark_moved
 from zoexplore.mechanism.batches import Collate, Numbered
-from zoexplore.mechanism.scale import AUTO
 from zoexplore.run.text import say
 
 logger = logging.get_logger(__name__)
+USUAL_XI = 1e-3  # times sqrt(d): half the distance of MeZO's two points, along a unit vector
 NOT_TAKEN = ("optimizers", "optimizer_cls_and_kwargs", "compute_loss_func", "model_init")
 HOOKS = {  # of Trainer's that would be used for nothing, or for other batches than are accounted
     "compute_loss": "give a loss a record: ZOTrainer(..., loss=)",
@@ -225,10 +225,10 @@ class ZOTrainer(Trainer):
             args, n = self.args, len(self.train_dataset)
             run = {"n": n, "T": self._steps(), "batch": min(self._batch(), n), "ridge": args.weight_decay, "loss_of": "model"}
             run |= {name: getattr(args, name) for name in PASSED}
-            scale: dict[str, Any] = {"lr": args.learning_rate, "clip": args.clip, "xi": args.xi}
-            if None in (args.learning_rate, args.clip):  # else xi has its usual value
-                scale = {name: AUTO if value is None else value for name, value in scale.items()}
-            run |= scale | {"decay": self._decay() or "constant", "show": say if self.is_world_process_zero() else logger.info}
+            run |= {"lr": args.learning_rate, "clip": args.clip, "xi": args.xi}
+            if None not in (args.learning_rate, args.clip) and args.xi is None:  # no probe is made for it alone
+                run["xi"] = USUAL_XI * sqrt(sum(p.numel() for p in self.model.parameters() if p.requires_grad))
+            run |= {"decay": self._decay() or "constant", "show": say if self.is_world_process_zero() else logger.info}
             if args.world_size > 1:
                 run |= {"group": distributed.group.WORLD, "microbatch": args.microbatch or args.per_device_train_batch_size}
             run |= self.options

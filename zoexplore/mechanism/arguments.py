@@ -89,11 +89,8 @@ RARELY = 0.1  # the part of a run that finding its scale should be
 PRODUCTS = {"conv": _ConvNd, "rnn": nn.RNNBase}  # beside those of matrices: layers, by torch's name for what they compute
 
 
-USUAL_XI = 1e-3  # times sqrt(d): half the distance of MeZO's two points, along a unit vector
-
-
 def choices(*, lr: Any, clip: Any, xi: Any, decay: str | None, public: bool) -> Choices:
-    """What a run finds by itself: what is "auto".
+    """What a run finds by itself: what is "auto", or None.
 
     Raises:
         ValueError: a number or a word is not allowed.
@@ -101,9 +98,9 @@ def choices(*, lr: Any, clip: Any, xi: Any, decay: str | None, public: bool) -> 
     given = {"lr": lr, "clip": clip, "xi": xi}
     for name, value in given.items():
         is_number = isinstance(value, int | float) and 0 <= value < inf
-        if value != AUTO and not (is_number and (value > 0 or name == "xi")) and not (name == "xi" and value is None):
+        if value not in (None, AUTO) and not (is_number and (value > 0 or name == "xi")):
             raise ValueError(f"{name} = {value!r} is not allowed: give a number above 0, or {AUTO!r} and the run finds it")
-    auto = frozenset(name for name, value in given.items() if value == AUTO)
+    auto = frozenset(name for name, value in given.items() if value in (None, AUTO))
     decay = decay or ("linear" if "lr" in auto else "constant")
     if decay not in DECAYS:
         raise ValueError(f"decay = {decay!r} is not allowed: give one of {', '.join(map(repr, DECAYS))}")
@@ -118,9 +115,9 @@ PLANNED = ("batch", "sampling", "neighbours", "beta", "clipping", "R", "ridge") 
 def setting_for(
     *,
     d: int,
-    lr: Any = AUTO,
-    clip: Any = AUTO,
-    xi: Any = AUTO,
+    lr: Any = None,
+    clip: Any = None,
+    xi: Any = None,
     T: int | None = None,
     K: int | None = None,
     R: float = inf,
@@ -128,7 +125,7 @@ def setting_for(
     **known: Any,
 ) -> Setting:
     """The run with the least noise that composition allows for a target, its clip joint: as `NoisyZOGD.for_epsilon` describes.
-    What the run is to find has the value 1 here: lr, clip and xi, which is 1e-3 sqrt(d) if None. `known` goes to
+    What the run is to find, of lr, clip and xi, has the value 1 here. `known` goes to
     `zoexplore.recommend`.
 
     >>> round(setting_for(epsilon=2.0, delta=1e-5, n=1000, d=10**6, T=1000, K=4, lr=0.1, clip=1.0).sigma, 5)
@@ -138,9 +135,23 @@ def setting_for(
         K = K or 1
     known |= {name: value for name, value in (("K", K), ("T", T), ("clip", clip)) if value not in (None, AUTO)}
     run = recommend(bound="composition", d=d, **{"beta": 1.0} | known).setting
-    lr, xi = (1.0 if value == AUTO else value for value in (lr, USUAL_XI * sqrt(d) if xi is None else xi))
+    lr, xi = (1.0 if value in (None, AUTO) else value for value in (lr, xi))
     M = inf if ridge == 0 else ridge
     return run.replace(eta=lr * run.K, xi=xi, R=R, M=M, m=ridge, ridge=ridge)
+
+
+STILL = 1e-4  # of the start's length: a model that moves less is no other one
+
+
+def still(setting: Setting, choices: Choices, length: float) -> str:
+    """A warning where all steps together cannot move a start of this length; empty if they can."""
+    walk = setting.eta * (setting.T * setting.clip_each / sqrt(setting.K) + sqrt(setting.T) * setting.sigma)
+    if choices.auto & {"lr", "clip"} or walk >= STILL * length:
+        return ""
+    return (
+        f"The model stays where it is: {setting.T} steps move it by {walk / length:.1g} of its length at most. lr is along "
+        f"directions of length 1: multiply a rate of MeZO's by the number of trained parameters, d = {setting.d}."
+    )
 
 
 def described(setting: Setting, epsilon: float, scale: Scale) -> str:

@@ -121,25 +121,26 @@ class Streamed(Frame):
             yield total
 
     def _gram(self, position: bool) -> tuple[Tensor, Tensor]:
-        """V'V and V'w, summed over blocks in float64, on the CPU; w only on request."""
+        """V'V and V'w, summed over blocks in float64, waited for once; w only on request."""
         K = self.K
         together = self._buffer if K == 1 else self._buffer.new_empty(K * self.parameters.longest_block)
-        gram, inner = torch.zeros(K, K, dtype=torch.float64), torch.zeros(K, dtype=torch.float64)
+        gram = torch.zeros(K, K, dtype=torch.float64, device=self._buffer.device)
+        inner = torch.zeros(K, dtype=torch.float64, device=self._buffer.device)
         for i, block in enumerate(self.parameters.blocks):
             rows = together[: K * len(block)].view(K, len(block))
             for row, replay in zip(rows, self._replays, strict=True):
                 replay.fill(i, row)
             gram += _products(rows)
             if position:
-                inner += (rows @ block.to(rows.dtype)).double().cpu()
-        return gram.fill_diagonal_(1.0), inner  # as its columns are unit vectors to more digits than their products
+                inner += (rows @ block.to(rows.dtype)).double()
+        return gram.cpu().fill_diagonal_(1.0), inner.cpu()  # as its columns are unit vectors to more digits than their products
 
 
 def _products(rows: Tensor) -> Tensor:
     """rows rows', on the CPU in float64. On a GPU it uses float64, since single precision may be far less precise there."""
     if rows.device.type != "cpu":
         rows = rows.double()
-    return (rows @ rows.T).double().cpu()
+    return (rows @ rows.T).double()
 
 
 def frame(parameters: Parameters, K: int, directions: Generator, *, streamed: bool, position: bool) -> Dense | Streamed:

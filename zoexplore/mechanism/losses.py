@@ -70,7 +70,8 @@ class Objective:
 
     def losses(self, batch: Any) -> Tensor:
         """The records' losses, shape (b,), at the parameters as they stand."""
-        return self._of(self.module, batch)
+        with _slow_path():
+            return self._of(self.module, batch)
 
     def losses_at(self, parts: list[Tensor], batch: Any) -> Tensor:
         """Compute the losses with other tensors in place of the trained ones, by plain attention: no other kernel supports
@@ -263,7 +264,9 @@ def _inputs_and_targets(batch: Any) -> tuple[Any, Any]:
 
 @contextmanager
 def _slow_path():
-    """Switch off the fused encoder layers that torch uses in eval()."""
+    """Switch off the fused encoder layers that torch uses in eval(): they have no derivatives, and pack all records' tokens, so
+    that a record's rounding depends on the others' padding.
+    """
     before = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)
     try:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from inspect import unwrap
-from time import monotonic
 from typing import Any
 
 import torch
@@ -23,12 +22,10 @@ from zoexplore.mechanism.slopes import AT_ONCE
 from zoexplore.mechanism.state import RunState
 from zoexplore.mechanism.step import Steps
 from zoexplore.mechanism.target import HEADROOM, Left
-from zoexplore.run.formatting import round_up
 from zoexplore.run.setting import Setting
 from zoexplore.run.text import say
 
 UNDECLARED = Declared()
-EVERY = 2.0  # seconds between updates of the progress
 
 
 class NoisyZOGD(torch.optim.Optimizer):
@@ -123,18 +120,18 @@ class NoisyZOGD(torch.optim.Optimizer):
         T: int | None = None,
         K: int | None = None,
         passes: float | None = None,
-        lr: float | str = AUTO,
-        clip: float | str = AUTO,
-        xi: float | str = AUTO,
+        lr: float | str | None = AUTO,
+        clip: float | str | None = AUTO,
+        xi: float | str | None = AUTO,
         decay: str | None = None,
         scale_from: Any = None,
         show: Callable[[str], None] = say,
         **options: Any,
     ) -> "NoisyZOGD":
         """The optimiser with the least noise that meets a target by composition; it prints its choices. The clip is joint; all
-        noise is along the directions, and the sources are secure, by default. What is "auto" the run finds in its first steps,
-        which are private as all are (docs/mechanism.md, "A scale that the run finds"). Every step keeps the target: a state of
-        another plan is taken up with the noise that what is left needs, and a step that would exceed it is refused.
+        noise is along the directions, and the sources are secure, by default. What is "auto", or None, the run finds in its first
+        steps, which are private as all are (docs/mechanism.md, "A scale that the run finds"). Every step keeps the target: a
+        state of another plan is taken up with the noise that what is left needs, and a step that would exceed it is refused.
 
         Args:
             parameters, loss: as above.
@@ -170,6 +167,8 @@ class NoisyZOGD(torch.optim.Optimizer):
         if choices.public:
             made._steps.find_publicly(scale, batches.plain(scale_from))
         made._run.aim(epsilon, scale, setting if choices.auto else None)
+        if said := arguments.still(setting, choices, made._run.parameters.length()):
+            show(said)
         made.param_groups[0]["lr"] = made.defaults["lr"] = made._run.rate
         return made
 
@@ -245,33 +244,12 @@ class NoisyZOGD(torch.optim.Optimizer):
         self._run.check_steps_left()
         return batches.taken(dataset, self.drawn(self.steps), self.setting.n, collate_fn)
 
-    def batches(
-        self,
-        dataset: Any,
-        *,
-        collate_fn: Callable[[list], Any] | None = None,
-        progress: bool | Callable[[str], Any] = False,
-    ) -> Iterator[Batch]:
-        """The batches of all remaining steps; give each to `step` before you take the next.
-
-        Args:
-            dataset, collate_fn: as in `batch`.
-            progress: print steps, time left and epsilon so far now and then, or hand these words to a function.
-        """
-        show: Callable[[str], Any] | None = print if progress is True else progress or None
-        first, T, begun = self.steps, self.setting.T, monotonic()
-        shown = begun
-        while (before := self.steps) < T:
+    def batches(self, dataset: Any, *, collate_fn: Callable[[list], Any] | None = None) -> Iterator[Batch]:
+        """The batches of all remaining steps, as `batch` has them; give each to `step` before you take the next."""
+        while (before := self.steps) < self.setting.T:
             yield self.batch(dataset, collate_fn=collate_fn)
-            made, now = self.steps, monotonic()
-            if made == before:
+            if self.steps == before:
                 raise RuntimeError(f"step {before} was not made: give every batch to step() before asking for the next")
-            if show is not None and (now - shown >= EVERY or made >= T):
-                left = (now - begun) / (made - first) * (T - made)
-                spent = round_up(self.privacy_report(released="all").epsilon, 3)
-                found = "" if self.found is None or self.probes_left else f"; {self.found.words}"
-                show(f"step {made} of {T}, {left:.0f} s left, ε = {spent:.3g} so far if every iterate is released{found}")
-                shown = now
 
     @torch.no_grad()
     def step(self, batch: Batch) -> float:  # type: ignore[override]

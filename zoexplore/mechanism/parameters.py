@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from math import inf, sqrt
+from math import inf
 from typing import Any
 
 import torch
@@ -100,13 +100,14 @@ class Parameters:
 
     def length(self) -> float:
         """|w|."""
-        return sqrt(sum(float(torch.linalg.vector_norm(block, dtype=torch.float64)) ** 2 for block in self.blocks))
+        lengths = [torch.linalg.vector_norm(block, dtype=torch.float64) for block in self.blocks]
+        return float(torch.linalg.vector_norm(torch.stack(lengths)))
 
     def check_start(self, setting: Setting) -> None:
         """Raises ValueError if they are no start of a run with this setting."""
         if self.d != setting.d:
             raise ValueError(f"d = {setting.d} is not allowed: there are {self.d} parameters to train")
-        if not all(bool(block.isfinite().all()) for block in self.blocks):
+        if not torch.stack([block.isfinite().all() for block in self.blocks]).all():
             raise ValueError("the start has numbers that are not finite")
         if setting.R < inf and (length := self.length()) > setting.R:
             raise ValueError(f"the start has length {length:.4g}, beyond R = {setting.R:.4g}: scale it down, or take a larger R")
