@@ -8,9 +8,9 @@ from hypothesis import given
 
 from tests.bounds.strategies import settings_of_runs
 from tests.effort import examples
-from zoexplore import BOUNDS, Accounting, epsilon, guarantee
+from zoexplore import BOUNDS, Accounting, Setting, epsilon, guarantee
 from zoexplore.questions import gain_along, gain_map
-from zoexplore.questions.hiding import LEAST_GAIN
+from zoexplore.questions.hiding import LEAST_GAIN, least_provable, truth
 from zoexplore.run.presets import DEMONSTRATION, PAPER_CONVENTION
 from zoexplore.run.published import RUNS
 
@@ -83,3 +83,47 @@ def test_nothing_is_nothing_over_nothing():
     unknown = DEMONSTRATION.replace(sampling="poisson", batch=10)
     gain = gain_along(unknown, "T", [5])
     assert np.isnan(gain.ratio[0]) and gain.winner[0] == ""
+
+
+@pytest.mark.parametrize(("beta", "r"), [(0.5, 1.0), (0.9, 0.6), (0.0, 1.0), (1.0, 0.0)])
+def test_what_an_attacker_who_knows_the_directions_sees_costs_what_is_said_at_least(beta, r):
+    """Linear losses whose clip acts: the last iterate is Gaussian given the frames, and its ridge pulls along each by r."""
+    rng, run = np.random.default_rng(5), Setting(n=1000, d=400, K=4, T=8, sigma=0.01, beta=beta)
+    kick = 2 * run.clip / run.n
+    for _ in range(5):
+        mean, cov = np.zeros(run.d), np.zeros((run.d, run.d))
+        for _ in range(run.T):
+            U = np.linalg.qr(rng.standard_normal((run.d, run.K)))[0]
+            pull = np.eye(run.d) - (1 - r) * U @ U.T
+            mean = pull @ mean + U @ np.full(run.K, kick)
+            cov = pull @ cov @ pull + run.sigma**2 * (beta * U @ U.T / run.K + (1 - beta) / run.d * np.eye(run.d)) * run.K
+        seen = mean @ np.linalg.pinv(cov, hermitian=True, rcond=1e-10) @ mean  # mu^2 of the pair of Gaussians
+        said = Setting(n=run.n, d=run.d, K=run.K, T=run.T, sigma=run.sigma, beta=beta, m=0.0 if r == 1 else 0.1, M=1.0)
+        z = np.sqrt(run.T * run.K * kick**2 / seen)  # a run of T steps, all of whose iterates are shown, that costs as much
+        public = epsilon(run.replace(beta=1.0, sigma=z), "composition")
+        assert 0 < least_provable(said) <= public * (1 + 1e-6) and public <= epsilon(run, "composition") * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("d", "K", "batch", "T", "mu", "public", "least"),
+    [
+        (10**9, 64, 200, 10**4, 0.5, 2.164, 2.164), (10**6, 16, 2000, 10**3, 0.25, 3.446, 3.405),
+        (10**5, 16, 200, 10**3, 0.5, 0.622, 0.495),
+    ],
+)  # fmt: skip
+def test_the_least_that_can_be_proved_on_batches(d, K, batch, T, mu, public, least):
+    pair = {"neighbours": "add-remove", "sampling": "poisson"}
+    run = Setting.of(n=20_000, d=d, K=K, T=T, batch=batch, beta=0.5, noise_multiplier=1 / mu, **pair)
+    assert epsilon(run, "composition") == pytest.approx(public, rel=2e-3)
+    assert least_provable(run) == pytest.approx(least, rel=2e-3)
+    far_below = K * T < 0.1 * d
+    assert truth(run).startswith("KT ≪ d: composition is the truth" if far_below else "For linear losses")
+    assert f"{epsilon(run, 'composition'):.0f}" in truth(run) or not far_below
+
+
+def test_it_is_said_only_where_nothing_pulls_two_runs_together():
+    run = Setting(n=20_000, d=520, K=260, T=200, sigma=1e-3, beta=0.5, regime="convex", M=0.75, lipschitz=1.0)
+    assert "at most 25" in truth(run) and "nothing under a joint clip" in truth(run.replace(clipping="joint"))
+    for other in ({"ridge": 0.1, "m": 0.1}, {"R": 1.0}, {"batch": 100, "sampling": "shuffled"}):
+        assert truth(run.replace(**other)) == ""
+    assert truth(DEMONSTRATION) == ""

@@ -241,3 +241,13 @@ def test_every_control_has_a_name():
     assert all(field.text.label for field in (*controls.dials.values(), *controls.fields.values()))
     assert all(dial.slider.tags for dial in controls.dials.values())
     assert controls.options["regime"].tags and controls.options["conversion"].label and controls.options["schedule"].label
+
+
+def test_a_delta_of_one_over_n_is_remarked_on_while_it_is_set():
+    controls = Controls()
+    controls.fields["delta"].text.value = "0.001"
+    assert controls.notice.visible and "δ = 0.001 is at least 1/n" in controls.notice.object
+    controls.state.T = 50
+    assert "is at least 1/n" in controls.notice.object
+    controls.fields["delta"].text.value = "1e-6"
+    assert not controls.notice.visible

@@ -10,7 +10,7 @@ from zoexplore import Accounting, curve
 from zoexplore.bounds import BOUNDS
 from zoexplore.questions.hiding import ALONG_ALL, gain_map
 from zoexplore.run.axes import AXES, T_VALUES
-from zoexplore.run.formatting import format_number
+from zoexplore.run.formatting import THIN, format_number
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views import State
 from zoexplore.views.figures.helps import ALONG, EDGE, LABELLED, NEAR, POINTS, Helps
@@ -76,3 +76,22 @@ def test_where_no_bound_applies_the_map_is_empty_and_says_why():
     view = Helps(State(DEMONSTRATION.replace(M=inf, m=0.0, ridge=0.0, regime="non-convex", eta=300.0, sigma=1e-300)))
     assert view.map.given["none"] and not any(view.map.given["main"]["bands"])
     assert "An assumption fails" in view.beside.object
+
+
+def test_batches_and_a_cool_down_are_switched_and_where_composition_is_the_truth_it_says_so():
+    view = Helps(State(DEMONSTRATION.replace(beta=1.0)))
+    assert ALONG_ALL in view.beside.object and not view.limit.visible
+    view.cooled.value = view.cooled.options["the last step with β = 0.5"]
+    assert view.state.setting == DEMONSTRATION.replace(beta=1.0, cooldown=1) and ALONG_ALL not in view.beside.object
+    assert view.map.given["cooled"] and "÷ <b>1</b>" not in view.words.object
+    view.state.ask(cooldown=3)
+    assert view.cooled.value == 3 and "the last 3 steps with β = 0.5" in view.cooled.options
+    view.cooled.value = 0
+    assert view.state.cooldown == 0
+    view.batches.value = view.batches.options[f"batches of 2{THIN}000"]
+    assert view.state.setting == DEMONSTRATION.replace(beta=1.0, batch=2000)
+    view.batches.value = 0
+    assert view.state.batch is None
+    run = DEMONSTRATION.replace(d=10**9, K=1, T=1000, sigma=0.01, regime="convex", m=0.0, ridge=0.0, R=inf, lipschitz=inf)
+    view.state.ask(**run.as_dict())
+    assert view.limit.visible and "KT ≪ d: composition is the truth, within the digits shown" in view.limit.object

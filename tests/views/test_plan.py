@@ -1,6 +1,7 @@
 """The plan: answers meet the target, refusals say why, and nothing moves before it is applied."""
 
 import asyncio
+from math import inf
 
 import numpy as np
 import panel as pn
@@ -228,3 +229,24 @@ def test_nothing_goes_on_for_a_question_that_is(after, monkeypatch):
 
 def test_it_renders_alone():
     assert pn.panel(Planner()).get_root() is not None
+
+
+def test_a_cool_down_is_offered_where_it_needs_less_and_applied_with_the_answer():
+    planner = Planner(State(DEMONSTRATION.replace(beta=1.0)))
+    found = planner.answer
+    assert found is not None and not found.cooldown and planner.cooler.visible
+    assert "With β = ½ in the last step and β = 1 until then, σ = <b>" in planner.found.object
+    planner.cooler.clicks += 1
+    cooled = planner.state.setting
+    assert cooled.cooldown == 1 and cooled.sigma < 0.5 * found.sigma
+    assert epsilon(cooled, "best") <= planner.target and not planner.cooler.visible
+    planner.state.ask(cooldown=0, beta=0.5)
+    assert not planner.cooler.visible and "in the last step" not in planner.found.object
+
+
+def test_a_whole_run_says_what_of_clip_and_rate_is_found_in_training_and_where_composition_is_the_truth():
+    run = DEMONSTRATION.replace(d=10**9, batch=64, regime="non-convex", m=0.0, ridge=0.0, M=inf, R=inf, lipschitz=inf)
+    planner = Planner(State(run), whole="run")
+    said = planner.words.object
+    assert "<p>Clip: " in said and "Nothing to tune.</p>" in said
+    assert "KT ≪ d: composition is the truth" in said

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from math import ceil, log10
+from math import ceil, inf, log10
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.compute.cache import cached, lookup
 from zoexplore.questions import Plan, Unreachable, calibrate, recommend
-from zoexplore.questions.hiding import Gain, gain_map
+from zoexplore.questions.forgotten import forgetting
+from zoexplore.questions.hiding import Gain, gain_map, truth
 from zoexplore.questions.statement import statement
 from zoexplore.run.axes import AXES, T_MOST
 from zoexplore.run.presets import DEMONSTRATION
@@ -121,6 +122,20 @@ def stated(setting: Setting, accounting: Accounting, bound: str) -> tuple[str, s
     """A bound's statement about a run, in words and as JSON."""
     found = statement(setting, bound, accounting)
     return str(found), json.dumps(found.as_dict(), ensure_ascii=False, indent=2)
+
+
+@cached(in_background=True)
+def said_of_truth(setting: Setting) -> str:
+    """That hiding cannot help a run, with the number; empty where it may."""
+    return truth(setting)
+
+
+@cached(in_background=True)
+def forgotten(setting: Setting, accounting: Accounting, steps: tuple[int, ...]) -> tuple[np.ndarray, str]:
+    """Epsilon after each of these numbers of steps without a record, and the reason where it is not known."""
+    last = forgetting(setting, steps[-1], accounting)
+    found = [forgetting(setting, N, accounting).epsilon if last.valid else inf for N in steps]
+    return np.minimum.accumulate(found), last.reason
 
 
 def anywhere(

@@ -11,6 +11,7 @@ from math import inf, isfinite, isnan
 from typing import Any
 
 from zoexplore.bounds import BOUNDS, Guarantee, guarantee
+from zoexplore.questions.hiding import truth
 from zoexplore.questions.risk import remark_on_delta
 from zoexplore.run.fields import symbol_of
 from zoexplore.run.formatting import format_count, format_delta, format_exact, format_number, format_sentence, format_short
@@ -98,6 +99,7 @@ class Statement:
         parts += [f"{name}:\n" + "\n".join(f"- {line}" for line in lines) for name, lines in lists.items() if lines]
         noted = "; ".join(filter(None, (g.note, remark_on_delta(g.setting))))
         parts += [f"Note: {format_sentence(noted)}."] if noted else []
+        parts += list(filter(None, [truth(g.setting)]))
         made = ", ".join(f"{name} {number}" for name, number in self.versions.items())
         return "\n\n".join([*parts, f"Source: {g.source}\nComputed with {made}."])
 

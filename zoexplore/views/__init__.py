@@ -11,6 +11,7 @@ _HOMES = {
     "Claims": "figures.claims",
     "Controls": "panels.controls",
     "Curves": "figures.curves",
+    "Forget": "figures.forget",
     "Game": "figures.game",
     "Dial": "panels.controls",
     "Explorer": "explorer",

@@ -9,6 +9,7 @@ import param
 from zoexplore.views.figures.attack import Attack
 from zoexplore.views.figures.claims import Claims
 from zoexplore.views.figures.curves import Curves
+from zoexplore.views.figures.forget import Forget
 from zoexplore.views.figures.game import Game
 from zoexplore.views.figures.helps import Helps
 from zoexplore.views.figures.inside import Inside
@@ -25,7 +26,7 @@ from zoexplore.views.view import View
 TABS: dict[str, dict[str, tuple[str, type[View]]]] = {
     "Publish or hide": {"publish": ("Two curves", Publish), "curves": ("All bounds", Curves)},
     "What ε means": {"game": ("A game", Game), "attack": ("Trade-off", Attack)},
-    "When it helps": {"helps": ("What hiding gains", Helps)},
+    "When it helps": {"helps": ("What hiding gains", Helps), "forget": ("Forgetting a record", Forget)},
     "Published runs": {"claims": ("Claimed and provable", Claims)},
     "Plan": {"plan": ("Plan", Planner)},
     "Train": {"train": ("Your run", Train), "results": ("Methods compared", Compared)},

@@ -10,7 +10,7 @@ import param
 from bokeh.plotting.contour import contour_data
 
 from zoexplore.compute.ask import ask
-from zoexplore.compute.computations import curve_set, gains
+from zoexplore.compute.computations import curve_set, gains, said_of_truth
 from zoexplore.questions.hiding import LEAST_GAIN, Gain
 from zoexplore.run.axes import AXES, DEEP, EDGE
 from zoexplore.run.formatting import THIN, format_count, format_number, format_short, round_up
@@ -51,22 +51,51 @@ class Helps(View):
     def build(self) -> None:
         self.map = Map()
         self.map.param.watch(self._moved, "asked")
+        self._some = self.state.batch or max(self.state.n // 10, 1)  # records of a batch, and
+        self._late = self.state.cooldown or 1  # steps of a cool-down, where they are switched on
+        self.batches = widgets.radio("records per step", [], "long_radio")
+        self.cooled = widgets.radio("cool-down", [], "long_radio")
+        self._offer()
+        self.batches.param.watch(lambda event: self._switched(batch=event.new or None), "value")
+        self.cooled.param.watch(lambda event: self._switched(cooldown=event.new), "value")
         self.words, self.beside = widgets.html("", "words", "gain"), widgets.html("", "words", "table", "gain")
+        self.limit = widgets.html("", "words", visible=False)
         self._drawn: tuple = ()  # the run of the map, but for T and beta
         self._parts: dict[str, Any] = {}
 
+    def _offer(self) -> None:
+        """Offer all records and batches, and no cool-down and one, of the sizes that were set last."""
+        s = self.state.setting
+        some, late = 0 if s.full_batch else s.batch or 0, s.cooldown
+        self._some, self._late = min(some or self._some, s.n), late or self._late
+        steps = "the last step" if self._late == 1 else f"the last {format_count(self._late)} steps"
+        share = format_short(s.replace(cooldown=s.T).beta_at(0), 3)
+        batches = {"all records": 0, f"batches of {format_count(self._some)}": self._some}
+        self.batches.param.update(options=batches, value=some)
+        self.cooled.param.update(options={"no cool-down": 0, f"{steps} with β = {share}": self._late}, value=late)
+
+    def _switched(self, **value: Any) -> None:
+        (name, now), *_ = value.items()
+        if now != getattr(self.state, name) and not (now is None and self.state.setting.full_batch):
+            self.state.ask(**value)
+
     async def refresh(self) -> None:
         setting, accounting = self.state.setting, self.state.accounting
+        self._offer()
         here = await ask(gains, setting, accounting, "T", "beta", (float(setting.T),), (setting.beta,))
         along = Two.of(await ask(curve_set, setting, accounting, "T"))
         steps = AXES["T"].values(setting, POINTS)
         anywhere = setting.replace(T=int(steps[-1]), beta=0.5), accounting  # all of these runs have one map
         if self._drawn != anywhere:
             run = *anywhere, "T", "beta", tuple(map(float, steps))
-            self._parts = parts(steps, await ask(gains, *run, ALONG), await ask(gains, *run, NEAR))
+            every = 1 if setting.full_batch else 2  # on batches each takes longer
+            betas = ALONG[::every], NEAR[::every]
+            self._parts = parts(steps, betas, *[await ask(gains, *run, some) for some in betas])
             self._drawn = anywhere
         with pn.io.hold():
             self._say(here, along)
+        limit = await ask(said_of_truth, setting)
+        self.limit.param.update(object=f"<p>{escape(limit)}</p>", visible=bool(limit))
 
     def _say(self, here: Gain, along: Two) -> None:
         """Write how much hiding helps this run, or why it does not, and put it on the map."""
@@ -88,7 +117,7 @@ class Helps(View):
         told = "hiding gains nothing" if why else f"ε {format_number(before)} becomes {format_number(now)}"
         run = f"T = {format_count(s.T)}, β = {format_short(s.beta, 6)}: {told}"
         said = f"By how much hiding divides ε, over steps T and noise along directions β. {run}"
-        given = self._parts["given"] | {"T": s.T, "beta": s.beta, "told": run, "said": said}
+        given = self._parts["given"] | {"T": s.T, "beta": s.beta, "told": run, "said": said, "cooled": s.cooldown > 0}
         self.map.param.update(given=given, table=self._parts["table"])
 
     def _moved(self, event: Any) -> None:
@@ -98,20 +127,21 @@ class Helps(View):
             change(T=int(min(max(T, 1), 2**53)), beta=float(min(max(beta, 0.0), 1.0)))
 
     def __panel__(self) -> pn.viewable.Viewable:
-        drawn = widgets.stack(self.words, self.map)
-        return widgets.component("helps", widgets.row("stage", drawn, self.beside))
+        drawn, switches = widgets.stack(self.words, self.map), widgets.stack(self.batches, self.cooled)
+        return widgets.component("helps", widgets.row("stage", drawn, widgets.stack(switches, self.limit, self.beside)))
 
 
-def parts(steps: np.ndarray, main: Gain, strip: Gain) -> dict[str, Any]:
-    """The map's two parts as SVG's paths, the places of its lines' names, and its table."""
+def parts(steps: np.ndarray, betas: tuple[tuple[float, ...], ...], main: Gain, strip: Gain) -> dict[str, Any]:
+    """The map's two parts, of rows at these `betas`, as SVG's paths, the places of its lines' names, and its table."""
+    along, near = betas
     x = np.log10(steps) / np.log10(steps[-1])
-    drawn = {"main": _paths(x, np.array(ALONG) / EDGE, main), "strip": _paths(x, np.linspace(0, 1, len(NEAR)), strip)}
-    row = _ratio(main)[np.abs(np.array(ALONG) - LABELLED).argmin()]
+    drawn = {"main": _paths(x, np.array(along) / EDGE, main), "strip": _paths(x, np.linspace(0, 1, len(near)), strip)}
+    row = _ratio(main)[np.abs(np.array(along) - LABELLED).argmin()]
     labels = [float(np.interp(log10(k), row, x)) if row.max() >= log10(k) >= row.min() else None for k in LEVELS]
     none = not np.isfinite(main.least).any()
     table = [
         [float(T), beta, float(ratio)]
-        for betas, gain in ((ALONG, main), (NEAR, strip)) for beta, ratios in zip(betas, gain.ratio, strict=True)
+        for betas, gain in ((along, main), (near, strip)) for beta, ratios in zip(betas, gain.ratio, strict=True)
         for T, ratio in zip(steps, ratios, strict=True)
     ]  # fmt: skip
     return {"given": {**drawn, "labels": labels, "none": none, "decades": float(np.log10(steps[-1]))}, "table": table}

@@ -3,6 +3,8 @@
 from math import inf
 from typing import Any
 
+import numpy as np
+
 from zoexplore.bounds.bound import Style
 from zoexplore.compute.computations import CurveSet
 from zoexplore.run.axes import AXES, whole_decades
@@ -35,7 +37,8 @@ def draw(chart: Chart, field: str, bound: str, target: float, curves: CurveSet, 
     seen = [p for y in ways.values() for p in x[(y >= low) & (y <= high)]] + [p for p, _ in at.values()]
     seen = [p for p in seen if 0 < p < inf]
     ends = whole_decades(seen) if seen and not axis.linear else axis.frame(setting)
-    names = {"last": "only the last", "every": "every step"}
+    same = np.array_equal(ways["last"], ways["every"])  # then one name is enough
+    names = {"last": "either way" if same else "only the last", "every": "" if same else "every step"}
     lines = [line(name, x, ways[name], style, names[name], aloud=True, inside=True) for name, style in WAYS.items()]
     dots = [dot(name, *at[name], YOURS if name == "yours" else WAYS[name], **_look(name)) for name in at]
     drop = [line("drop", [at["last"][0]] * 2, [low, at["last"][1]], WAYS["last"], reads=False)] if "last" in at else []

@@ -9,6 +9,7 @@ import panel as pn
 import param
 from bokeh.models import CustomJSTickFormatter
 
+from zoexplore.questions.risk import remark_on_delta
 from zoexplore.run.fields import FIELDS, OPTIONS
 from zoexplore.run.formatting import format_exact, format_short, format_typed
 from zoexplore.run.presets import DEMONSTRATION
@@ -276,7 +277,8 @@ class Controls(pn.viewable.Viewer):
         self.known = self._known()
         self.top: list[pn.viewable.Viewable] = []  # above the dials: presets and reset
         self.notice = widgets.Text("", visible=False, **widgets.look("notice", margin=0))
-        self.state.param.watch(self._write_notice, ["refusal", "note"])
+        self.state.param.watch(self._write_notice, ["refusal", "note", "setting"])
+        self._write_notice()
         self.by_task = widgets.html("", "by_task", visible=False)  # in place of what the reader does not set
         self.state.param.watch(self._lock, "by_task")
         self._lock()
@@ -328,7 +330,8 @@ class Controls(pn.viewable.Viewer):
 
     def _write_notice(self, *_: Any) -> None:
         refusal = f"{self.state.refusal}. Nothing was changed." if self.state.refusal else ""
-        notices = (refusal, "refused", "alert"), (self.state.note, "note", "status")
+        remark = remark_on_delta(self.state.setting)
+        notices = (refusal, "refused", "alert"), (self.state.note, "note", "status"), (remark and f"{remark}.", "note", "status")
         lines = [f'<p class="{kind}" role="{role}">{escape(words, quote=False)}</p>' for words, kind, role in notices if words]
         self.notice.object = "".join(lines)
         self.notice.visible = bool(self.notice.object)

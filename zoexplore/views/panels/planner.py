@@ -13,10 +13,11 @@ import param
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.guarantee import BEST
 from zoexplore.compute.ask import ask, no_answer
-from zoexplore.compute.computations import curve_set, guarantees, recommended, smallest, solved
+from zoexplore.compute.computations import curve_set, guarantees, recommended, said_of_truth, smallest, solved
 from zoexplore.compute.session_task import SessionTask, event_loop_is_running
 from zoexplore.questions import SOLVABLE_FIELDS, Plan
 from zoexplore.questions.calibration import DECADES
+from zoexplore.questions.hiding import LEAST_GAIN
 from zoexplore.questions.recommendation import PASSES
 from zoexplore.run.axes import AXES
 from zoexplore.run.fields import FIELDS, in_symbols
@@ -51,6 +52,7 @@ _PLANS = (
     "With {n} records, {batch} a step and {passes} passes over each, for {d} parameters: ε must stay below {target} at "
     "δ = {delta}. Which run is that?"
 )
+BATCHES_COOL = 20  # last steps of a cool-down on fresh batches
 REST = 0.25  # seconds after a change before an answer is looked for
 _OF_RUN = ("d", "n", "T", "delta", "batch")
 
@@ -76,6 +78,8 @@ class Planner(View):
         self.found, self.words = widgets.html("", "words", "plan", "answer"), widgets.html("", "words", "plan")
         self.chart = Chart("plan", self.state)
         self.drawing = widgets.stack(self.chart)  # hidden as a whole, since a chart's own style sheet would keep it visible
+        self.cooler = widgets.button("Use it with a cool-down", self._cool, visible=False)
+        self.cooled: Setting | None = None  # the run that needs less, with other noise in its last steps
         self._looking = SessionTask()  # for an answer
         self._applies = False  # whether the answer that is looked for is to be applied
 
@@ -121,6 +125,7 @@ class Planner(View):
     def ask(self, question: Callable[[], Coroutine]) -> None:
         """Compute an answer in another process, and cancel an earlier question."""
         self.stop()
+        self.cooled = None
         self._say("", busy=True, head=self._equals('<span class="blank" role="status" aria-label="looking"></span>'))
         self._looking = SessionTask(question, lambda error: self._refuse(no_answer(error)))
 
@@ -137,6 +142,27 @@ class Planner(View):
         self._applies = self.answer is None and self._looking.waits
         if self.answer is not None:
             self.state.ask(**self.answer.as_dict())
+
+    def _cool(self) -> None:
+        if self.cooled is not None:
+            self.state.ask(**self.cooled.as_dict())
+
+    async def _offer(self, run: Setting, field: str) -> str:
+        """What a cool-down changes of a solution, as HTML, with the button that applies it; nothing where it changes little.
+
+        Where all noise is along the directions, one last step with noise in all others is worth nearly all that hiding is; on
+        fresh batches some more.
+        """
+        late = 1 if run.full_batch else BATCHES_COOL
+        if self.bound != BEST or run.beta < 1 or run.cooldown or run.K == run.d or run.T <= late:
+            return ""
+        found = await ask(solved, run.replace(cooldown=late), field, float(self.target), BEST, self.state.accounting)
+        value, cooled = getattr(run, field), getattr(found, field, None)
+        if cooled is None or value == cooled or not (less := value / cooled) or 1 / LEAST_GAIN < less < LEAST_GAIN:
+            return ""
+        self.cooled = found
+        steps = "in the last step" if late == 1 else f"in the last {late} steps"
+        return f"<p>With β = ½ {steps} and β = 1 until then, {AXES[field].symbol} = <b>{_found(field, cooled)}</b> will do.</p>"
 
     async def _rested(self) -> None:
         """Wait until the reader has typed on; a figure of what is asked meanwhile would be in vain."""
@@ -156,22 +182,30 @@ class Planner(View):
             if isinstance(run, Setting):
                 given[name] = _by(await ask(guarantees, run, counted), by)
                 runs[name] = run, given[name].epsilon
+        last = given["last"].setting if "last" in given else setting
+        offer, limit = await self._offer(last, field), await self._truth(last)
         with pn.io.hold():  # answer and figure in one change of the page: else a button moves before it is pressed
             draw(self.chart, field, "" if bound == BEST else bound, target, curves, runs)
             if g := given.get("last"):
-                head, words = _solution(field, self._goal(), g, now, every if bound != "composition" else None)
-                self._say(words, g.setting, head=head)
+                head, words = _solution(field, self._goal(), g, now, every if g.bound != "composition" else None)
+                self._say(limit + words, g.setting, head=head + offer)
             else:
-                self._refuse(_sentence(str(found["last"])))
+                self._say(warning(_sentence(str(found["last"]))) + limit, head=self._equals("–") + offer)
 
     async def _recommend(self) -> None:
         run = self.state.setting, float(self.target), self.bound, self.state.accounting, float(self.passes)
         found = await ask(recommended, *run)
         if isinstance(found, Plan):
             head, words = _plan(found)
-            self._say(words, found.setting, head=head)
+            offer, limit = await self._offer(found.setting, "sigma"), await self._truth(found.setting)
+            self._say(limit + words, found.setting, head=head + offer)
         else:
             self._refuse(_sentence(found))
+
+    async def _truth(self, run: Setting) -> str:
+        """That hiding cannot help this run."""
+        said = await ask(said_of_truth, run)
+        return f"<p>{escape(said)}</p>" if said else ""
 
     async def refresh(self) -> None:
         """Answer for this run once no slider is held, and cancel an earlier search."""
@@ -204,11 +238,12 @@ class Planner(View):
             self.found.param.update(object=head, css_classes=[theme.BUSY] if busy else [])
             self.words.object = words
             self.use.visible = differs = answer is not None and _differs(answer, self.state.setting)
+            self.cooler.visible = not busy and self.cooled is not None
         if differs and self._applies:
             self.apply()
 
     def __panel__(self) -> pn.viewable.Viewable:
-        answer = widgets.row("answered", self.found, self.use)
+        answer = widgets.row("answered", self.found, self.use, self.cooler)
         return widgets.component("plan", self.kind, self.sentence, answer, self.drawing, self.words)
 
 
@@ -303,5 +338,8 @@ def _plan(plan: Plan) -> tuple[str, str]:
         f"<i>σ</i> = {_found('sigma', s.sigma)}</p>"
     )
     by = f"by {escape(BOUNDS[plan.bound].in_text)} after {format_count(s.T)} steps"
+    tuned = [each for each in why if each.startswith("Clip: ")]  # what of clip, rate and schedule the optimiser finds itself
+    why = tuple(each for each in why if each not in tuned)
     said = f"{drowned}<p>ε = {format_number(plan.epsilon)} {by}.</p>{_RECOMMENDED}"
+    said += "".join(f"<p>{escape(each)}</p>" for each in tuned)
     return head, said + listed("Why", why) + listed("Keep in mind", plan.warnings) + listed(_SUPPOSED, plan.supposed)

@@ -1,0 +1,75 @@
+"""Forgetting: what goes on being known of a record, step by step, once the training goes on without it."""
+
+from html import escape
+
+import numpy as np
+import panel as pn
+import param
+
+from zoexplore.compute.ask import ask
+from zoexplore.compute.computations import forgotten
+from zoexplore.run.axes import nice
+from zoexplore.run.formatting import format_count, format_delta, format_number, format_short
+from zoexplore.views.figures.chart import Chart, dot, line, span
+from zoexplore.views.style import theme, widgets
+from zoexplore.views.style.widgets import unbroken
+from zoexplore.views.view import View
+
+ENDS = tuple(m * 10**e for e in range(1, 6) for m in (1, 2, 5))  # of the axis
+STYLE = theme.style_of("sharp")
+_COMPARED = """<p>Two runs of T + N steps are compared: one trains on your record for T steps and leaves its place empty in the N
+that follow, the other never had it. Only the last model is published. When to stop must depend neither on the data nor on a
+model. It is not a new training on the other n − 1 records.</p><p>The literature calls this certified unlearning
+(<a href="https://arxiv.org/abs/2401.10371" target="_blank" rel="noopener">Chien and others 2024</a>).</p>"""
+_CODE = "from zoexplore import forgetting\n\nprint([forgetting(setting, N, accounting).epsilon for N in (0, 10, 20, 40, 80)])"
+
+
+class Forget(View):
+    """Epsilon against the steps without the record."""
+
+    asks = ("steps",)
+    rest, precedence = 0.2, 1
+
+    steps = param.Integer(40, bounds=(1, ENDS[-1]), doc="how many steps follow without the record")
+
+    def build(self) -> None:
+        self.chart = Chart("forget", self.state, self._dragged, _CODE)
+        self.words = widgets.html("", "words", "gain")
+        self.drawing = widgets.stack(self.chart)  # hidden as a whole, since a chart's own style sheet would keep it visible
+        self.param.watch(self.changed, "steps")
+
+    def _dragged(self, place: float, held: bool) -> None:
+        self.steps = min(max(round(place), 1), ENDS[-1])
+
+    async def refresh(self) -> None:
+        run = self.state.setting, self.state.accounting
+        end = next(end for end in ENDS if 2 * self.steps <= end or end == ENDS[-1])
+        N = tuple(dict.fromkeys(round(n) for n in np.linspace(0, end, 21)))
+        epsilon, why = await ask(forgotten, *run, N)
+        (now,), _ = await ask(forgotten, *run, (self.steps,))
+        with pn.io.hold():
+            self.drawing.visible = not why
+            if why:
+                self.words.object = f"<p>Nothing is known of forgetting in this run: {escape(why)}.</p>"
+                return
+            was, is_now = (f"<b>{format_number(float(e))}</b>" for e in (epsilon[0], now))
+            head = f"{format_count(self.steps)} steps without your record: ε decays from {was} to {is_now}"
+            self.words.object = unbroken(f"<h2>{head}.</h2>")
+            self._draw(np.array(N), epsilon, float(now), float(end))
+
+    def _draw(self, N: np.ndarray, epsilon: np.ndarray, now: float, end: float) -> None:
+        step = nice(max(float(epsilon[0]), 1e-6) / 4)
+        up, across = np.arange(0, epsilon[0] + step, step), np.arange(0, end * 1.001, end / 5)
+        self.chart.lines = [line("forget", N, epsilon, STYLE, aloud=True)]
+        said = f"ε against steps without the record: {format_number(now)} after {format_count(self.steps)}"
+        self.chart.put(
+            f"ε at δ = {format_delta(self.state.delta)}", said,
+            span(0, end, {float(x): format_count(round(x)) for x in across}, title="N, steps without your record", symbol="N"),
+            span(0, up[-1], {float(y): format_short(float(y)) for y in up}), unnamed=True,
+            handle={"at": float(self.steps), "label": f"N = {format_count(self.steps)}", "title": "steps without your record"},
+            dots=[dot("forget", self.steps, now, STYLE, size=6)],
+        )  # fmt: skip
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        drawn = widgets.stack(self.words, self.drawing)
+        return widgets.component("forget", widgets.row("stage", drawn, widgets.html(_COMPARED, "words")))
