@@ -111,7 +111,8 @@ def test_the_command_says_what_it_takes_and_writes_a_lesson_with_the_links_promp
     said, text = capsys.readouterr().out, out.read_text(encoding="utf-8")
     assert re.search(r"sigma: \d+ places, about \d+ kB and \d+ s", said) and f"{len(text.encode()) // 1000} kB" in said
     found = given(text)
-    assert found["views"] == [["curves", "All bounds"]] and found["against"] == "sigma" and "Move it." in text
+    shown = {name for name, on in found["shows"].items() if on}
+    assert shown == {"curves"} and found["say"] == "<p>Move it.</p>" and "against=sigma" in found["link"]
     assert found["live"] == "https://x.org/app" and "n=1000" in found["query"]
     assert main(["lesson", str(run), "--out", str(tmp_path / "none" / "l.html")]) == 2
 
@@ -120,7 +121,7 @@ def test_an_explorer_saves_the_run_and_the_view_that_it_shows(thin, tmp_path):
     explorer = explore(DEMONSTRATION.replace(T=77))
     explorer.tabs.selected, explorer.curves.along = "curves", "K"
     found = given(explorer.save(tmp_path / "l.html").read_text(encoding="utf-8"))
-    assert (found["view"], found["against"], found["query"]) == ("curves", "K", "T=77")
+    assert (found["link"], found["query"]) == ("tab=curves&against=K", "T=77")
 
 
 def test_what_panel_saves_says_that_its_controls_do_nothing():

@@ -1,6 +1,8 @@
 // A lesson: what the server does for the live page is done here by tables. Places between those that are tabled are never made up: of
 // two groups of sliders only one is away from the run, and moving the other returns it. T moves with any of them.
-const {up, near, grouped, power} = PARTS.chart;
+const {up, near, grouped, power, safe} = PARTS.chart;
+const HERE = "http://127.0.0.1:5006/app"; // where `zoexplore serve` is found by who runs it
+const VIEWS = {publish: "Two curves", curves: "All bounds", game: "A game"};
 const find = (what, root = document) => {
   const here = root.querySelector(what);
   if (here) return here;
@@ -70,7 +72,39 @@ function at(x, xs, ys) { // a line's value at a place between two of its own
 }
 const even = (end, step) => Array.from({length: Math.floor(end * 1.001 / step) + 1}, (_, i) => i * step);
 
+// The page: every part has a style of its own, as on the live page. Its elements are those that the style sheets place.
+function lay(given) {
+  const {shows, words} = given;
+  const part = (classes, sheets, ...inside) => {
+    const made = Object.assign(document.createElement("div"), {className: classes}), root = made.attachShadow({mode: "open"});
+    root.innerHTML = `<style>${["first_host", ...sheets.split(" ")].map((name) => given.css[name] ?? "").join("\n")}</style>`;
+    for (const each of inside) root.append(...typeof each === "string" ? document.createRange().createContextualFragment(each).childNodes : each ? [each] : []);
+    return made;
+  };
+  const radios = Object.entries(words.choices).map(([title, name]) => `<label><input type="radio" name="publish" value="${name}"><span>${title}</span></label>`);
+  const choice = `<label class="bk-input-group">ε against <select class="bk-input"></select></label>`;
+  const stack = (...parts) => { const made = document.createElement("div"); made.append(...parts); return made; };
+  const chart = (name) => part(`zx-chart zx-chart-${name}`, "chart export figure");
+  const heading = part("zx-heading", "first_row heading", part("", "title", "<p>zoexplore</p>"), part("zx-tabs", "tabs"), part("zx-tools", "text lesson_live", '<span class="zx-live"></span>'));
+  const answer = part("zx-answer", "",
+    shows.title && part("", "text question", `<h1>${words.question}</h1>`),
+    part("zx-front zx-two", "front", part("zx-switch", "radio switch", `<div class="bk-input-group" role="radiogroup" aria-label="what is published">${radios.join("")}</div>`),
+      shows.verdict && part("zx-headline", "text headline"), shows.verdict && part("zx-said", "text said")),
+    part("zx-publish", "view", part("", "first_row stage", chart("two"), part("zx-clouds", "clouds"))),
+    part("zx-curves", "view", part("", "first_row stage", stack(part("zx-along", "select arrow along", choice), chart("all")), shows.table && stack(part("zx-legend", "legend")))),
+    part("zx-game", "view", part("zx-board", "text board_of_game")));
+  const foot = `<p>${safe(`${given.run}. ${given.supposes}. Numbers are rounded up.${!given.live ? " Links to a run that is live lead to your own machine, where zoexplore serve must run." : ""}`)}</p>
+    <details><summary>Statement of the guarantee of this run</summary><pre tabindex="0">${safe(given.statement)}</pre></details><p>zoexplore ${words.version}</p>`;
+  document.body.prepend(part("zx-room", "room", part("zx-explorer", "explorer lesson_layout", part("zx-header", "row", heading),
+    given.say && part("zx-prompt", "prompt", part("", "text words story", given.say)),
+    part("zx-controls", "", part("zx-settings", "controls lesson_dials"), part("zx-note", "notice")), answer),
+    part("zx-colophon", "text colophon foot", foot)));
+}
+
 function begin(given) {
+  lay(given);
+  const link = new URLSearchParams(given.link), views = Object.keys(VIEWS).filter((name) => given.shows[name]);
+  if (!views.length) views.push("publish");
   const {steps, sliders, bounds, groups} = given, N = bounds.length, S = steps.values.length, T0 = steps.at;
   const tables = given.tables.map((each) => ({...each, found: tabled(each, {length: N, steps: S}, given.first)}));
   const of = Object.fromEntries(sliders.map((each) => [each.field, each]));
@@ -83,9 +117,10 @@ function begin(given) {
   const facts = () => here.T === T0 ? tables[active()].facts[row(active())] : active() === 0 ? steps.facts[here.T] : null;
   const says = (field) => `${all[field].symbol} = ${all[field].texts[here[field]]}`;
   // What stands after the # of the address: a view, an axis, what is published, values, and which dials there are.
+  const first = {tab: views.includes(link.get("tab")) ? link.get("tab") : views[0], against: link.get("against") in all ? link.get("against") : "T"};
   const asked = new URLSearchParams(location.hash.slice(1)), named = (name, among, otherwise) => among.includes(asked.get(name)) ? asked.get(name) : otherwise;
-  let view = named("tab", given.views.map(([name]) => name), given.view), shown = named("publish", ["every", "last"], "last");
-  let against = named("against", Object.keys(all), given.against in all ? given.against : "T"), held = false, ends = null, frame = null, told = "", reduced = false;
+  let view = named("tab", views, first.tab), shown = named("publish", ["every", "last"], "last");
+  let against = named("against", Object.keys(all), first.against), held = false, ends = null, frame = null, told = "", reduced = false;
 
   const es = given.apart.map(([e]) => Math.log(e)), mus = given.apart.map(([, mu]) => mu);
   const places = Object.fromEntries(["headline", "said", "note", "live"].map((name) => [name, find(`.zx-${name}`)]));
@@ -104,7 +139,7 @@ function begin(given) {
   const clouds = mount("clouds", ".zx-clouds", model({of: "two", every: [], last: [], shown, steps: 1}));
   const game = model({every: 0, last: 0, ceilings: [0.5, 0.5], shown, seed: 0, masked: false});
   const legend = model({of: "all", entries: [], muted: given.muted, title: "", symbol: "ε", asked: []});
-  const tabs = model({titles: given.views, selected: view, label: "views"});
+  const tabs = model({titles: views.map((name) => [name, VIEWS[name]]), selected: view, label: "views"});
 
   function drawTwo() {
     const {every, last} = two(), T = steps.values, now = T[here.T], values = {every, last};
@@ -123,9 +158,9 @@ function begin(given) {
       handle: {at: now, label: `T = ${grouped(String(now))}`, title: "T, steps"},
       dots: kinds.filter((name) => Number.isFinite(values[name][here.T])).sort((a, b) => mine(a) - mine(b)).map((name) => ({key: name, x: now, y: values[name][here.T], light: given.two[name].light, dark: given.two[name].dark, size: mine(name) ? 6.5 : 4.5})),
     };
-    const apart = (ys) => Array.from({length: given.pictures + 1}, (_, k) => {
-      const t = Math.max(k / given.pictures * now, 1e-9), e = Math.min(at(Math.max(t, 1), T, ys), 1e8);
-      return Math.min(Math.min(t, 1) * (e > 0 ? at(Math.log(e), es, mus) : 0), given.farthest);
+    const apart = (ys) => Array.from({length: PARTS.clouds.LAST + 1}, (_, k) => {
+      const t = Math.max(k / PARTS.clouds.LAST * now, 1e-9), e = Math.min(at(Math.max(t, 1), T, ys), 1e8);
+      return Math.min(t, 1) * (e > 0 ? at(Math.log(e), es, mus) : 0);
     });
     Object.assign(clouds, {steps: now, shown, last: apart(last), every: apart(every)});
   }
@@ -173,7 +208,7 @@ function begin(given) {
     const query = new URLSearchParams(given.query);
     for (const [field, i] of Object.entries(at)) if (i !== all[field].at) query.set(field, String(all[field].values[i]));
     if (view !== "publish") query.set("tab", view);
-    return `${given.live}${query.size ? `?${query}` : ""}`;
+    return `${given.live || HERE}${query.size ? `?${query}` : ""}`;
   };
   const opens = (at, words) => `<a href="${live(at).replaceAll("&", "&amp;")}" target="_blank" rel="noopener">${words}</a>`;
   function words() {
@@ -203,9 +238,9 @@ function begin(given) {
   function keep() {
     const kept = new URLSearchParams(asked);
     const set = (name, value, otherwise) => value === otherwise ? kept.delete(name) : kept.set(name, value);
-    set("tab", view, given.view);
+    set("tab", view, first.tab);
     set("publish", shown, "last");
-    set("against", against, given.against in all ? given.against : "T");
+    set("against", against, first.against);
     for (const field of Object.keys(all)) set(field, String(all[field].values[here[field]]), String(all[field].values[all[field].at]));
     try { history.replaceState(null, "", kept.size ? `#${kept}` : location.href.replace(/#.*/, "")); } catch {} // in a frame without an address
   }
@@ -281,7 +316,7 @@ function begin(given) {
     if (view === "game" && !facts()) here.T = T0;
     later();
   }
-  if (given.views.length > 1) mount("tabs", ".zx-tabs", tabs);
+  if (views.length > 1) mount("tabs", ".zx-tabs", tabs);
   mount("legend", ".zx-legend", legend);
   switched();
   tabs.selected = view;

@@ -8,7 +8,6 @@ from html import escape
 from math import prod
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
 
 import numpy as np
 
@@ -26,28 +25,31 @@ from zoexplore.views.address import Teaching
 from zoexplore.views.figures import chart
 from zoexplore.views.figures.curves import OTHERS
 from zoexplore.views.figures.legend import UNASKED, entry
-from zoexplore.views.figures.publish import CHOICES, FARTHEST, NAMES, PICTURES, STYLES, gaussian_of
-from zoexplore.views.first import host, previewed
+from zoexplore.views.figures.publish import CHOICES, FARTHEST, NAMES, STYLES, gaussian_of
+from zoexplore.views.first import previewed
 from zoexplore.views.lesson.tables import FIRST, Slider, facts, groups_of, table
 from zoexplore.views.panels.readouts import AS_PRINTED, TRAINED
 from zoexplore.views.preview import QUESTION, picture
 from zoexplore.views.style import theme
 
-HERE = "http://127.0.0.1:5006/app"  # where `zoexplore serve` is found by who runs it
-VIEWS = {"publish": "Two curves", "curves": "All bounds", "game": "A game"}
-PARTS = {  # its scripts, and what else of theirs the lesson uses
-    "chart": (("figures/chart", "figures/export", "figures/figure"), ("up", "near", "grouped", "power")),
-    "clouds": (("figures/plane", "figures/clouds"), ()),
+VIEWS, PARTS = ("publish", "curves", "game"), ("title", "verdict", "table")  # what a link for teaching may hide
+SCRIPTS = {  # of its components, and what else of theirs the lesson uses
+    "chart": (("figures/chart", "figures/export", "figures/figure"), ("up", "near", "grouped", "power", "safe")),
+    "clouds": (("figures/plane", "figures/clouds"), ("LAST",)),
     "game": (("figures/plane", "figures/game"), ()),
     "legend": (("figures/legend",), ()),
     "tabs": (("tabs",), ()),
 }
+SHEETS = (
+    "first_host first_row room explorer row heading title tabs lesson_live prompt text words story controls lesson_dials notice "
+    "question front radio switch headline said view stage chart export figure clouds select arrow along legend board_of_game "
+    "colophon foot lesson_layout"
+)
 BYTES, SECONDS = 0.5, 0.055  # about, of a number in the file and of a place's computation
 _FOLDER = Path(__file__).parents[1]
 _EPSILONS = np.geomspace(1e-5, 3000, 400)
 _DEFAULT = Accounting()
-_ABLE = """const able = "DecompressionStream" in window && "shadowRootMode" in HTMLTemplateElement.prototype;
-if (able) document.documentElement.className = "moves";"""
+_ABLE = 'if ("DecompressionStream" in window) document.documentElement.className = "moves"'
 
 
 def save(path: str | Path, text: str) -> Path:
@@ -70,30 +72,30 @@ def expected(setting: Setting, sliders: Iterable[str]) -> dict[str, tuple[int, i
 
 def html(setting: Setting, sliders: Iterable[str], accounting: Accounting = _DEFAULT, link: str = "", live: str = "") -> str:
     """The file as text. Arguments and errors are those of `zoexplore.lesson`."""
-    query, sliders = link.partition("?")[2], list(sliders)
-    teaching, asked = Teaching.of(query, VIEWS), parse_qs(query)
-    views = [name for name in VIEWS if teaching.shows(name)] or ["publish"]
-    tab, against = (asked.get(name, [""])[-1] for name in ("tab", "against"))
+    link, sliders, query = link.partition("?")[2], list(sliders), to_query(setting, accounting)
+    teaching = Teaching.of(link, VIEWS)
     given = numbers(setting, accounting, groups_of(setting, sliders)) | {
-        "moves": any("T" in each.split("+") for each in sliders),
-        "views": [[name, VIEWS[name]] for name in views],
-        "view": tab if tab in views else views[0],
-        "against": against,
-        "live": live or HERE,
-        "query": to_query(setting, accounting),
+        "moves": "T" in "+".join(sliders).split("+"),
+        "link": link,
+        "live": live,
+        "query": query,
+        "say": teaching.html(),
+        "shows": {name: teaching.shows(name) for name in (*VIEWS, *PARTS)},
+        "statement": str(statement(setting, accounting=accounting)),
+        "supposes": format_sentence(supposition(setting, accounting)),
+        "words": {"question": QUESTION, "choices": CHOICES, "version": __version__},
+        "css": {name: theme.css(name) for name in SHEETS.split()},
     }
-    address = f"?{given['query']}" if given["query"] else ""
+    address = f"?{query}" if query else ""
     packed = b64encode(zlib.compress(json.dumps(given, ensure_ascii=False, separators=(",", ":")).encode(), 9)).decode()
-    scripts = ",".join(f"{name}: {_part(*part)}" for name, part in PARTS.items())
+    scripts = ",".join(f"{name}: {_script(*of)}" for name, of in SCRIPTS.items())
     program = Path(__file__).with_name("lesson.js").read_text(encoding="utf-8")
     look = f":root{{color-scheme:light dark;{theme.VARIABLES}}}{theme.css('page', 'lesson')}"
-    still = _still(setting, accounting, given["live"] + address)
     return (
         f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>zoexplore: {QUESTION.lower()}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">'
         f"{previewed(address, live)}<style>{look}</style><script>{_ABLE}</script></head>"
-        f"<body>{still}{_body(teaching)}{_foot(setting, accounting, live)}"
-        f'<script type="text/plain" id="zx-given">{packed}</script>'
+        f'<body>{_still(setting, accounting, live and live + address)}<script type="text/plain" id="zx-given">{packed}</script>'
         f"<script>const PARTS = {{{scripts}}};\n{program}</script></body></html>"
     )
 
@@ -102,11 +104,11 @@ def _still(setting: Setting, accounting: Accounting, live: str) -> str:
     """What is seen where nothing moves: in a mail, a code host's preview, a browser that is too old or without scripts."""
     shown = f"data:image/png;base64,{b64encode(picture(setting, accounting)).decode()}"
     words = "A picture: in a browser with scripts this file moves."
-    link = f'<a href="{escape(live)}">Open this run live</a>'
+    link = f'<a href="{escape(live)}">Open this run live</a>' if live else ""
     return f'<div class="still"><img src="{shown}" alt="{escape(in_a_line(setting))}" width="600"><p>{words} {link}</p></div>'
 
 
-def _part(names: Sequence[str], others: Sequence[str]) -> str:
+def _script(names: Sequence[str], others: Sequence[str]) -> str:
     """Scripts of the page as the body of a function, so that no two know each other's names."""
     text = "\n".join((_FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in names)
     text = text.replace("export function render", "function render")
@@ -116,7 +118,7 @@ def _part(names: Sequence[str], others: Sequence[str]) -> str:
 def numbers(setting: Setting, accounting: Accounting, groups: Sequence[Sequence[Slider]]) -> dict[str, Any]:
     """What the page draws: sliders, tables, and what the live page's server knows of curves and words."""
     steps, both = Slider.of(setting, "T"), [(), *groups]  # the run itself is the first
-    mu = gaussian_of(_EPSILONS, setting.delta)
+    mu = np.minimum(gaussian_of(_EPSILONS, setting.delta), FARTHEST)
     return {
         "steps": _slider(steps) | {"facts": [facts(setting.replace(T=T), accounting) for T in steps.values]},
         "sliders": [_slider(slider) for group in groups for slider in group],
@@ -129,9 +131,7 @@ def numbers(setting: Setting, accounting: Accounting, groups: Sequence[Sequence[
         "muted": UNASKED,
         "delta": format_delta(setting.delta),
         "trained": TRAINED,
-        "pictures": PICTURES,
-        "farthest": FARTHEST,
-        "apart": [[float(f"{e:.6g}"), float(f"{x:.6g}")] for e, x in zip(_EPSILONS, mu, strict=True)],
+        "apart": np.column_stack([_EPSILONS, mu]).round(9).tolist(),
         "run": in_a_line(setting),
     }
 
@@ -163,46 +163,3 @@ def _bound(bound: str, accounting: Accounting) -> dict[str, Any]:
     title = known.title + (" (as printed)" if printed else "")
     row = entry(bound, title, style, group=group, says=known.summary)
     return {"line": _line(bound, style, title), "entry": row, "own": known.of_this_run, "printed": printed}
-
-
-def _body(teaching: Teaching) -> str:
-    """The page's places, which the script fills."""
-    prompt = host("zx-prompt", "prompt", host("", "text words story", teaching.html())) if teaching.say else ""
-    radios = "".join(
-        f'<label><input type="radio" name="publish" value="{name}"><span>{title}</span></label>'
-        for title, name in CHOICES.items()
-    )
-    switch = f'<div class="bk-input-group" role="radiogroup" aria-label="what is published">{radios}</div>'
-    numbers = host("zx-headline", "text headline") + host("zx-said", "text said") if teaching.shows("verdict") else ""
-    choice = '<label class="bk-input-group">ε against <select class="bk-input"></select></label>'
-    drawn = f"<div>{host('zx-along', 'select arrow along', choice)}{_chart('all')}</div>"
-    table = f"<div>{host('zx-legend', 'legend')}</div>" if teaching.shows("table") else ""
-    answer = [
-        host("", "text question", f"<h1>{QUESTION}</h1>") if teaching.shows("title") else "",
-        host("zx-front zx-two", "front", host("zx-switch", "radio switch", switch) + numbers),
-        host("zx-publish", "view", host("", "first_row stage", _chart("two") + host("zx-clouds", "clouds"))),
-        host("zx-curves", "view", host("", "first_row stage", drawn + table)),
-        host("zx-game", "view", host("zx-board", "text board_of_game")),
-    ]
-    live = '<span class="zx-live"></span>'
-    heading = host("", "title", "<p>zoexplore</p>") + host("zx-tabs", "tabs") + host("zx-tools", "text lesson_live", live)
-    parts = [
-        host("zx-header", "row", host("zx-heading", "first_row heading", heading)),
-        prompt,
-        host("zx-controls", "", host("zx-settings", "controls lesson_dials") + host("zx-note", "notice")),
-        host("zx-answer", "", "".join(answer)),
-    ]
-    return host("zx-room", "room", host("zx-explorer", "explorer", "".join(parts)))
-
-
-def _chart(name: str) -> str:
-    return host(f"zx-chart zx-chart-{name}", "chart export figure")
-
-
-def _foot(setting: Setting, accounting: Accounting, live: str) -> str:
-    """Which run it is of, and what its number supposes."""
-    said = f"{in_a_line(setting)}. {format_sentence(supposition(setting, accounting))}. Numbers are rounded up."
-    said += "" if live else " Links to a run that is live lead to your own machine, where zoexplore serve must run."
-    whole = escape(str(statement(setting, accounting=accounting)))
-    fold = f'<details><summary>Statement of the guarantee of this run</summary><pre tabindex="0">{whole}</pre></details>'
-    return host("zx-colophon", "text colophon foot", f"<p>{escape(said)}</p>{fold}<p>zoexplore {__version__}</p>")
