@@ -49,7 +49,7 @@ def by_the_page(setting, accounting):
     """The same, of the page that is opened by the run's address."""
     state = Explorer(search=f"?{to_query(setting, accounting)}").state
     found = {bound: (g.epsilon, g.supposes) for bound, g in guarantees(state.setting, state.accounting).items()}
-    return found, supposition(state.setting, state.accounting), Headline(state, beside="composition").number.object
+    return found, supposition(state.setting, state.accounting), Headline(state).number.object
 
 
 @pytest.mark.parametrize("known", FAIR)

@@ -116,7 +116,7 @@ def test_a_quick_state_overtakes_a_slow_one():
         await ask(guarantees, DEMONSTRATION.replace(batch=201), Accounting())
 
     asyncio.run(move())
-    for each in seen:  # with the ghost of the curve before, and without it
+    for each in seen:
         same(each["sharp"], curve(DEMONSTRATION.replace(sigma=0.003), "T", T_VALUES)["sharp"])
 
 

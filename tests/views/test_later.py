@@ -47,4 +47,4 @@ def test_a_page_has_few_models():
     document = Document()
     with set_curdoc(document):
         pn.panel(Explorer(search="?T=300")).server_doc(document)
-    assert len(document.models) < 230
+    assert len(document.models) < 130

@@ -23,22 +23,13 @@ def opened(setting=DEMONSTRATION, accounting=None):
 
 
 def test_the_number_is_the_least_guarantee_and_says_what_publishing_costs():
-    view = Headline(State(), beside="composition")
+    view = Headline(State())
     best = smallest(guarantees(DEMONSTRATION, Accounting()))
     assert guarantee(DEMONSTRATION, "noisy-gd").epsilon < best.epsilon  # the comparator is smaller, and another mechanism
     now, every = format_number(best.epsilon), format_number(guarantee(DEMONSTRATION, "composition").epsilon)
     assert f"publish only the last model: ε falls from <b>{every}</b> to <b>{now}</b>." in view.number.object
-    view.param.update(by="composition", beside="")
+    view.by = "composition"
     assert f"</i> = <b>{every}</b>" in view.number.object and f"ε falls to <b>{now}</b>" in view.number.object
-
-
-def test_a_number_of_before_takes_the_place_of_the_comparison_and_goes():
-    view = Headline(State(), compares=False)
-    assert "Before" not in view.number.object
-    view.before = 3.0
-    assert "Before this change it was 3.00." in view.number.object
-    view.before = None
-    assert "Before" not in view.number.object
 
 
 @pytest.mark.parametrize(("before", "now", "said"), [

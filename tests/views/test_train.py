@@ -206,7 +206,7 @@ class TestPress:
         monkeypatch.setattr(running, "trained", train_jobs.finished)
         state = State(small(n=10**8).setting)
         made, controls = Train(state), Controls(state)
-        flaw = controls.dials["n"].flaw
+        flaw = controls.dials["n"].whole[-1]
         assert flaw.visible and "at most 57\u202f692" in flaw.object and "zx-flawed" in controls.dials["n"].text.css_classes
         assert made.button.label == f"Train with n = 57{THIN}692"
         made.press()

@@ -127,9 +127,7 @@ class Explorer(pn.viewable.Viewer):
             self.tabs.selected = "curves"
 
     def _follow(self) -> None:
-        """Show the number of the curve in view above the figure, and the one before a change."""
-        for view in (self.publish, self.curves):
-            view.ghost.param.watch(self._compare, "before")
+        """Show the number of the curve in view above the figure."""
         self.publish.param.watch(self._compare, ["publish", "only"])
         self.tabs.param.watch(self._compare, "selected")
         self.story.param.watch(self._compare, "step")
@@ -157,14 +155,8 @@ class Explorer(pn.viewable.Viewer):
             self.publish.switch.visible = two
             self.all_bounds.label = "All bounds" if two else "Two curves"
             self.front.css_classes = ["zx-front", "zx-two" if two else "zx-all"]
-            self.odds.by = "composition" if every else ""
-            before = (self.publish if two else self.curves).ghost.before
-            self.headline.param.update(
-                by="composition" if every else "",
-                beside="" if every else "composition",
-                compares=two and not self.publish.only,
-                before=before,
-            )
+            self.odds.by = by = "composition" if every else ""
+            self.headline.param.update(by=by, compares=two and not self.publish.only)
 
     def _teach(self) -> None:
         """Keep the switch to the views that a link for teaching shows."""
@@ -227,11 +219,12 @@ class Explorer(pn.viewable.Viewer):
         self.story.param.watch(narrow, "step")
         self.tabs.param.watch(narrow, "selected")
         narrow()
-        if self.bridge:  # a card opens without a server, as in a saved notebook
-            for closed in (*parts.select(pn.Card), self.files.drawer, self.story.panel):
-                widgets.later(closed)
-        # columns depend on the component's width, which in a notebook is not the window's
         last = colophon()
         last.visible = self.tabs.tab == "Theory"
+        if self.bridge:  # a card opens without a server, as in a saved notebook
+            batches = self.controls.dials["batch"].below.parts
+            for closed in (*parts.select(pn.Card), self.files.drawer, self.story.panel, self.invite, batches, last):
+                widgets.later(closed)
+        # columns depend on the component's width, which in a notebook is not the window's
         self.tabs.param.watch(lambda _: last.param.update(visible=self.tabs.tab == "Theory"), "selected")
         return widgets.component("room", parts, last, sheet="room")

@@ -15,7 +15,6 @@ from zoexplore.run.formatting import format_count, format_delta, format_number
 from zoexplore.run.setting import Accounting, Setting
 from zoexplore.views.figures import pins
 from zoexplore.views.figures.chart import Chart, dot, dragged, field_span, handle, line, log_span
-from zoexplore.views.figures.ghost import Ghost
 from zoexplore.views.figures.legend import UNASKED, Legend, entry
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
@@ -43,13 +42,12 @@ class Curves(View):
         self.chart = Chart("curves", self.state, self._dragged)
         self.legend = Legend(of=self.chart.of, muted=list(UNASKED))
         self.differs = widgets.html("", "differs")
-        self.pinned, self.ghost = pins.PinnedCurves(self.pins), Ghost(self.state)
+        self.pinned = pins.PinnedCurves(self.pins)
         self.choice = widgets.select("ε against", {a.caption: field for field, a in AXES.items()}, "along", of=self.param.along)
         self.pins.param.watch(self.changed, ["pins", "compare"])
         self.param.watch(self.changed, "along")
         self.legend.param.watch(self._draw, "muted")
         self.legend.param.watch(self._of_pin, "asked")
-        self.ghost.param.watch(self._draw, "lines")
 
     def _dragged(self, place: float, held: bool) -> None:
         dragged(self.state, self.along)(place, held)
@@ -74,10 +72,8 @@ class Curves(View):
         found = await ask(guarantees, setting, accounting)
         curves = curves or await ask(curve_set, setting, accounting, self.along)
         await self.pinned.find(self.along)
-        self.found, self.drawn, best = found, curves, smallest(found)
+        self.found, self.drawn = found, curves
         with pn.io.hold():
-            x = AXES[self.along].place(curves.values)
-            self.ghost.follow(self.state, f"{best.bound} {self.along}", best.epsilon, x, curves.epsilon[best.bound])
             self._draw()
             self.legend.param.update(title=f"At T = {format_count(setting.T)}", entries=self._entries())
             self.differs.object = self.pinned.differences(found)
@@ -92,7 +88,7 @@ class Curves(View):
                  aloud=bound in ("composition", best))
             for bound, values in self.drawn.epsilon.items()
         ]  # fmt: skip
-        self.chart.param.update(lines=[*lines, *self.pinned.lines(self.along), *self.ghost.lines], muted=self.legend.muted)
+        self.chart.param.update(lines=[*lines, *self.pinned.lines(self.along)], muted=self.legend.muted)
         shown = {bound: g.epsilon for bound, g in self.found.items() if bound not in self.legend.muted}
         self._fit([e for bound, e in shown.items() if BOUNDS[bound].of_this_run and 0 < e < inf])
         at = handle(axis, getattr(self.state.setting, self.along))

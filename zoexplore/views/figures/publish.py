@@ -16,7 +16,6 @@ from zoexplore.compute.computations import CurveSet, curve_set, guarantees, smal
 from zoexplore.run.axes import AXES, T_MOST, nice
 from zoexplore.run.formatting import format_count, format_delta, format_number, format_short
 from zoexplore.views.figures.chart import Chart, dot, dragged, handle, line, script, span
-from zoexplore.views.figures.ghost import Ghost
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
@@ -103,11 +102,10 @@ class Publish(View):
         self.found: dict[str, Guarantee] = {}
         self.ends = (400.0, 12.0)  # of the axes
         self.chart = Chart("publish", self.state, dragged(self.state, "T"), CODE)
-        self.clouds, self.ghost = Clouds(of=self.chart.of), Ghost(self.state)
+        self.clouds = Clouds(of=self.chart.of)
         self.param.watch(self._draw, ["publish", "only", "yours"])
         self.param.watch(self._begun, "draws")
         self.chart.param.watch(self._drew, "drew")
-        self.ghost.param.watch(self._draw, "lines")
 
     async def refresh(self) -> None:
         run = self.state.setting, self.state.accounting
@@ -120,8 +118,6 @@ class Publish(View):
         self.drawn = self.two.until(self.ends[0], T, self.epsilons)
         with pn.io.hold():
             self._clouds(T)
-            shown = getattr(self.drawn, self.publish)
-            self.ghost.follow(self.state, self.publish, self.epsilons[self.publish], self.drawn.T, shown)
             self._draw()
 
     @property
@@ -157,7 +153,7 @@ class Publish(View):
         steps: dict[str, Any] = {"title": "T, training steps", "symbol": "T"}
         drawn = np.array(self.yours).reshape(-1, 2).T
         yours = [line("yours", drawn[0], drawn[1], YOURS, "you", reads=False)] if self.yours else []
-        self.chart.lines = [*lines, *yours, *self.ghost.lines]
+        self.chart.lines = [*lines, *yours]
         self.chart.put(
             f"ε at δ = {delta}: privacy loss, lower is better",
             f"ε at δ = {delta} against training steps: at T = {format_count(T)} "

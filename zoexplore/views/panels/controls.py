@@ -7,7 +7,6 @@ from typing import Any
 
 import panel as pn
 import param
-from bokeh.models import CustomJSTickFormatter
 
 from zoexplore.questions.risk import remark_on_delta
 from zoexplore.run.fields import FIELDS, OPTIONS
@@ -70,20 +69,22 @@ def ladder_of(state: State, name: str) -> Ladder:
     return decades(low, getattr(state, ENDS[name]) if name in ENDS else high, whole=name != "sigma")
 
 
-def flaw(state: State, field: str, widget: Any) -> Any:
-    """A line that says at a control why the shown view cannot take its value."""
-    line = widgets.html("", "flaw", visible=False)
+def flaw(state: State, field: str, widget: Any, holder: Any) -> None:
+    """A line at the end of a control's holder that says why the shown view cannot take its value, made when it is needed."""
+    lines: list[widgets.Text] = []
 
     def mark(*_: Any) -> None:
         why = state.flaws.get(field, "")
-        if why or line.visible:
+        if why and not lines:
+            lines.append(widgets.html("", "flaw"))
+            holder.append(lines[0])
+        for line in lines:
             line.param.update(object=f'<p role="alert">▲ {escape(why)}</p>' if why else "", visible=bool(why))
             kinds = [name for name in widget.css_classes if name != "zx-flawed"]
             widget.css_classes = [*kinds, *(["zx-flawed"] if why else [])]
 
     state.param.watch(mark, "flaws")
     mark()
-    return line
 
 
 class Field(pn.viewable.Viewer):
@@ -125,12 +126,13 @@ class Dial(Field):
         super().__init__(state, field, **params)
         self.ladder = ladder_of(state, field)
         self.slider = Quick(
-            value=self._rung(), start=0, end=self.ladder.top, step=1,
-            format=self._format(), show_value=False, tooltips=False, tags=self._said(),
+            value=self._rung(), start=0, end=self.ladder.top, step=1, show_value=False, tooltips=False, tags=self._said(),
             **widgets.look("slider", **theme.STRETCH),
         )  # fmt: skip
-        self.flaw = flaw(state, field, self.text)
         self.below: Any = BELOW[field](state) if field in BELOW else None
+        more = [self.below] if self.below else []
+        self.whole = widgets.component("dial", self.text, self.slider, *more, sheet="")
+        flaw(state, field, self.text, self.whole)
         self.slider.param.watch(self._moved, "value")
         self.slider.param.watch(self._released, "value_throttled")
         if field in ENDS:
@@ -165,18 +167,10 @@ class Dial(Field):
     def _reach(self, *_: Any) -> None:
         """End the slider at the field that ends it now."""
         self.ladder = ladder_of(self.state, self.field)
-        self.slider.param.update(end=self.ladder.top, value=self._rung(), format=self._format())
-
-    def _format(self) -> CustomJSTickFormatter:
-        """Rungs as values, for screen readers."""
-        texts = [format_typed(value) for value in self.ladder.values]
-        if self.field == "batch":
-            texts[-1] = FIELDS[self.field].left_out
-        return CustomJSTickFormatter(args={"texts": texts}, code="return texts[Math.round(tick)] ?? ''")
+        self.slider.param.update(end=self.ladder.top, value=self._rung())
 
     def __panel__(self) -> pn.viewable.Viewable:
-        more = [self.below] if self.below else []
-        return widgets.component("dial", self.text, self.slider, self.flaw, *more, sheet="")
+        return self.whole
 
 
 class Cooldown(pn.viewable.Viewer):
@@ -218,8 +212,8 @@ class Drawn(pn.viewable.Viewer):
         self.why = widgets.html("", "flaw")
         self.switch = widgets.button("", self._switch)
         self.misfit = widgets.stack(self.why, self.switch)
-        self.flaw = flaw(state, "sampling", self.menu)
-        self.parts = widgets.stack(self.menu, self.flaw, self.misfit)
+        self.parts = widgets.stack(self.menu, self.misfit)
+        flaw(state, "sampling", self.menu, self.parts)
         state.param.watch(self._show, "setting")
         self._show()
 

@@ -87,34 +87,28 @@ def times(before: float, now: float) -> str:
 
 
 class Headline(View):
-    """One big epsilon, and its value before a change or otherwise."""
+    """One big epsilon, beside that of the other way of publishing."""
 
     precedence = 1  # after the figure, which the reader waits for
     by = param.String("", doc="the bound that it is by; empty for the smallest")
-    beside = param.String("", doc="the bound that it is compared with while nothing changes; empty for none, or the smallest")
-    compares = param.Boolean(True, doc="whether the two are compared")
-    before = param.Number(None, allow_None=True, doc="epsilon before the last change, while it is shown")
+    compares = param.Boolean(True, doc="whether it is compared")
 
     def build(self) -> None:
         self.number = widgets.answer("headline")
         self.veil(self.number, theme.VEILED)
-        self.param.watch(self.changed, ["by", "beside", "compares", "before"])
+        self.param.watch(self.changed, ["by", "compares"])
 
     async def refresh(self) -> None:
         found = await ask(guarantees, self.state.setting, self.state.accounting)
         best = guarantee_by(found, self.by)
-        other = guarantee_by(found, self.beside).epsilon if self.compares else best.epsilon
-        self.number.object = self._large(best, "every" if best.bound == "composition" else "last", other)
-
-    def _large(self, best: Guarantee, kind: str, other: float) -> str:
-        was = other if self.before is None else self.before
-        by, now = times(was, best.epsilon), format_number(best.epsilon)
-        pill = f'<span class="by">{by}</span>' if by else ""
-        said = f"Before this change it was {format_number(was)}." if self.before is not None else ""
-        if not said and self.compares and best.epsilon < inf:
+        kind, now, by, said = "every" if best.bound == "composition" else "last", format_number(best.epsilon), "", ""
+        if self.compares and best.epsilon < inf:
+            other = guarantee_by(found, "" if self.by else "composition").epsilon
+            by = times(other, best.epsilon)
             said = self._sentence(format_number(other), now, bool(by))
-        warning = AS_PRINTED if as_printed(best) else ""
-        return f'{warning}<p class="epsilon {kind}"><i>ε</i> = <b>{now}</b> {pill}</p><p class="sentence">{said}</p>'
+        pill, warning = f'<span class="by">{by}</span>' if by else "", AS_PRINTED if as_printed(best) else ""
+        number = f'{warning}<p class="epsilon {kind}"><i>ε</i> = <b>{now}</b> {pill}</p><p class="sentence">{said}</p>'
+        self.number.object = number
 
     def _sentence(self, other: str, now: str, gains: bool) -> str:
         """What the number is of, and what the other way of publishing costs."""

@@ -10,10 +10,11 @@ function name(view) {
   const within = (selector) => view.shadow_el?.querySelector(selector);
   const handle = within(".noUi-handle");
   if (handle && typeof label == "string") {
+    let text = "";
     const tell = () => {
-      const [, rung, value] = view.model.tags, on = view.model.value;
-      const text = on === rung ? value : view.model.format?.doFormat?.([on], {loc: 0})?.[0];
-      if (text != null && handle.getAttribute("aria-valuetext") !== text) handle.setAttribute("aria-valuetext", text);
+      const [, rung, value] = view.model.tags;
+      if (view.model.value === rung) text = value; // else it follows, with the answer
+      if (handle.getAttribute("aria-valuetext") !== text) handle.setAttribute("aria-valuetext", text);
     };
     handle.setAttribute("aria-label", label);
     new MutationObserver(tell).observe(handle, {attributes: true, attributeFilter: ["aria-valuenow", "aria-valuetext"]});

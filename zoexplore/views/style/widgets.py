@@ -150,7 +150,7 @@ def later(holder: pn.layout.ListLike) -> None:
 
     def open_(*_: Any) -> None:
         holder.param.unwatch(watcher)
-        holder.objects = parts
+        holder.objects = [*parts, *holder]
 
     watcher = holder.param.watch(open_, switch)
 
