@@ -102,12 +102,8 @@ def test_what_is_written_to_is_computed_anew(tmp_path):
                 assert torch.equal(model(x), expected) and torch.equal(model(x), expected)
 
 
-AT_ONCE = {"derivatives": {"xi": 0.0}, "at once": {"mechanism": {"chunk_size": 2, "directions": "dense"}}}
-
-
-@pytest.mark.parametrize("options", AT_ONCE.values(), ids=AT_ONCE)
-def test_points_that_are_evaluated_at_once_have_none(tmp_path, options):
-    made = trainer(tmp_path, head()[0], K=3, **options)
+def test_derivatives_have_none(tmp_path):
+    made = trainer(tmp_path, head()[0], K=3, xi=0.0)
     made.train()
     assert made.mechanism.steps == 4
 

@@ -103,8 +103,7 @@ class TestMixing:
             seen.append(len(batch[1]))
             return logistic(w, batch)
 
-        made = optimiser(SETTING.replace(n=600, K=K, xi=1e-3), loss=loss, chunk_size=None)
-        made._steps.chunk_size = None
+        made = optimiser(SETTING.replace(n=600, K=K, xi=1e-3), loss=loss)
         run(made, 2, data(600))
         step = 2 * K * 600
         assert sum(seen) - 2 * step <= 1.5 * step

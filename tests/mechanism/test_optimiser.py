@@ -22,7 +22,6 @@ def gradients(w):
 ESTIMATES = {
     "directional": (0.0, {}),
     "two-point": (1e-5, {}),
-    "one direction after the other": (1e-5, {"chunk_size": 1}),
 }
 
 
@@ -96,8 +95,7 @@ def test_the_clip_is_counted_as_it_acts():
 
 
 @pytest.mark.parametrize("xi", [0.0, 1e-4])
-@pytest.mark.parametrize("chunk_size", [None, 2])
-def test_a_module_and_the_same_function_of_a_vector_train_alike(xi, chunk_size):
+def test_a_module_and_the_same_function_of_a_vector_train_alike(xi):
     module, setting = network(), SETTING.replace(d=51, K=9, clip=0.3, xi=xi, R=INF, ridge=0.1)
     start = torch.cat([p.detach().reshape(-1) for p in module.parameters()])
 
@@ -109,7 +107,7 @@ def test_a_module_and_the_same_function_of_a_vector_train_alike(xi, chunk_size):
         normed = centred / (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt() * scale + shift
         return cross_entropy(normed @ last.view(3, 4).T + offset, batch[1])
 
-    of_module = NoisyZOGD(module, cross_entropy, setting, sources=Sources(1, 2), chunk_size=chunk_size)
+    of_module = NoisyZOGD(module, cross_entropy, setting, sources=Sources(1, 2))
     flat = optimiser(setting, start=start, loss=of_vector)
     for made in (of_module, flat):
         run(made, 8, classes())

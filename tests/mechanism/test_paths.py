@@ -17,7 +17,6 @@ D, N, K = 40, 4, 3
 STEEP = 1e3
 PATHS = {
     "dense": {"directions": "dense"},
-    "dense, one after the other": {"directions": "dense", "chunk_size": 1},
     "streamed": {"directions": "streamed"},
     "streamed, with a copy": {"directions": "streamed", "keep_copy": True},
     "streamed, without a copy": {"directions": "streamed", "keep_copy": False},
@@ -147,7 +146,7 @@ def test_streamed_quotients_are_those_of_the_frame_itself_as_xi_falls(xi):
     U = torch.stack([torch.cat([x.clone() for x in frame.combined(torch.eye(9)[k])]) for k in range(9)], 1)
     with torch.no_grad():
         losses = Losses(made.objective, 24, made._run.watch.fingerprint)
-        found = measure(losses, InPlace(parameters, frame, []), batch, xi, None).values
+        found = measure(losses, InPlace(parameters, frame, []), batch, xi).values
     exact = torch.autograd.functional.jacobian(lambda v: made.objective.losses_at(parameters.parts(v), batch), w) @ U
     assert (found - exact).abs().max() < 1e-8 + 300 * xi**2
     assert 1 < frame.xi_factor < 2.5

@@ -188,8 +188,7 @@ class ZOTrainer(Trainer):
             self._padding_is_checked = check_padding(self.record_loss, self.model, inputs.data)
         before = mechanism.counts
         if self._prefix is None:  # where the points are evaluated one after the other
-            one_by_one = mechanism.setting.xi > 0 and not self.options.get("chunk_size")
-            self._prefix = Prefix(self.model, 2 * mechanism.setting.K if one_by_one else 0)
+            self._prefix = Prefix(self.model, 2 * mechanism.setting.K if mechanism.setting.xi > 0 else 0)
         with self._prefix:
             loss = mechanism.step(inputs)
         self.watch.note(loss, before)

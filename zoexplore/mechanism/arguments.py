@@ -27,7 +27,7 @@ def check_kinds(**given: Any) -> None:
             )
 
 
-def check(setting: Setting, microbatch: int | None, chunk_size: int | None) -> None:
+def check(setting: Setting, microbatch: int | None) -> None:
     """Raises ValueError, which names the argument, for runs that the optimiser cannot make or account for."""
     if setting.releases != 1:  # others have no account here; `privacy_report` takes what is released
         raise ValueError(
@@ -36,9 +36,8 @@ def check(setting: Setting, microbatch: int | None, chunk_size: int | None) -> N
         )
     if setting.sampling not in SAMPLED:
         raise ValueError(f"sampling = {setting.sampling!r} is not allowed: give one of {', '.join(map(repr, SAMPLED))}")
-    for name, value in (("microbatch", microbatch), ("chunk_size", chunk_size)):
-        if value is not None and not value >= 1:
-            raise ValueError(f"{name} = {value!r} is not allowed: give a whole number from 1 on, or None")
+    if microbatch is not None and not microbatch >= 1:
+        raise ValueError(f"microbatch = {microbatch!r} is not allowed: give a whole number from 1 on, or None")
     if setting.eta is None or not setting.eta < inf:
         raise ValueError("eta is not set: give the setting an eta (K times the learning rate), or M, from which eta = K/M")
 

@@ -170,7 +170,7 @@ class Losses:
         """Compute the losses at the current parameters."""
         return torch.cat([self._checked(self.objective.losses, piece) for piece in self.parts(batch)])
 
-    def at(self, parts: list[Tensor], piece: Any) -> Tensor:
+    def at(self, piece: Any, parts: list[Tensor]) -> Tensor:
         """Compute the losses of some records with other tensors in place of the trained ones."""
         return self._checked(lambda piece: self.objective.losses_at(parts, piece), piece)
 

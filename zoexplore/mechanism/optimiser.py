@@ -18,7 +18,6 @@ from zoexplore.mechanism.record import Declared, Found, RunRecord
 from zoexplore.mechanism.report import Report, privacy_report
 from zoexplore.mechanism.rng import Sources
 from zoexplore.mechanism.scale import AUTO, Scale
-from zoexplore.mechanism.slopes import AT_ONCE
 from zoexplore.mechanism.state import RunState
 from zoexplore.mechanism.step import Steps
 from zoexplore.mechanism.target import HEADROOM, Left
@@ -53,8 +52,6 @@ class NoisyZOGD(torch.optim.Optimizer):
         loss_of: "outputs" of the module, or "model" for `loss(module, batch)`.
         directions: "dense", K vectors in memory; "streamed", regenerated from seeds; "auto" by size.
         microbatch: records evaluated at once; all of the batch where None.
-        chunk_size: directions evaluated at once by vmap, where dense; where None, one after the other, or many if the start is a
-            vector.
         keep_copy: move the parameters in place, and back by a copy; where None, if they are few. Else a module's layers get
         moved parameters as they run. A vector, or a module that reads parameters elsewhere, is copied.
         device: where to compute; where the parameters are, if None.
@@ -80,7 +77,6 @@ class NoisyZOGD(torch.optim.Optimizer):
         loss_of: str = "outputs",
         directions: str = "auto",
         microbatch: int | None = None,
-        chunk_size: int | None = None,
         keep_copy: bool | None = None,
         device: torch.device | str | None = None,
         group: Any = None,
@@ -89,7 +85,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         arguments.check_trained(parameters)
         arguments.check_processes(group)
         setting = setting if clipping is None else setting.replace(clipping=clipping)
-        arguments.check(setting, microbatch, chunk_size)
+        arguments.check(setting, microbatch)
         declared.describe(setting)  # refuses what cannot be
         self.objective = Objective(parameters, loss, loss_of, device)
         self._ranks = Ranks(group)
@@ -99,12 +95,10 @@ class NoisyZOGD(torch.optim.Optimizer):
         trained.check_start(setting)
         streamed = is_streamed(directions, trained, setting.K)
         microbatch = microbatch or (setting.n if group is None else -(-(setting.batch or setting.n) // self._ranks.size))
-        if chunk_size is None and self.objective.of_vector:
-            chunk_size = max(1, AT_ONCE // (setting.d * min(microbatch, 8)))
         layers = self.objective.layers if setting.xi > 0 else None
         perturbation = Perturbation(trained, layers, keep_copy)
         self._run = RunState(self.objective, trained, setting, sources, declared, self._ranks)
-        self._steps = Steps(self._run, self._ranks, perturbation, streamed, microbatch, chunk_size)
+        self._steps = Steps(self._run, self._ranks, perturbation, streamed, microbatch)
         self._ranks.agree("its arguments or its model", lambda: (setting, declared, self._run.watch.fingerprint.bits()))
         super().__init__(self.objective.tensors, {"lr": lr})
 

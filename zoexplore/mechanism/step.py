@@ -31,14 +31,13 @@ HEAD = 5  # numbers on a step's records that processes exchange, beside sums
 
 @dataclass
 class Steps:
-    """The steps of a run, and how they are computed: `streamed` directions, some records and directions at once."""
+    """The steps of a run, and how they are computed: `streamed` directions, some records at once."""
 
     run: RunState
     ranks: Ranks
     perturbation: Perturbation
     streamed: bool
     microbatch: int
-    chunk_size: int | None
 
     def make(self, batch: Batch, lr: float) -> float:
         """A step of a learning rate, or a probe; the mean loss."""
@@ -91,7 +90,7 @@ class Steps:
         part = batches.part(data, own)
         if step.kind == "probe":
             return self.run.scale.answers(losses, perturbed, part)
-        return measure(losses, perturbed, part, step.xi, self.chunk_size)
+        return measure(losses, perturbed, part, step.xi)
 
     def _released(self, step: Step, found: "Estimate") -> Tensor:
         """What leaves the step: `noisy`, of the first process."""
