@@ -4,13 +4,14 @@ import json
 import re
 import zlib
 from base64 import b64decode
-from io import StringIO
 from math import inf
 
 import numpy as np
 import panel as pn
 import pytest
-from bokeh.resources import CDN
+from bokeh.document import Document
+from panel.models.markup import HTML
+from pyviz_comms import Comm
 
 from zoexplore import BOUNDS, epsilon, explore, lesson
 from zoexplore.__main__ import main
@@ -124,11 +125,14 @@ def test_an_explorer_saves_the_run_and_the_view_that_it_shows(thin, tmp_path):
     assert (found["link"], found["query"]) == ("tab=curves&against=K", "T=77")
 
 
-def test_what_panel_saves_says_that_its_controls_do_nothing():
-    for saved in (explore(), pn.Column(Curves(State()))):
-        out = StringIO()
-        pn.io.save.save(pn.panel(saved), out, resources=CDN)
-        assert out.getvalue().count("A picture: the controls do nothing.") == 1
+def test_what_panel_saves_says_above_all_else_that_its_controls_do_nothing():
+    whole, part = (
+        pn.panel(explore()).get_root(Document(), Comm()),
+        pn.Column(Curves(State())).get_root(Document(), Comm()).children[0],
+    )
+    for saved in (whole, part):
+        assert "A picture: the controls do nothing." in saved.children[0].text
+        assert len([each for each in saved.select({"type": HTML}) if "the controls do nothing" in each.text]) == 1
 
 
 def test_what_is_as_printed_is_no_guarantee_and_says_so(thin):

@@ -63,6 +63,7 @@ class Named(pn.custom.JSComponent):
 
 
 _with_names: WeakSet[Any] = WeakSet()  # roots of cells
+_around: list[Any] = []  # the components whose models are being made, the outermost first
 
 
 class Component(pn.Column):
@@ -73,8 +74,13 @@ class Component(pn.Column):
         return super().get_root(doc, InOrder(comm) if isinstance(comm, JupyterComm) else comm, preprocess)
 
     def _get_model(self, doc: Document, root: Any = None, parent: Any = None, comm: Any = None) -> Any:
-        model = super()._get_model(doc, root, parent, comm)
-        if comm is not None and (whole := root or model) not in _with_names:
+        outermost = not _around
+        _around.append(self)
+        try:
+            model = super()._get_model(doc, root, parent, comm)
+        finally:
+            _around.pop()
+        if comm is not None and outermost and (whole := root or model) not in _with_names:
             _with_names.add(whole)
             names = Named(visible=False)._get_model(doc, whole, model, comm)
             saved = type(comm) is Comm and not pn.config.embed  # in a file, where nobody answers

@@ -95,10 +95,12 @@ function lay(given) {
     part("zx-game", "view", part("zx-board", "text board_of_game")));
   const foot = `<p>${safe(`${given.run}. ${given.supposes}. Numbers are rounded up.${!given.live ? " Links to a run that is live lead to your own machine, where zoexplore serve must run." : ""}`)}</p>
     <details><summary>Statement of the guarantee of this run</summary><pre tabindex="0">${safe(given.statement)}</pre></details><p>zoexplore ${words.version}</p>`;
-  document.body.prepend(part("zx-room", "room", part("zx-explorer", "explorer lesson_layout", part("zx-header", "row", heading),
+  const room = part("zx-room", "room", part("zx-explorer", "explorer lesson_layout", part("zx-header", "row", heading),
     given.say && part("zx-prompt", "prompt", part("", "text words story", given.say)),
     part("zx-controls", "", part("zx-settings", "controls lesson_dials"), part("zx-note", "notice")), answer),
-    part("zx-colophon", "text colophon foot", foot)));
+    part("zx-colophon", "text colophon foot", foot));
+  room.setAttribute("role", "main");
+  document.body.prepend(room);
 }
 
 function begin(given) {
@@ -152,7 +154,7 @@ function begin(given) {
     charts.two.lines = kinds.map((name) => ({...given.two[name], x: T.slice(0, until), y: values[name].subarray(0, until), bold: mine(name), alpha: mine(name) ? 1 : 0.5, note: `${up(values[name][here.T])} at T`}));
     charts.two.given = {
       title: `ε at δ = ${given.delta}: privacy loss, lower is better`,
-      said: `ε at δ = ${given.delta} against training steps: at T = ${grouped(String(now))} ${kinds.map((name) => `${up(values[name][here.T])} if ${given.two[name].name} is published`).join(", ")}`,
+      said: `ε at δ = ${given.delta} against training steps: at T = ${grouped(String(now))}: ${kinds.map((name) => `${up(values[name][here.T])} if ${given.two[name].name} is published`).join(", ")}`,
       across: {start: 0, end, log: false, ticks: even(end, nice(end / 4.01)).map((x) => [x, grouped(String(Math.round(x)))]), title: "T, training steps", symbol: "T"},
       up: {start: 0, end: top, log: false, ticks: even(top, nice(top / 4.01)).map((y) => [y, near(y)])},
       handle: {at: now, label: `T = ${grouped(String(now))}`, title: "T, steps"},
