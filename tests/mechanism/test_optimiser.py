@@ -7,8 +7,9 @@ import pytest
 import torch
 from torch import nn
 
+from tests.last_iterates import last_iterates
 from tests.mechanism.problems import DECLARED, SETTING, classes, cross_entropy, data, logistic, network, noise_of, optimiser, run
-from zoexplore.mechanism import NoisyZOGD, Sources, last_iterates, project, stiefel
+from zoexplore.mechanism import NoisyZOGD, Sources, project, stiefel
 
 INF = float("inf")
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here"))]
@@ -37,7 +38,7 @@ def test_a_run_is_the_papers_update_step_by_step(xi, options):
         w, hit = project(w - setting.eta / 3 * (U @ along) + noise_of(U, 0.4, 0.5, setting.eta, twin), 0.5)
         hits += int(hit)
     assert torch.allclose(made.w, w, rtol=1e-8, atol=1e-8)
-    assert made.counts.projected == hits > 0
+    assert hits > 0
 
 
 def test_all_directions_and_no_directional_noise_are_noisy_gradient_descent():
@@ -89,7 +90,6 @@ def test_the_clip_is_counted_as_it_acts():
     slopes = gradients(torch.zeros(6, dtype=torch.float64)) @ U
     assert made.counts.looked_at == slopes.numel()
     assert made.counts.clipped == int((slopes.abs() > 0.1).sum()) > 0
-    assert made.counts.steps_clipped == 1
     joint = run(optimiser(SETTING.replace(clip=0.1, T=1), clipping="joint"), 1)
     assert (joint.counts.looked_at, joint.counts.clipped) == (24, int((slopes.norm(dim=1) > 0.1).sum()))
 

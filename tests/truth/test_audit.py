@@ -11,7 +11,8 @@ from torch.nn.functional import softplus
 
 from tests.convention import DEMONSTRATION, epsilon
 from tests.effort import proof
-from zoexplore.mechanism import Declared, NoisyZOGD, Sources, audit, last_iterates, privacy_report
+from tests.last_iterates import last_iterates
+from zoexplore.mechanism import Declared, NoisyZOGD, Sources, audit, privacy_report
 from zoexplore.mechanism.record import Counts, RunRecord, Step
 
 RUNS = 60_000

@@ -1,7 +1,7 @@
 """Noisy-ZOGD in torch: the mechanism whose privacy loss `zoexplore.bounds` counts."""
 
 from zoexplore.mechanism import clipping
-from zoexplore.mechanism.audit import audit, last_iterates
+from zoexplore.mechanism.audit import audit
 from zoexplore.mechanism.batches import Batch, PrivateSampler
 from zoexplore.mechanism.checksums import mark_moved
 from zoexplore.mechanism.directions import stiefel
@@ -23,7 +23,6 @@ __all__ = [
     "audit",
     "clipping",
     "hybrid",
-    "last_iterates",
     "mark_moved",
     "privacy_report",
     "project",

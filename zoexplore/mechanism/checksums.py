@@ -7,15 +7,14 @@ forgery.
 """
 
 import itertools
-import weakref
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.mechanism.parallel import digest
@@ -112,7 +111,7 @@ class Changed(RuntimeError):
     """Parameters or buffers differ from those after the run's last step."""
 
 
-_owners: dict[int, tuple[weakref.ref, object]] = {}  # the run that moved a tensor, by its id; removed with the tensor
+_owners = WeakTensorKeyDictionary()  # the run that moved a tensor
 
 
 class Fingerprint:
@@ -204,7 +203,7 @@ class Fingerprint:
         tensors = self.trained | self.rest()
         if not (name := claimed(tensors, self.run)):
             return
-        if _owners[id(_parts(tensors[name])[0])][1] is UNKNOWN:
+        if _owners[_parts(tensors[name])[0]] is UNKNOWN:
             raise RuntimeError(
                 f"{name!r} was loaded, and it is not known what the steps that led there cost: load the state_dict that was "
                 "saved with it, or make the model anew"
@@ -229,17 +228,13 @@ def mark_moved(module: nn.Module) -> None:
 def claim(tensors: Iterable[Tensor], run: object) -> None:
     """Note the run that moves these tensors."""
     for part in itertools.chain.from_iterable(map(_parts, tensors)):
-        _owners[id(part)] = weakref.ref(part, partial(_forget, id(part))), run
+        _owners[part] = run
 
 
 def claimed(tensors: dict[str, Tensor], run: object = None) -> str:
     """The name of the first of these tensors that another run has moved; empty if there is none."""
-    owned = ((name, _owners.get(id(part), (None, run))[1]) for name, tensor in tensors.items() for part in _parts(tensor))
+    owned = ((name, _owners.get(part, run)) for name, tensor in tensors.items() for part in _parts(tensor))
     return next((name for name, owner in owned if owner is not run), "")
-
-
-def _forget(key: int, _: object) -> None:
-    _owners.pop(key, None)
 
 
 def _bits(tensors: dict[str, Tensor]) -> dict[str, str]:

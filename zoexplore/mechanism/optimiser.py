@@ -59,7 +59,7 @@ class NoisyZOGD(torch.optim.Optimizer):
             first one's parameters, directions and batches; its noise alone counts.
 
     Attributes:
-        counts: steps made, and how often the clip was active and the projection hit (`record.Counts`).
+        counts: steps made, and how often the clip was active (`record.Counts`).
 
     Raises:
         ValueError: an argument is not allowed, or two of them contradict each other.

@@ -37,21 +37,18 @@ class Step:
 
 @dataclass(frozen=True)
 class Counts:
-    """Steps made; quotients (records for a joint clip) checked and changed by the clip; steps where it changed any; infinite
-    quotients, counted as 0; steps that the projection moved. All counts depend on the data.
+    """Steps made; quotients (records for a joint clip) checked and changed by the clip; infinite quotients, counted as 0. All but
+    the steps depend on the data.
     """
 
     steps: int = 0
     looked_at: int = 0
     clipped: int = 0
-    steps_clipped: int = 0
     not_finite: int = 0
-    projected: int = 0
 
     def after(self, looked_at: int = 0, clipped: int = 0, not_finite: int = 0) -> "Counts":
         """One more step."""
-        steps = self.steps + 1, self.looked_at + looked_at, self.clipped + clipped, self.steps_clipped + (clipped > 0)
-        return Counts(*steps, self.not_finite + not_finite, self.projected)
+        return Counts(self.steps + 1, self.looked_at + looked_at, self.clipped + clipped, self.not_finite + not_finite)
 
 
 class Found(NamedTuple):

@@ -55,9 +55,8 @@ class Report:
             epsilon = f"{round_up(g.epsilon):.4g}" if g.valid else "∞"
             lines.append(f"{g.title:<24} ε = {epsilon:<10}{'; '.join(filter(None, (g.reason, g.note)))}".rstrip())
         lines += ["", *(f"[{MARKS[c.met]}] {c.words} {c.shortfall}".rstrip() for c in self.checks), ""]
-        clipped = f"{counts.clipped} of {counts.looked_at} clipped, in {counts.steps_clipped} steps"
-        not_finite = f"{counts.not_finite} quotients not finite, taken as 0"
-        lines.append(f"Counted: {clipped}; {not_finite}; {counts.projected} steps projected.")
+        clipped = f"{counts.clipped} of {counts.looked_at} clipped"
+        lines.append(f"Counted: {clipped}; {counts.not_finite} quotients not finite, taken as 0.")
         if record.found is not None:
             how = "Public data told" if record.found.public else f"{record.probes} probes found, and released,"
             lines.append(f"{how} the scale: {record.found.words}.")

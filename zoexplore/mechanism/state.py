@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from math import inf, isfinite
 from threading import Lock
 from typing import Any
@@ -47,7 +46,6 @@ class RunState:
         self.target: float | None = None
         self.counted: Setting | None = None
         self.rate = setting.eta / setting.K  # as schedulers begin with it
-        self._kept: tuple[set[Step], int] = set(), 0  # entries that keep to the target, up to which number
         self._lock = Lock()
 
     def aim(self, target: float, scale: Scale, counted: Setting | None) -> None:
@@ -135,7 +133,7 @@ class RunState:
 
     def settle(self) -> None:
         """Make the plan that holds now the run's, in the numbers that are found."""
-        self.setting, self._kept = self.scale.applied(self.plan), (set(), self.plan.T)
+        self.setting = self.scale.applied(self.plan)
 
     def _settle(self) -> None:
         """Take over what the scale's probes have found."""
@@ -145,15 +143,13 @@ class RunState:
 
     def _keep_target(self, step: Step) -> None:
         """Raises RuntimeError where a step would exceed the target: as a plan's steps do not, up to its T."""
-        kept, until = self._kept
-        alike = replace(step, eta=1.0)
-        if self.target is None or step.eta == 0 or (alike in kept and self.counts.steps < until):
+        if self.target is None or step.eta == 0:
             return
         record, planned = self.entries(self.ledger), probe_of(self.plan, self.plan.batch)
-        same = (step.sampling, step.batch) == (planned.sampling, planned.batch)
-        if same and self.counts.steps < until and cost(record, step) <= cost(record, planned) * (1 + HEADROOM / 2):
-            kept.add(alike)
-        elif (reached := spent(record, step, 1)) > self.target:
+        same = (step.sampling, step.batch) == (planned.sampling, planned.batch) and self.counts.steps < self.plan.T
+        if same and cost(record, step) <= cost(record, planned) * (1 + HEADROOM / 2):
+            return
+        if (reached := spent(record, step, 1)) > self.target:
             raise RuntimeError(
                 f"this step would bring ε to {reached:.4g}, above the target {self.target:g}: "
                 "left() says what it leaves; for more, make the optimiser with a larger epsilon and load this one's state_dict"

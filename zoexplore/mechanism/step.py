@@ -3,7 +3,7 @@
 What makes sure that this is what happens, and nothing else, is `watch`'s.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf, nan
 from typing import Any, NamedTuple
 
@@ -72,8 +72,7 @@ class Steps:
             run.write_down(step, counts, directions.xi_factor if step.xi > 0 else 1.0)
             with watch.moving():
                 apply(run.parameters, directions, step, self._released(step, found), run.sources, self._rounding())
-                if into_ball(run.parameters, step.R):
-                    run.counts = replace(run.counts, projected=run.counts.projected + 1)
+                into_ball(run.parameters, step.R)
         return found.loss
 
     def _losses(self, records: int) -> Losses:
@@ -178,9 +177,7 @@ def apply(
             add(part, change, rounding)
 
 
-def into_ball(parameters: Parameters, R: float) -> bool:
-    """Project onto the ball of radius R around 0; return whether the parameters had left it."""
-    length = parameters.length() if R < inf else 0.0
-    if length > R:
+def into_ball(parameters: Parameters, R: float) -> None:
+    """Project onto the ball of radius R around 0."""
+    if R < inf and (length := parameters.length()) > R:
         parameters.scale(R / length)
-    return length > R
