@@ -1,7 +1,7 @@
-"""The colours of figures and of the page, light and dark, except those of bounds (`Bound.style`)."""
+"""The colours of figures and of the page, light and dark, except those of bounds (`bounds.words`)."""
 
 from zoexplore.bounds import BOUNDS
-from zoexplore.bounds.bound import Style
+from zoexplore.bounds.words import WORDS, Style
 
 LIGHT, DARK = 0, 1
 FONT = 'system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif'
@@ -23,7 +23,7 @@ COLOURS = {
     "note-ink": ("#1d4a73", "#b9d9f5"),
     "note": ("#e8f1f9", "#1b2c3c"),
 }
-STYLES = {bound.id: bound.style for bound in BOUNDS.values() if bound.style}
+STYLES = {bound: words.style for bound, words in WORDS.items() if words.style}
 _OTHERS = (
     Style(("#a3195b", "#ff86bb"), (6, 2, 2, 2), 2.2),
     Style(("#3c4fa8", "#a3b1ff"), (3, 2), 2.2),

@@ -1,4 +1,4 @@
-"""The sharper bound's two recursions once more, step by step in NumPy and SciPy, from docs/sharp.md alone: no blocks, no tables.
+"""The sharper bound's recursion once more, step by step in NumPy and SciPy, from docs/sharp.md alone: no blocks, no tables.
 
 Lengths are in units of the noise of a step, eta sigma. Nothing here imports the package's bounds.
 """
@@ -10,9 +10,6 @@ import numpy as np
 from scipy import optimize, special
 
 ORDERS = (4, 6, 8, 11, 14, 20, 28, 40, 60, 100)  # of norms
-CAP_ORDERS = (20, 40, 80, 120, 200, 400)
-THETAS = (12.0, 25.0, 50.0, 100.0)  # over the mean cost
-LOST = 1e-3  # of delta, for a cap to be exceeded
 
 
 @dataclass(frozen=True)
@@ -88,12 +85,6 @@ class Step:
         h1, h2 = (self.top + self.low) / 2 + reach * np.cos(at), reach * np.sin(at)
         return 0.5 * np.max(np.hypot(2 * self.r - h1, h2) + np.hypot(h1, h2))
 
-    @property
-    def C_hat(self):
-        if not self.acting or self.d == 1:
-            return self.c2(1)
-        return self.r**2 + max(abs(self.r - self.top), abs(self.r - self.low)) ** 2
-
     # ------------------------------------------------------------ norms and moments
 
     def log_weights(self, order):
@@ -113,10 +104,6 @@ class Step:
             terms = self.log_weights(order) + special.xlogy(order - i, A) + special.xlogy(i, C)
         return exp(special.logsumexp(terms) / order)
 
-    @property
-    def mean_chi(self):
-        return sqrt(2) * exp(special.gammaln((self.d + 1) / 2) - special.gammaln(self.d / 2))
-
     def l1(self, order):
         """ell_lambda: what K entries of a random unit vector add up to; exact for few of them."""
         even = order + order % 2
@@ -134,41 +121,6 @@ class Step:
         a, b = self.K / 2, self.d / 2
         seen = special.gammaln(a + even / 2) - special.gammaln(a) + special.gammaln(b) - special.gammaln(b + even / 2)
         return min(by_sum, exp(costs.min() / even), sqrt(self.K) * min(exp(seen / even), 1.0))
-
-    def L(self, z):
-        """ln 1F1(K/2; d/2; z)."""
-        return max(z, 0.0) if self.K == self.d or abs(z) > 3000 else log_1f1(self.K / 2, self.d / 2, z)
-
-    def exponential(self, theta, u, A, C, Lambda):
-        """Lemma 3: a bound on ln E exp(theta (A |complement|^2 + C |Y|^2))."""
-        A = 0.0 if self.K == self.d else A
-        w = theta * u * (A + C * self.C_hat)
-        best = w
-        if w < Lambda + 2:
-            tail = exp((Lambda + 1) * log(w) - special.gammaln(Lambda + 2)) / (1 - w / (Lambda + 2)) if w > 0 else 0.0
-            best = min(best, theta * u * A + self.L(theta * u * (C * self.c2(Lambda) - A)) + tail)
-        if not self.acting:
-            c, q = self.k0 + self.k1, 2.0
-            a1 = theta * u * A + self.L(theta * u * (C * c * c - A))
-            if self.k1 == 0:
-                return min(best, a1)
-            a2 = (q * theta * u * A + self.L(-q * theta * u * A)) / q + (1 - 1 / q) * self.L(theta * u * C * c * c / (1 - 1 / q))
-            best = min(best, np.logaddexp(log(self.k0 / c) + a1 if self.k0 > 0 else -inf, log(self.k1 / c) + a2))
-        return best
-
-
-def psi(u):
-    """ln E exp(u |g|)."""
-    return u * u / 2 + log(2) + special.log_ndtr(u)
-
-
-def log_1f1(a, b, z):
-    if z < 0:
-        return z + log_1f1(b - a, b, -z)
-    j = np.arange(int(3 * z + 200))
-    with np.errstate(divide="ignore"):
-        terms = np.concatenate([[0.0], np.cumsum(np.log((a + j) / (b + j) / (j + 1)) + np.log(z))]) if z > 0 else np.zeros(1)
-    return special.logsumexp(terms)
 
 
 # ---------------------------------------------------------------- the plan
@@ -220,7 +172,7 @@ def plan(step, N, z0=0.0, start=1.0, order=None, rounds=8):
     return Plan(alpha, pi_, np.sqrt(h), h, z0, np.sqrt(g * h))
 
 
-# ---------------------------------------------------------------- the two recursions
+# ---------------------------------------------------------------- the recursion
 
 
 def by_norm(step, p, order, times=1, splits=None):
@@ -253,48 +205,6 @@ def by_norm(step, p, order, times=1, splits=None):
     return times * (v * p.z0**2 + w), times * Y
 
 
-def caps(step, p, delta_f, times=1):
-    """h-bar: beyond which a squared distance is at some step with probability at most delta_f."""
-    N, best = p.alpha.size, None
-    for order in CAP_ORDERS:
-        H = np.empty(N)
-        H[0] = p.z0**2
-        cross = step.b / sqrt(step.K) * step.c1 * step.l1(order)
-        for t in range(N - 1):
-            kick = step.B if t == 0 and p.z0 == 0 else step.b
-            left = (1 - p.pi[t]) ** 2
-            H[t + 1] = step.J((1 - p.alpha[t]) ** 2, left, order) * H[t] if H[t] > 0 else 0.0
-            H[t + 1] += left * (2 * cross * sqrt(H[t]) + kick**2)
-        cap = H * (N * times / delta_f) ** (1 / order)
-        cap[0] = H[0]
-        if best is None or cap.sum() < best.sum():
-            best = cap
-    return best
-
-
-def by_exponent(step, p, theta, cap, Lambdas, times=1):
-    """X-bar at theta."""
-    v = w = 0.0
-    N = p.alpha.size
-    sd_l1 = sqrt((1 - 2 / pi) * step.K / step.d)
-    sd_gamma = sqrt(2 * step.K * (step.d - step.K) / (step.d**2 * (step.d + 2)))
-    for t in range(N - 1, -1, -1):
-        A, C = p.alpha[t] ** 2 / step.s2 + v * (1 - p.alpha[t]) ** 2, p.pi[t] ** 2 / step.S + v * (1 - p.pi[t]) ** 2
-        if t == 0 and p.z0 == 0:
-            w, v = w + C * step.B**2, 0.0
-            break
-        h, b = cap[t], step.b
-        spread, other = abs(C * step.c2(1) - A) * h * sd_gamma, 2 * C * b / sqrt(step.K) * step.c1 * sqrt(h) * sd_l1
-        q = 1 + min(max(other / max(spread, 1e-300), 1e-3), 1e3)
-        G = min(step.exponential(q * theta, h, A, C, Lambda) for Lambda in Lambdas)
-        rest = 1 / (1 - 1 / q)
-        u = rest * theta * 2 * C * b / sqrt(step.K) * step.c1 * sqrt(h) / step.mean_chi
-        line = min(step.K * psi(u) / (rest * theta * sqrt(h)), 2 * C * b * step.c1)
-        w += C * b * b + line * p.tau[t] / 2
-        v = G / (q * theta * h) + line / (2 * p.tau[t])
-    return times * (v * p.z0**2 + w)
-
-
 # ---------------------------------------------------------------- delta
 
 
@@ -307,45 +217,24 @@ def delta_gaussian(epsilon, s):
     return np.where(mu > 0, value, 0.0)
 
 
-def delta(epsilon, tails, delta_f=0.0, cells=4000, least=1e-13):
+def delta(epsilon, tails, cells=4000, least=1e-13):
     """The average of the profile over a tail, at most: `tails` are functions of levels, the s at which each falls to one."""
     levels = np.geomspace(1.0, least, cells + 1)
     s = np.min([tail(levels) for tail in tails], axis=0)
-    return np.sum((levels[:-1] - levels[1:]) * delta_gaussian(epsilon, s[1:])) + levels[-1] + delta_f
+    return np.sum((levels[:-1] - levels[1:]) * delta_gaussian(epsilon, s[1:])) + levels[-1]
 
 
 def power(X, Y, order):
     return lambda level: Y + X * level ** (-1 / order)
 
 
-def exponential(X, theta):
-    return lambda level: X - np.log(level) / theta
-
-
-def epsilon(target, tails, delta_f=0.0):
-    if delta(0.0, tails, delta_f) <= target:
+def epsilon(target, tails):
+    if delta(0.0, tails) <= target:
         return 0.0
     high = 1.0
-    while delta(high, tails, delta_f) > target:
+    while delta(high, tails) > target:
         high *= 2
-    return optimize.brentq(lambda x: log(delta(x, tails, delta_f)) - log(target), high / 2 if high > 1 else 0.0, high, rtol=1e-6)
-
-
-def exponential_form(s, N=None, z0=0.0, starts=(1.0, 900.0), times=1):
-    """epsilon of the exponential form."""
-    step = Step.of(s)
-    N = s.T if N is None else N
-    best = inf
-    for start in starts if not z0 else (1.0,):
-        p = plan(step, N, z0, start)
-        cap = caps(step, p, LOST * s.delta, times)
-        mean, _ = by_norm(step, p, 1, times)
-        mean += _
-        Lambdas = (25, 50, 100, 200) if step.acting else (max(step.d // 2 - 1, 60, 150),)
-        thetas = [x / mean for x in THETAS]
-        tails = [exponential(by_exponent(step, p, theta, cap, Lambdas, times), theta) for theta in thetas]
-        best = min(best, epsilon(s.delta, tails, LOST * s.delta))
-    return best
+    return optimize.brentq(lambda x: log(delta(x, tails)) - log(target), high / 2 if high > 1 else 0.0, high, rtol=1e-6)
 
 
 def norm_form(s, N=None, z0=0.0, starts=(1.0, 900.0), plan_order=8, times=1):

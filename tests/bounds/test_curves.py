@@ -37,10 +37,9 @@ def test_a_joint_clip_on_a_curve_never_gets_the_cube_of_a_single_direction(run):
 def test_the_engine_refuses_a_choice_that_a_run_may_not_make():
     rows, _ = hidden_cost._rows(RunArrays.of(JOINT), 0.5, GAUSSIAN)
     with pytest.raises(AssertionError):
-        plans.plan(rows._replace(cube=np.ones(rows.K.size)), 3)
-    rows = rows._replace(apart=np.ones(rows.K.size))
-    with pytest.raises(AssertionError):
-        plans.plan(rows._replace(order=np.full(rows.K.size, plans.MEAN)), 3)
+        plans.plan(rows.changed(cube=1.0), 3)
+    with pytest.raises(AssertionError):  # J is tabled from order 2 on
+        plans.plan(rows.changed(order=1.0), 3)
 
 
 @pytest.mark.parametrize("changes", [{}, {"lipschitz": inf}, {"K": 52, "R": inf}])

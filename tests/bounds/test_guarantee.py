@@ -14,6 +14,7 @@ from tests.bounds.strategies import accountings, settings_of_runs, whole_powers
 from tests.convention import DEMONSTRATION, Accounting, curve, epsilon, guarantee
 from tests.effort import examples
 from zoexplore import BOUNDS, Guarantee
+from zoexplore.bounds.words import words_of
 
 IDS = ["composition", "output-perturbation", "corollary", "theorem", "noisy-gd"]
 PAPER = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, xi=0, delta=1e-5, T=1000, beta=0.5)
@@ -226,7 +227,7 @@ def test_all_records_stay_all_records_along_n():
 @pytest.mark.parametrize("bound", BOUNDS)
 def test_every_bound_says_what_it_is(bound):
     entry = BOUNDS[bound]
-    assert entry.id == bound and entry.title and entry.summary and entry.cites and entry.latex
+    assert entry.id == bound and entry.title and entry.summary and entry.cites and words_of(bound).latex
     assert entry.assumptions and all(assumption.words.endswith((".", "∞.")) for assumption in entry.assumptions)
 
 

@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
-from zoexplore.bounds.kernels import norms, plans
+from zoexplore.bounds.kernels import norms
 from zoexplore.bounds.kernels.history import LABELS, history
+from zoexplore.bounds.kernels.steps import STEP
 
 RUNS, DIMENSIONS, ORDER = 20_000, 4.0, 20.0
 
 
 def law(c, q, kick, e):
     """Labels and chances where all directions are seen, so that a step moves a distance z to c z and what it adds."""
-    cells = np.zeros(1, plans.STEP)
-    cells["c2"], cells["kick"], cells["e"] = c * c, kick, e
-    tables = plans.Laws(norms.tabled_norm(DIMENSIONS, DIMENSIONS, ORDER)[None, :], np.zeros((1, 2, 1)), np.zeros((1, 1)))
+    s = np.zeros(1, STEP)[0]
+    s.c2, s.kick, s.e = c * c, kick, e
     h, share = np.empty(LABELS), np.empty(LABELS)
-    history(cells[0], plans.law_of(tables, cells[0]), q, np.inf, h, share)
+    history(s, norms.tabled_norm(DIMENSIONS, DIMENSIONS, ORDER), q, np.inf, h, share)
     return h, share
 
 

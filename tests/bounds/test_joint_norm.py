@@ -11,12 +11,13 @@ from tests.bounds.strategies import powers
 from tests.effort import examples, usually
 from tests.truth import joint as by_the_page
 from tests.truth.statement import norm as idle_norm
-from zoexplore.bounds.kernels.joint import joint_linear_norm, joint_norm
+from zoexplore.bounds.kernels.joint import Span, joint_linear_norm, joint_norm
 from zoexplore.bounds.kernels.norms import (
     EACH,
     JOINT,
     JOINT_LINEAR,
     RAYS,
+    Change,
     certain_constant,
     drift_constant,
     norm,
@@ -37,11 +38,11 @@ STEPS = {  # of a step: r, and eta/K times the least and the largest curvature o
 
 
 def ours(K, d, order, A, C, of_step, linear=False, slowest=1.0):
-    table = tabled_norm(float(K), float(d), float(order))
+    span, change = Span(float(K), float(d), float(order)), Change(*of_step)
     if linear:
-        table = joint_linear_norm(table, float(K), float(d), float(order), *of_step, slowest, 1.0)
+        table = joint_linear_norm(tabled_norm(*span), span, change, slowest, 1.0)
     else:
-        table = joint_norm(float(K), float(d), float(order), *of_step, slowest, 1.0)
+        table = joint_norm(span, change, slowest, 1.0)
     return norm(table, A, C)[0]
 
 
@@ -86,11 +87,11 @@ def test_all_directions_have_a_closed_form(d):
         (-0.3, 0.0, 0.5): 0.8, (0.7, -0.3, 0.3): 1.0,
     }  # fmt: skip
     for of_step, c in found.items():
-        assert certain_constant(*of_step, 1.0, JOINT) == pytest.approx(c, rel=1e-7)
-        assert by_the_page.constant(*of_step) <= certain_constant(*of_step, 1.0, JOINT)
-        assert drift_constant(*of_step, float(d), 30.0, JOINT, True) == pytest.approx(c * c, rel=1e-6)
-    assert certain_constant(0.9, 0.0, 1.0, 1.0, JOINT_LINEAR) == pytest.approx(0.9)
-    assert certain_constant(0.7, -0.3, 0.3, 1.0, JOINT_LINEAR) == pytest.approx(1.0)
+        assert certain_constant(Change(*of_step), 1.0, JOINT) == pytest.approx(c, rel=1e-7)
+        assert by_the_page.constant(*of_step) <= certain_constant(Change(*of_step), 1.0, JOINT)
+        assert drift_constant(Change(*of_step), float(d), 30.0, JOINT, True) == pytest.approx(c * c, rel=1e-6)
+    assert certain_constant(Change(0.9, 0.0, 1.0), 1.0, JOINT_LINEAR) == pytest.approx(0.9)
+    assert certain_constant(Change(0.7, -0.3, 0.3), 1.0, JOINT_LINEAR) == pytest.approx(1.0)
 
 
 def test_the_constant_of_a_clip_on_each_quotient_does_not_hold():
@@ -98,11 +99,11 @@ def test_the_constant_of_a_clip_on_each_quotient_does_not_hold():
     a, b = np.meshgrid(np.linspace(0, pi, 361), np.linspace(0, pi, 361))
     x, u, drifted = np.array([np.cos(a), np.sin(a)]), np.array([np.cos(b), np.sin(b)]), np.array([np.cos(a), 0 * a])
     worst = float(np.linalg.norm(x - (drifted - u * (u * drifted).sum(axis=0)), axis=0).max()) ** 2
-    each = drift_constant(1.0, 0.0, 1.0, 520.0, 1.0, EACH, False)
-    together = drift_constant(1.0, 0.0, 1.0, 520.0, 1.0, JOINT, True)
+    each = drift_constant(Change(1.0, 0.0, 1.0), 520.0, 1.0, EACH, False)
+    together = drift_constant(Change(1.0, 0.0, 1.0), 520.0, 1.0, JOINT, True)
     assert each == pytest.approx(1.174, rel=2e-3)
     assert 4 / 3 * (1 - 1e-3) < worst <= together == pytest.approx(4 / 3, rel=1e-7) and worst > each
-    of_each = idle_norm(58, 60, 1, 1.0, 2.0 * drift_constant(1.0, 0.0, 1.0, 60.0, 1.0, EACH, False))[0]
+    of_each = idle_norm(58, 60, 1, 1.0, 2.0 * drift_constant(Change(1.0, 0.0, 1.0), 60.0, 1.0, EACH, False))[0]
     assert (
         1.05 * of_each < by_the_page.worst_norm(58, 60, 1, 1.0, 2.0, 1.0, 0.0, 1.0) < ours(58, 60, 1, 1.0, 2.0, (1.0, 0.0, 1.0))
     )
@@ -119,7 +120,7 @@ def test_steps_of_many_sizes_are_covered_by_both_ends(of_step):
 
 def test_the_table_is_convex():
     for of_step in STEPS.values():
-        table = joint_norm(52.0, 520.0, 129.0, *of_step, 1.0, 1.0)
+        table = joint_norm(Span(52.0, 520.0, 129.0), Change(*of_step), 1.0, 1.0)
         t = RAYS[0]
         chords = table[:-2] + (table[2:] - table[:-2]) * (t[1:-1] - t[:-2]) / (t[2:] - t[:-2])
         assert (table[1:-1] <= chords * (1 + 1e-12)).all()

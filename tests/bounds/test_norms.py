@@ -15,6 +15,7 @@ from tests.truth.statement import norm as by_its_series
 from zoexplore.bounds.kernels.norms import (
     IDLE,
     RAYS,
+    Change,
     certain_constant,
     linear_growth,
     linear_norm,
@@ -73,7 +74,8 @@ def test_between_rays_the_norm_is_interpolated(t, mirrored):
 def test_the_drifts_constant_is_the_maximum_from_above(regime, d, order, m, part, step, acting):
     s = Setting(n=10, d=d, K=1, T=1, sigma=1.0, beta=0.5, regime=regime, M=1, m=m, ridge=m * part, eta=step)
     low = {"strongly-convex": s.m - s.ridge, "convex": 0.0, "non-convex": -(1 - s.ridge)}[regime]
-    ours = float(step_constant(1 - step * s.ridge, step * low, step * (1 - s.ridge), float(d), float(order), float(acting)))
+    change = Change(1 - step * s.ridge, step * low, step * (1 - s.ridge))
+    ours = float(step_constant(change, float(d), float(order), float(acting)))
     least = sqrt(by_brute_force(s, order, acting, 2001))
     assert least * (1 - 1e-12) <= ours <= least * (1 + 1e-5) + 1e-12
 
@@ -81,7 +83,7 @@ def test_the_drifts_constant_is_the_maximum_from_above(regime, d, order, m, part
 def test_what_a_clip_can_do_is_never_less_than_nothing():
     """An acting clip may also be idle, so its constant is the larger."""
     for order in (1.0, 50.0, 500.0):
-        idle, acting = (float(step_constant(0.4, 0.0, 0.3, 1000.0, order, act)) for act in (0.0, 1.0))
+        idle, acting = (float(step_constant(Change(0.4, 0.0, 0.3), 1000.0, order, act)) for act in (0.0, 1.0))
         assert idle <= acting
 
 
@@ -102,7 +104,7 @@ def test_no_clip_moves_runs_further_apart_than_the_norm(seed):
     rng = np.random.default_rng(seed)
     d, K, order, step, ridge, A, C = 6, 2, 3, 0.6, 0.3, 1.0, 1.5
     r = 1 - step * ridge
-    c2 = float(step_constant(r, 0.0, step, float(d), float(order), 1.0)) ** 2
+    c2 = float(step_constant(Change(r, 0.0, step), float(d), float(order), 1.0)) ** 2
     x = np.eye(d)[0]
     worst = 0.0
     U = np.linalg.qr(rng.standard_normal((20_000, d, K)))[0]
@@ -121,7 +123,8 @@ def test_no_clip_moves_runs_further_apart_than_the_norm(seed):
 def test_an_idle_drift_is_counted_apart_where_the_order_is_large_against_d(order, A):
     """Of two coordinates one is seen: means over the angle, of the drift that is worst."""
     low, top, angle = 0.0, 0.6, np.linspace(0, np.pi, 20_001)[:-1]
-    c, c2 = certain_constant(1.0, low, top, 1.0, IDLE), float(step_constant(1.0, low, top, 2.0, float(order), IDLE)) ** 2
+    change = Change(1.0, low, top)
+    c, c2 = certain_constant(change, 1.0, IDLE), float(step_constant(change, 2.0, float(order), IDLE)) ** 2
     table = tabled_norm(1.0, 2.0, float(order))
     bound = norm(norm_apart(table, c**2 / c2), A, c2)[0]
     worst = 0.0

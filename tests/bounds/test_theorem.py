@@ -15,7 +15,7 @@ from tests.bounds import reference
 from tests.bounds.strategies import accountings, powers, settings_of_runs, whole_powers
 from tests.convention import DEMONSTRATION, Accounting, curve, epsilon, guarantee
 from tests.effort import examples, proof, times
-from zoexplore.bounds.kernels.shifted_divergence import theorem_rho
+from zoexplore.bounds.kernels.shifted_divergence import Program, theorem_rho
 
 PAPER = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, xi=0, delta=1e-5, T=1000, beta=0.5)
 WIDE = DEMONSTRATION.replace(n=5000, d=4000, K=100, sigma=0.05, M=1, m=0.2, ridge=0.2, R=2, T=1500, delta=1e-6)
@@ -207,7 +207,7 @@ def test_a_million_steps_with_factors_from_far_below_to_far_above_one(run, xi, s
     check_certificate(g)
     for N in (10**6 - 1, 10**5):  # and the budgets of many steps are the right ones, chosen or not
         program = reference.theorem_program(run, N, 0.1 * run.delta, schedule)
-        arguments = (
+        asked = Program(
             run.K,
             run.d,
             gap_of(run),
@@ -218,7 +218,7 @@ def test_a_million_steps_with_factors_from_far_below_to_far_above_one(run, xi, s
             program.data,
             program.shift,
         )
-        rho = theorem_rho(N, inf, log(0.1 * run.delta), *arguments)
+        rho = theorem_rho(N, inf, log(0.1 * run.delta), asked)
         assert rho == pytest.approx(program.least(), rel=1e-6)
 
 

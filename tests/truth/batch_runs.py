@@ -5,8 +5,9 @@ from math import inf, sqrt
 import numpy as np
 
 from zoexplore import Accounting, Setting
+from zoexplore.bounds.kernels.windows import CHOICE
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.bounds.sharp_batches import Choices, Windows
+from zoexplore.bounds.sharp_batches import Windows
 
 EXACT = Accounting()
 DELTAS = np.geomspace(0.3, 1e-6, 8)
@@ -33,7 +34,12 @@ def windows_of(setting, deltas=DELTAS):
 
 def drawn_choices(rng, of, T, random):
     """Choices of every kind, one for each row."""
-    rows = of.q.size
+    rows = of.rows.size
     N = np.minimum(np.ceil(T * rng.uniform(size=rows) ** 2), T)
     lost = rng.choice([0.01, 0.05, 0.3], rows) if random else np.zeros(rows)
-    return Choices(rng.choice([2.0, 5.0, 12.0, 30.0], rows), N, rng.uniform(0.02, 0.97, rows), lost)
+    return choices(rng.choice([2.0, 5.0, 12.0, 30.0], rows), N, rng.uniform(0.02, 0.97, rows), lost)
+
+
+def choices(*columns):
+    """Orders, counted steps, shares of the noise and of delta, row by row or for the one row."""
+    return np.array(list(zip(*(x.tolist() for x in np.broadcast_arrays(*map(np.atleast_1d, columns))), strict=True)), CHOICE)

@@ -11,10 +11,10 @@ from tests.truth.batch_runs import DELTAS, EXACT, drawn_choices, run, windows_of
 from tests.truth.batches import Map, Pair, history_from_below, in_frames, norm, on_a_line
 from zoexplore import epsilon
 from zoexplore.bounds import sharp_batches
+from zoexplore.bounds.drifts import norms_of
 from zoexplore.bounds.kernels import laws
 from zoexplore.bounds.kernels.history import LABELS, history
-from zoexplore.bounds.kernels.plans import law_of
-from zoexplore.bounds.plans import steps
+from zoexplore.bounds.kernels.steps import STEP, fill_step
 
 GRID = 2e-3  # of delta, that quadrature may be off by, beside 1e-8
 
@@ -254,10 +254,11 @@ def test_atoms_of_hidden_budgets_dominate_them_closely(order):
 def labels_of(setting, order):
     """(The labels' squared distances, their chances; the step's own constant, kick and remainder)."""
     of = windows_of(setting, np.array([1e-5]))
-    cells, tables = steps(of.rows, np.array([[order]]))
+    norms, steps = norms_of(of.rows, np.array([[order]])), np.empty(1, STEP)
     h, share = np.empty(LABELS), np.empty(LABELS)
-    s = cells[0, 0]
-    history(s, law_of(tables, s), of.q[0], of.most[0], h, share)
+    s, row = steps[0], of.rows[0]
+    fill_step(s, row, norms, 0, 0)
+    history(s, norms.tables[0], row.q, row.diameter**2, h, share)
     return h, share, s
 
 

@@ -11,17 +11,18 @@ from scipy.stats import beta as beta_law
 from scipy.stats import binom
 
 from tests.effort import times
-from tests.truth.batch_runs import EXACT, POISSON, run, windows_of
+from tests.truth.batch_runs import EXACT, POISSON, choices, run, windows_of
 from tests.truth.revealed import directions
 from zoexplore import Setting, epsilon
 from zoexplore.bounds import sharp_batches
-from zoexplore.bounds.kernels import laws
+from zoexplore.bounds.drifts import norms_of
+from zoexplore.bounds.kernels import laws, windows
 from zoexplore.bounds.kernels.history import LABELS
 from zoexplore.bounds.kernels.norms import norm
+from zoexplore.bounds.kernels.steps import STEP, fill_step
 from zoexplore.bounds.loss_distribution import EPSILON, Part, Shifts, composed
-from zoexplore.bounds.plans import steps
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.bounds.sharp_batches import Choices, Windows
+from zoexplore.bounds.sharp_batches import Windows
 from zoexplore.bounds.subsampling import Sampled
 from zoexplore.run.presets import PRESETS
 
@@ -95,10 +96,10 @@ def test_a_batch_of_all_records_is_the_full_batch():
             full = epsilon(setting.replace(delta=delta), "sharp")
             assert full == epsilon(whole.replace(delta=delta), "sharp") and full >= least * (1 - 1e-9)
         of = windows_of(run(r, 0.0, B, 0.5, 100, T, replaced), np.array([1e-2, 1e-5]))
-        of = replace(of, q=np.full(2, 1 - 1e-9))
+        of = replace(of, rows=of.rows.changed(q=1 - 1e-9))
         for omega, N in product((0.3, 0.8), (1.0, 5.0, 12.0)):
-            choices = Choices(np.full(2, 8.0), np.full(2, N), np.full(2, omega), np.zeros(2))
-            assert (of.evaluate(choices, EXACT).epsilon >= [_epsilon_of_shift(shifted, x) * 0.999 for x in (1e-2, 1e-5)]).all()
+            chosen = choices(8.0, np.full(2, N), omega, 0.0)
+            assert (of.evaluate(chosen, EXACT).epsilon >= [_epsilon_of_shift(shifted, x) * 0.999 for x in (1e-2, 1e-5)]).all()
 
 
 def _epsilon_of_shift(mu, delta):
@@ -115,7 +116,7 @@ def test_all_steps_counted_with_all_the_noise_is_composition(replaced):
     """In a ball so small that nothing is to be worked off."""
     setting = run(0.9, 0.0, 0.5, 0.1, 100, 30, replaced, R=1e-12)
     of = windows_of(setting, np.array([1e-3, 1e-6]))
-    found = of.evaluate(Choices(np.full(2, 8.0), np.full(2, 30.0), np.full(2, 1 - 1e-9), np.zeros(2)), EXACT).epsilon
+    found = of.evaluate(choices(8.0, np.full(2, 30.0), 1 - 1e-9, 0.0), EXACT).epsilon
     for x, delta in zip(found, (1e-3, 1e-6), strict=True):
         assert x == pytest.approx(epsilon(setting.replace(delta=delta), "composition"), rel=2e-3)
 
@@ -128,14 +129,15 @@ def test_longer_runs_cost_more_and_more_noise_less(replaced):
         assert (np.diff(found) * sign >= -2e-3 * found[1:]).all(), (field, found)
 
 
-def test_runs_side_by_side_are_as_each_alone():
-    """Along clips that fall in a ball, where each run's distances have the ball's limit in units of its own."""
+@pytest.mark.parametrize(("field", "values"), [("clip", [20.0, 10.0, 3.0, 1.0]), ("R", [0.2, inf, 1.0, inf])])
+def test_runs_side_by_side_are_as_each_alone(field, values):
+    """Along clips that fall in a ball, where each run's distances have its limit in units of their own; along balls, and none."""
     setting = run(0.975, 0.025, 1.0, 0.1, 100, 50, True, R=0.6)
-    runs = RunArrays.along(setting, "clip", setting.clip * np.array([20.0, 10.0, 3.0, 1.0]))
+    runs = RunArrays.along(setting, field, getattr(setting, field) * np.array(values))
     of = Windows.of(runs, runs.beta, EXACT)
-    choices = Choices(np.full(4, 36.0), np.full(4, 5.0), np.full(4, 0.8), np.zeros(4))
-    together = of.evaluate(choices, EXACT).epsilon
-    alone = [of.at(np.array([i])).evaluate(choices.at(np.array([i])), EXACT).epsilon[0] for i in range(4)]
+    chosen = choices(36.0, np.full(4, 5.0), 0.8, 0.0)
+    together = of.evaluate(chosen, EXACT).epsilon
+    alone = [of.at(np.array([i])).evaluate(chosen[[i]], EXACT).epsilon[0] for i in range(4)]
     assert (together >= np.array(alone) * (1 - 1e-9)).all(), (together, alone)
 
 
@@ -154,9 +156,9 @@ def test_larger_poisson_batches_are_paid_for(batch, n, T):
     """By as much more curvature, and by the chance that any step has a batch that is larger still."""
     setting = run(0.8, 0.1, 0.5, batch / n, batch, T, False).replace(n=n)
     of = windows_of(setting, np.array([1e-2, 1e-5, 1e-8]))
-    larger = of.rows.top / 0.1
+    larger = of.rows.high / 0.1
     chance = T * binom.sf(np.floor(larger * batch * (1 - 1e-12)) - 1, n, batch / n)  # as many others, and the record
-    spent = np.array([1e-2, 1e-5, 1e-8]) - of.delta
+    spent = np.array([1e-2, 1e-5, 1e-8]) - of.rows.delta
     assert ((larger >= 1 - 1e-9) & ((chance <= spent * (1 + 1e-6) + 1e-24) | (larger * batch >= n + 1))).all()
     assert (of.rows.low <= 0).all()
 
@@ -165,7 +167,7 @@ def test_nothing_hides_without_a_contraction_or_noise_across_the_last_span():
     for kw in (dict(r=1.0, a=0.5, d=4, K=2), dict(r=0.5, d=4, K=2, beta=1.0), dict(r=0.5, d=4, K=2, T=4, N=5)):
         N = kw.pop("N", 3.0)
         of = windows_of(run(**dict(a=0.0, B=0.5, q=0.1, batch=100, T=20, replaced=True) | kw), np.array([1e-3]))
-        assert of.evaluate(Choices(*(np.array([float(x)]) for x in (8, N, 0.5, 0.05))), EXACT).epsilon == inf
+        assert of.evaluate(choices(8.0, N, 0.5, 0.05), EXACT).epsilon == inf
 
 
 # ---------------------------------------------------------------- numbers from elsewhere
@@ -183,15 +185,13 @@ def head(**kw):
 
 def test_norm_and_worth_of_a_distance_in_the_head_run():
     of = head(T=4000)
-    cells, tables = steps(of.rows, np.array([[60.0]]))
-    s = cells[0, 0]
-    assert s["kick"] == pytest.approx(0.01609282, rel=1e-3)
-    assert norm(tables.tables[int(s["table"])], 1.0, s["c2"])[0] == near(0.95222946)
-    near_0 = replace(of, most=np.full(1, 1e-9))  # so close that the history does not matter
+    norms, steps, near_0 = norms_of(of.rows, np.array([[60.0]])), np.empty(1, STEP), of.rows.changed(diameter=sqrt(1e-9))
+    fill_step(steps[0], of.rows[0], norms, 0, 0)
+    assert steps[0].kick == pytest.approx(0.01609282, rel=1e-3)
+    assert norm(norms.tables[0], 1.0, steps[0].c2).J == near(0.95222946)
     for N, v in {1: 2039.88, 10: 160.127, 45: 12.5347, 82: 1.855813}.items():
         rho, share = np.empty((1, LABELS)), np.empty((1, LABELS))
-        at = near_0.noises, near_0.q, near_0.most, np.array([float(N)]), np.array([0.93]), np.ones(1)
-        sharp_batches.windows.evaluate(cells[:, 0], tables, *at, rho, share)
+        windows.evaluate(near_0, norms, choices(60.0, N, 0.93, 1.0), rho, share)  # so close that the history does not matter
         assert 2 * rho.max() / 1e-9 == near(v)
 
 
@@ -203,7 +203,7 @@ HEADS = [
 
 @pytest.mark.parametrize(("kw", "T", "expected"), HEADS)
 def test_the_head_run_at_given_choices(kw, T, expected):
-    found = head(T=T, **kw).evaluate(Choices(*(np.array([x]) for x in (60.0, 82.0, 0.93, 0.03))), EXACT).epsilon[0]
+    found = head(T=T, **kw).evaluate(choices(60.0, 82.0, 0.93, 0.03), EXACT).epsilon[0]
     assert found == near(expected, 1.01)
 
 

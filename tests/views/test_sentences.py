@@ -11,6 +11,7 @@ from tests.test_project import ROOT
 from tools.sentences import PARTS, plain, states
 from zoexplore import Accounting, __version__, guarantee
 from zoexplore.bounds import BOUNDS
+from zoexplore.bounds.words import words_of
 from zoexplore.questions import Unreachable, calibrate, recommend
 from zoexplore.run import paper
 from zoexplore.run.formatting import THIN, format_short, format_tex
@@ -115,7 +116,7 @@ def test_a_plan_says_once_what_is_supposed():
 def test_a_person_with_several_records_is_a_person():
     g = guarantee(DEMONSTRATION.replace(records_per_person=3, T=20), "sharp")
     assert "differ in one person's records" in describe_trajectory(g)[0]
-    assert "the person's early influence" in BOUNDS["sharp"].explain(g)
+    assert "the person's early influence" in words_of("sharp").explain(g)
 
 
 def test_why_a_bound_that_applies_has_no_steps_to_draw():

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zoexplore import BOUNDS, guarantee
+from zoexplore.bounds.words import words_of
 from zoexplore.run.formatting import format_count, format_exact, format_number, parse_number
 from zoexplore.run.presets import DEMONSTRATION
 
@@ -83,4 +84,4 @@ def test_counts_are_grouped():
 @pytest.mark.parametrize("T", [1, 200, 10**6])
 def test_every_bound_of_the_run_can_say_why(bound, T):
     if bound in BOUNDS:
-        assert len(BOUNDS[bound].explain(guarantee(DEMONSTRATION.replace(T=T), bound))) > 40
+        assert len(words_of(bound).explain(guarantee(DEMONSTRATION.replace(T=T), bound))) > 40

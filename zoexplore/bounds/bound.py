@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +11,6 @@ from zoexplore.bounds.conversion import epsilon_of
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.run.documents import Reference
 from zoexplore.run.setting import Accounting
-
-if TYPE_CHECKING:
-    from zoexplore.bounds.guarantee import Guarantee
 
 CLIP_ALONE = ("composition", "output-perturbation")  # bounds that hold by the clip, whatever the loss
 
@@ -56,7 +53,7 @@ class Solved:
         moment: the order lambda of the norm, or that a plan was made for.
         kind: what the sharper bound was the least by (`sharp.BY_COMPOSITION` and others).
         by_linear_norm: 1 where it counted distances by the norm of linear models.
-        far, high, cube: of its plan (`rows.Rows`).
+        far, late, cube: of its plan (`rows.ROW`).
     """
 
     epsilon: np.ndarray
@@ -71,7 +68,7 @@ class Solved:
     kind: np.ndarray = NONE
     by_linear_norm: np.ndarray = NONE
     far: np.ndarray = NONE
-    high: np.ndarray = NONE
+    late: np.ndarray = NONE
     cube: np.ndarray = NONE
 
     @classmethod
@@ -124,28 +121,12 @@ class Solved:
 
 
 @dataclass(frozen=True)
-class Style:
-    """How a bound's curve is drawn: its colours on a light and on a dark ground, and a dash and a width, in pixels, that
-    distinguish it in grey.
-    """
-
-    colour: tuple[str, str]
-    dash: tuple[int, ...] = ()
-    width: float = 2.0
-
-    def hue(self, dark: bool) -> str:
-        """Its colour on the ground of a scheme."""
-        return self.colour[dark]
-
-
-@dataclass(frozen=True)
 class Bound:
-    """One way to bound the privacy loss of a run.
+    """One way to bound the privacy loss of a run; `words` says and draws it.
 
     Args:
         id: its key in `BOUNDS`.
         title: its name, as shown.
-        latex: its formula.
         summary: the idea in a sentence.
         source: where it is from: the paper's section, a DOI.
         proofs: where the project's own pages state and prove it.
@@ -159,15 +140,10 @@ class Bound:
         comparator: whether it bounds another mechanism than the run's, for comparison.
         name: its name within a sentence or beside a curve; the title in small letters where empty.
         bare: whether its name takes no article.
-        style: how its curve is drawn; one of a few spare styles where None.
-        explain: why it gives what it gives, in a sentence or two for somebody who has not read the paper.
-        substitute: its formula with a run's numbers: lines of TeX, of which the last is rho, "" where epsilon does not
-            follow from rho, and r"\rho" where only its value is given.
     """
 
     id: str
     title: str
-    latex: str
     summary: str
     source: str
     assumptions: tuple[Assumption, ...]
@@ -181,9 +157,6 @@ class Bound:
     comparator: bool = False
     name: str = ""
     bare: bool = False
-    style: Style | None = None
-    explain: "Callable[[Guarantee], str] | None" = None
-    substitute: "Callable[[Guarantee], tuple[str, ...]]" = lambda g: (r"\rho",)
 
     @property
     def cites(self) -> str:

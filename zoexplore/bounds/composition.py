@@ -1,25 +1,19 @@
 """Composition: every iterate is public."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from zoexplore.bounds.assumptions import CLIPPED, COMPOSABLE_BATCHES, GRADIENTS, LINEAR, PEOPLE, START, TWO_POINTS, Assumption
-from zoexplore.bounds.bound import Bound, Solved, Style
+from zoexplore.bounds.bound import Bound, Solved
 from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.kernels.profiles import convert
 from zoexplore.bounds.kernels.spans import NORMS, span_tails
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.bounds.shared_sentences import record_in_tex
 from zoexplore.bounds.subsampling import Sampled, by_batch_kind, compose
 from zoexplore.bounds.visits import most_visits
 from zoexplore.run.documents import Reference
-from zoexplore.run.formatting import bound_in_tex, format_count, format_tex
 from zoexplore.run.setting import Accounting
-
-if TYPE_CHECKING:
-    from zoexplore.bounds.guarantee import Guarantee
 
 # Where gradients have a known length, a record's share is that of its gradient on a span that nobody could aim at.
 HIDDEN_DIRECTIONS = Assumption("Nobody who chooses the data knows the directions.", unless=lambda r: r.slope == np.inf)
@@ -83,37 +77,15 @@ def _random_span(runs: RunArrays, accounting: Accounting, count, ratio) -> Solve
     columns = np.broadcast_arrays(runs.K, runs.d, count - late, unit, certain, runs.delta)
     tails = span_tails(*(x.ravel().astype(float) for x in columns))
     conversion = NUMBERS[accounting.conversion]
-    found = convert(*tails, NORMS, np.zeros(columns[0].size), columns[-1].ravel(), conversion)
+    found = convert(*tails, NORMS, columns[-1].ravel(), conversion)
     epsilon, twice, delta_f = found.T.reshape(3, *columns[0].shape)
     return Solved(epsilon, 0.5 * twice, delta_f, np.broadcast_to(runs.T, epsilon.shape), np.zeros(epsilon.shape))
-
-
-def explain(g: "Guarantee") -> str:
-    """Why composition pays for every step."""
-    steps = f"Each of the {format_count(g.setting.T)} steps" if g.setting.T > 1 else "The one step"
-    return f"{steps} is paid for as if its iterate had been published: no bound that hides the iterates gives less here."
-
-
-def substitute(g: "Guarantee") -> tuple[str, ...]:
-    """rho with the run's numbers."""
-    s, runs = g.setting, RunArrays.of(g.setting).counted_by(g.accounting)
-    in_every_step = runs.batch == runs.n or g.setting.sampling not in ("cyclic", "shuffled")
-    if g.delta_f > 0 and in_every_step:  # the loss is averaged over its cost
-        tail = r"\delta(\varepsilon) = \int\delta_G(\varepsilon; s)\,d(-\tau(s)),\quad"
-        tail += r" \tau(s) = \min_z e^{-z s S/B_L^2}\,{}_1F_1\left(\tfrac K2; \tfrac d2; z\right)^T"
-        unit, S = float(runs.unit), format_tex(float(runs.s1 + runs.s2) * float(runs.unit) ** 2)
-        return tail, rf"B_L = {bound_in_tex(float(runs.B_lipschitz * runs.n / runs.batch) * unit)},\quad S = {S}", ""
-    if np.isfinite(runs.slope):
-        return (r"\rho",)
-    span = rf"{format_tex(s.beta)} + {format_tex(1 - s.beta)}\cdot\tfrac{{{format_tex(s.K)}}}{{{format_tex(s.d)}}}"
-    return (rf"\rho = {format_tex(s.T)}\cdot\frac{{{record_in_tex(g)}}}{{2\cdot({format_tex(s.sigma)})^2\,({span})}}",)
 
 
 COMPOSITION = Bound(
     id="composition",
     title="Composition",
     bare=True,
-    latex=r"\rho = T\,\frac{(2\Delta/n)^2}{2\sigma^2\left(\beta + (1-\beta)K/d\right)}",
     summary="Every iterate is taken to be public, so every step is paid for and the privacy loss grows with T.",
     source="Paper, public-state baseline",
     proofs=(
@@ -125,7 +97,4 @@ COMPOSITION = Bound(
     solve=solve,
     printed="the sensitivity is Δ/n where replacing a record needs 2Δ/n, so ρ is four times too small; for mini-batches it is "
     "the printed theorem with every step counted, whose S_α is the smaller of two divergences",
-    style=Style(("#c4500a", "#f2955a"), (), 2.2),
-    explain=explain,
-    substitute=substitute,
 )

@@ -1,6 +1,5 @@
 """The paper's closed form for strongly convex losses."""
 
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,18 +15,14 @@ from zoexplore.bounds.assumptions import (
     START,
     Assumption,
 )  # fmt: skip
-from zoexplore.bounds.bound import Bound, Solved, Style
+from zoexplore.bounds.bound import Bound, Solved
 from zoexplore.bounds.contraction import corollary_theta, k_min, tail_exponent
 from zoexplore.bounds.kernels.gaussian import ROUND_UP
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.bounds.shared_sentences import of_hidden_iterates, record_in_tex
 from zoexplore.run.documents import Reference
 from zoexplore.run.fields import OPTIONS
-from zoexplore.run.formatting import format_count, format_short, format_tex
+from zoexplore.run.formatting import format_count, format_short
 from zoexplore.run.setting import Accounting
-
-if TYPE_CHECKING:
-    from zoexplore.bounds.guarantee import Guarantee
 
 MOST_TRIED = 4096  # numbers of directions tried at once
 
@@ -113,21 +108,9 @@ def _largest_xi(runs: RunArrays):
     return np.sqrt((1 - runs.beta) / runs.beta) * runs.record_sensitivity * runs.sigma / (runs.M * np.sqrt(2 * runs.d))
 
 
-def substitute(g: "Guarantee") -> tuple[str, ...]:
-    """rho with the run's numbers."""
-    s, N = g.setting, format_tex(g.N)
-    if g.accounting.printed:
-        return (r"\rho",)
-    data = rf"\frac{{{N}\cdot {record_in_tex(g)}}}{{{format_tex(s.beta)}\cdot({format_tex(s.sigma)})^2}}"
-    top = rf"2\,({format_tex(2 * s.R)})^2\cdot {format_tex(s.d)}"
-    bottom = rf"{format_tex(1 - s.beta)}\cdot {N}\,({format_tex(s.eta)}\cdot {format_tex(s.sigma)})^2"
-    return (rf"\rho = {data}\quad + \frac{{{top}}}{{{bottom}}}",)
-
-
 COROLLARY = Bound(
     id="corollary",
     title="Closed form",
-    latex=r"\rho = \min_{1\le N\le T}\ \frac{N(2\Delta/n)^2}{\beta\sigma^2} + \frac{2(2R)^2 d}{(1-\beta)N\eta^2\sigma^2}",
     summary="The theorem with its contraction factor set to 1: a formula that fits on a line, at several times the privacy loss.",
     source="Paper, closed-form corollary and the appendix on numerical results",
     proofs=(Reference("bounds", "The closed form"),),
@@ -156,7 +139,4 @@ COROLLARY = Bound(
     ),
     solve=solve,
     printed="the minimum carries the factor 8 where its own two terms add up to 16",
-    style=Style(("#9a5fb4", "#c59ae0"), (12, 4, 2, 4), 2.0),
-    explain=of_hidden_iterates,
-    substitute=substitute,
 )  # fmt: skip

@@ -1,38 +1,25 @@
-"""Diameter, contraction and drift of coupled runs, for the hidden-state theorem on all records and on batches."""
-
-from typing import NamedTuple
+"""The hidden-state theorem's program of runs, on all records and on batches; arrays that broadcast."""
 
 import numpy as np
 
 from zoexplore.bounds.contraction import gap
+from zoexplore.bounds.kernels.shifted_divergence import Program
 from zoexplore.bounds.run_arrays import RunArrays
 
 
-class Geometry(NamedTuple):
-    """How far apart two runs can be and how fast they approach each other, in the kernels' order; arrays that broadcast.
+def program_of(runs: RunArrays, beta, data) -> Program:
+    """What is minimised at shares `beta`, where a step's data costs `data` over them."""
+    return Program(runs.K, runs.d, gap(runs.c), runs.diameter, runs.step_separation, _drift(runs), beta, data, runs.d / 2)
 
-    Args:
-        K, d: directions a step, and parameters.
-        gap: 1 - c^2 of the first-order step.
-        diameter: the ball's.
-        separation: the largest increase of the distance in a step.
-        drift: c2 = eta M xi, the two-point error that a step adds to the distance.
-    """
 
-    K: np.ndarray
-    d: np.ndarray
-    gap: np.ndarray
-    diameter: np.ndarray
-    separation: np.ndarray
-    drift: np.ndarray
+def start_of(program: Program, T, N) -> np.ndarray:
+    """The distance from which N of T steps start (T = inf: of any number), in the shape that all broadcast to."""
+    return np.where(np.isfinite(T), np.minimum(program.diameter, program.separation * (T - N)), program.diameter)
 
-    @classmethod
-    def of(cls, runs: RunArrays) -> "Geometry":
-        return cls(runs.K, runs.d, gap(runs.c), runs.diameter, runs.step_separation, _drift(runs))
 
-    def start(self, T, N) -> np.ndarray:
-        """The distance from which N of T steps start (T = inf: of any number), in the shape that all broadcast to."""
-        return np.where(np.isfinite(T), np.minimum(self.diameter, self.separation * (T - N)), self.diameter)
+def some_of(program: Program, rows) -> Program:
+    """That of some of the runs: a mask of the runs' shape."""
+    return Program(*(np.broadcast_to(x, rows.shape)[rows] for x in program))
 
 
 def _drift(runs: RunArrays) -> np.ndarray:

@@ -10,7 +10,7 @@ from zoexplore.bounds.bound import Solved
 from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.kernels.gaussian import GAUSSIAN
 from zoexplore.bounds.kernels.profiles import LEAST_LEVEL, convert
-from zoexplore.bounds.plans import MEAN, ORDERS, Plans, Tails, exponents, followed, in_norms, plan
+from zoexplore.bounds.plans import ORDERS, Plans, Tails, followed, plan, tails_of
 from zoexplore.bounds.rows import Rows
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import spread
@@ -21,9 +21,7 @@ FAR_BEHIND = 2.0  # plans that cost more than this times the least of their orde
 SAME, TIE = 3e-5, 1e-4  # as are those within SAME of another; within TIE a plan from distance 0 is preferred
 LUCK = (0.03, 0.3, 0.6, 1.0)  # powers of delta at which tails are compared, beside the lowest level
 BEHIND, PROMISED = 1.3, (0.3, 0.9)  # likewise beyond this times their run's least, at chances of delta to these powers
-EXPONENTS_FROM = 32  # the least d with exponential moments
 BALLS_UP_TO, BALLS_OF = 100, 30  # the largest d, and K, at which records also count by length
-IN_NORMS = 8.0  # the order of a run's plan that may not take the mean's
 CUBE = 0.8  # what a cube adds to a squared distance, over what a ball adds, in many dimensions
 BETAS = np.array([0.0, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.88, 0.96, 0.99, 1 - 1e-9])  # tried first: both ends may be best
 LARGEST_BETA, HALVINGS = 1 - 1e-9, 3  # below 1, since noise outside the span is needed; rounds of refinement
@@ -35,7 +33,7 @@ ANCHOR, FEW, FLAT = 4.0, 8, 1e-6  # along T: the base of the nodes; values that 
 class Effort(NamedTuple):
     """What is tried for a conversion."""
 
-    plans: tuple[float, ...]  # orders of the norm to plan for, beside the mean
+    plans: tuple[float, ...]  # orders of the norm to plan for
     tails: np.ndarray  # orders of the norms that tails are taken from
     luck: float  # plans allow for costs that are exceeded with a chance of this power of delta
     rounds: int  # of planning, at most
@@ -53,6 +51,11 @@ def effort(conversion: int) -> Effort:
     return ON_AVERAGE if conversion == GAUSSIAN else OF_BUDGET
 
 
+def _convert(rows: Rows, tails: Tails, conversion: int) -> np.ndarray:
+    """Row by row epsilon, twice rho and delta_f, shape (rows, 3)."""
+    return convert(*tails, tails.X.shape[1], rows.delta.copy(), conversion)
+
+
 def _count(rows: Rows, plans: Plans, conversion: int, run=None, near=None) -> np.ndarray:
     """The results of plans, `COUNTED`.
 
@@ -60,34 +63,27 @@ def _count(rows: Rows, plans: Plans, conversion: int, run=None, near=None) -> np
         run: which run each row is of, where only those that promise the least of their run are wanted; the others get inf.
         near: the lowest and the highest order of tails that are worth trying, shape (2, rows); all are tried where None.
     """
-    found = np.full(rows.K.size, np.inf, COUNTED)
+    found, index = np.full(rows.size, np.inf, COUNTED), np.arange(rows.size)
     found["highest"] = -np.inf
-    for by_exponents in (True, False):
-        index = np.flatnonzero((rows.order == MEAN) == by_exponents)
-        if not index.size:
-            continue
-        some, of = rows.at(index), plans.at(index)
-        tails = exponents(some, of) if by_exponents else in_norms(some, of, _orders(index, conversion, near))
-        if run is not None:
-            promises = [tails.exceeded(some.delta**luck).min(axis=1) for luck in PROMISED]
-            kept = np.unique(np.concatenate([_promising(run[index], cost, BEHIND) for cost in promises]))
-            index, some, of, tails = index[kept], some.at(kept), of.at(kept), tails.at(kept)
-        if not by_exponents:
-            levels = *(some.delta**luck for luck in LUCK), LEAST_LEVEL * some.delta
-            least = [tails.exceeded(level).argmin(axis=1) for level in levels]
-            of_least = np.take_along_axis(tails.power, np.transpose(least), axis=1)
-            found["lowest"][index], found["highest"][index] = of_least.min(axis=1), of_least.max(axis=1)
-        found["epsilon"][index], found["twice_rho"][index], found["delta_f"][index] = convert(*tails, some.delta, conversion).T
-        found["steps"][index], found["z0"][index] = of.steps, some.z0
+    tails = tails_of(rows, plans, _orders(rows.size, conversion, near))
+    if run is not None:
+        promises = [tails.exceeded(rows.delta**luck).min(axis=1) for luck in PROMISED]
+        index = np.unique(np.concatenate([_promising(run, cost, BEHIND) for cost in promises]))
+        rows, plans, tails = rows.at(index), plans.at(index), tails.at(index)
+    levels = *(rows.delta**luck for luck in LUCK), LEAST_LEVEL * rows.delta
+    of_least = np.take_along_axis(tails.power, np.transpose([tails.exceeded(level).argmin(axis=1) for level in levels]), axis=1)
+    found["lowest"][index], found["highest"][index] = of_least.min(axis=1), of_least.max(axis=1)
+    found["epsilon"][index], found["twice_rho"][index], found["delta_f"][index] = _convert(rows, tails, conversion).T
+    found["steps"][index], found["z0"][index] = plans.steps, np.where(rows.far, rows.diameter, 0.0)
     return found
 
 
-def _orders(index, conversion: int, near) -> np.ndarray:
+def _orders(count: int, conversion: int, near) -> np.ndarray:
     """The orders that tails of those rows are taken from, shape (rows, orders): all, or those near some and one beyond them."""
     orders = effort(conversion).tails
     if near is None:
-        return np.tile(orders, (index.size, 1))
-    low, high = np.searchsorted(orders, near[:, index])
+        return np.tile(orders, (count, 1))
+    low, high = np.searchsorted(orders, near)
     width = min(int((high - low).max()) + 3, orders.size)
     return orders[np.clip(low - 1, 0, orders.size - width)[:, None] + np.arange(width)]
 
@@ -105,27 +101,24 @@ def _promising(kind, cost, width) -> np.ndarray:
 
 def _settle(rows: Rows, run, conversion: int) -> tuple[Rows, np.ndarray]:
     """Every run's row and order with the least epsilon, and its result, shape (runs,). `run`: each row's, shape (rows,)."""
-    runs = run.max() + 1
-    seen = (rows.cube > 0) | (rows.data >= rows.B)  # exponential moments ignore that a span sees only a part of a record
-    by_mean = np.flatnonzero((rows.d >= EXPONENTS_FROM) & seen & rows.may_take_moments)
-    parts = [(MEAN, by_mean), *((order, np.arange(run.size)) for order in effort(conversion).plans)]
-    tried = Rows.stack(*(rows.at(index)._replace(order=np.full(index.size, order)) for order, index in parts))
-    run = run[np.concatenate([index for _, index in parts])]
+    orders, first = effort(conversion).plans, rows.at(np.zeros(run.max() + 1, int))
+    tried, run = np.tile(rows, len(orders)).view(Rows), np.tile(run, len(orders))
+    kind = np.repeat(np.arange(len(orders)), rows.size)
+    tried.order = np.take(orders, kind)
     plans = plan(tried, effort(conversion).rounds)
-    kind = np.repeat(np.arange(len(parts)), [index.size for _, index in parts])
-    kept = _promising((run * len(parts) + kind) * 2 + tried.cube, plans.cost, FAR_BEHIND)
+    kept = _promising((run * len(orders) + kind) * 2 + tried.cube, plans.cost, FAR_BEHIND)
     tried, run = tried.at(kept), run[kept]
-    found = _count(tried, plans.at(kept), conversion, run=run)
-    return _least(rows.at(np.zeros(runs, int)), tried, run, found)
+    return _least(first, tried, run, _count(tried, plans.at(kept), conversion, run=run))
 
 
 def _least(best: Rows, tried: Rows, run, found: np.ndarray) -> tuple[Rows, np.ndarray]:
     """Every run's row with the least epsilon, and its result, shape (runs,); that of `best` and inf where none was tried."""
     order = np.lexsort((found["epsilon"] * (1 + TIE * tried.far), run))  # prefers a start from distance 0
     at, where = np.unique(run[order], return_index=True)
-    least = np.full(best.K.size, np.inf, COUNTED)
+    least = np.full(best.size, np.inf, COUNTED)
     least[at] = found[order[where]]
-    return best.put(at, tried.at(order[where])), least
+    best[at] = tried[order[where]]
+    return best, least
 
 
 def forgotten(runs: RunArrays, steps: float, accounting: Accounting) -> Solved:
@@ -136,62 +129,59 @@ def forgotten(runs: RunArrays, steps: float, accounting: Accounting) -> Solved:
     rows, run = _rows(runs.changed(T=runs.T + steps), runs.beta, conversion)
     left = np.maximum(1.0 - runs.records_per_person / runs.n, 0.0)  # of strong convexity, where both runs lack the record
     low = np.where(rows.low > 0, rows.low * left, rows.low)
-    rows = rows._replace(low=low, cooled=np.full(run.size, float(steps)), last_beta=rows.beta, forgets=np.ones(run.size))
+    rows = rows.changed(low=low, cooled=steps, last_beta=rows.beta, forgets=1.0)
     best, found = _settle(rows, run, conversion)
     return _solved(best, found).reshape(runs.shape)
 
 
-def _row(runs: RunArrays, beta, conversion: int, far: bool, high: bool) -> Rows:
+def _row(runs: RunArrays, beta, conversion: int, far: bool, late: bool) -> Rows:
     """Every run from the diameter (`far`) or from distance 0; all steps, or one in each epoch, use the record."""
-    rows = Rows.of(runs, beta, visits.met_steps(runs), far, high)
-    rows = rows._replace(share=rows.delta ** effort(conversion).luck)
-    if (runs.batch == runs.n).all():
-        return rows
-    return visits.of_epochs(rows, runs) if visits.cyclic(runs) else visits.of_batches(rows, runs)
+    share = runs.delta ** effort(conversion).luck
+    if visits.cyclic(runs):
+        return visits.rows_of_epochs(runs, beta, far, late=late, share=share)
+    return visits.rows_of_batches(runs, beta, far=far, late=late, share=share, most=visits.met_steps(runs))
 
 
 def _rows(runs: RunArrays, beta, conversion: int) -> tuple[Rows, np.ndarray]:
     """Every run from distance 0, hiding soon or late, and from the diameter, with its record counted entry by entry or by its
     length. Second, the run of each row, shape (rows,).
     """
-    rows = Rows.stack(*(_row(runs, beta, conversion, far, high) for far, high in ((False, False), (False, True), (True, False))))
+    starts = (False, False), (False, True), (True, False)
+    rows = np.concatenate([_row(runs, beta, conversion, *start) for start in starts]).view(Rows)
     count = int(np.prod(runs.shape))
-    seen = np.minimum(rows.data * np.sqrt(rows.K / rows.d), rows.B)
+    seen = np.minimum(rows.length * np.sqrt(rows.K / rows.d), rows.B)
     by_length = ~rows.may_count_entries | (seen < rows.B) | (rows.d < BALLS_UP_TO) | (rows.K < BALLS_OF)
     by_entry = rows.may_count_entries & (seen > CUBE * rows.B)
-    usable = ~rows.far | (rows.z0 < FARTHEST)
+    usable = (rows.far == 0) | (rows.diameter < FARTHEST)
     length, entry = np.flatnonzero(by_length & usable), np.flatnonzero(by_entry & usable)
-    both = Rows.stack(rows.at(length), rows.at(entry)._replace(cube=np.ones(entry.size)))
+    both = rows.at(np.concatenate([length, entry]))
+    both.cube[length.size :] = 1.0
     return both, np.concatenate([length, entry]) % count
 
 
 def _ways(chosen: Rows) -> np.ndarray:
     """What is to be chosen of each row's plan, shape (4, rows)."""
-    return np.array([chosen.far, chosen.high, chosen.cube, chosen.order])
-
-
-def _as_allowed(rows: Rows) -> Rows:
-    """The rows with others' preferences, as far as each row's own run may be counted so."""
-    order = np.where((rows.order == MEAN) & ~rows.may_take_moments, IN_NORMS, rows.order)
-    return rows._replace(cube=rows.cube * rows.may_count_entries, order=order)
+    return np.array([chosen.far, chosen.late, chosen.cube, chosen.order])
 
 
 def _between(rows: Rows, run, chosen: Rows, found, before, after, conversion: int) -> tuple[Rows, np.ndarray]:
-    """The better result, shape (runs,), by the choices of the nodes `before` and `after` each run, with tails near theirs."""
+    """The better result, shape (runs,), by the choices of the nodes `before` and `after` each run, with tails near theirs. They
+    are preferences: a run counts entries only where its own row may.
+    """
     runs = run.max() + 1
     z0 = np.full(runs, FARTHEST)
-    z0[run[rows.far]] = rows.z0[rows.far]
-    base = rows.at(np.unique(run, return_index=True)[1])._replace(z0=np.zeros(runs))
+    z0[run[rows.far > 0]] = rows.diameter[rows.far > 0]
+    base = rows.at(np.unique(run, return_index=True)[1]).changed(diameter=z0)
     lowest = np.fmin(found["lowest"][before], found["lowest"][after])
     near = np.array([lowest, np.fmax(found["highest"][before], found["highest"][after])])
-    near[:, ~np.isfinite(near).all(axis=0)] = ORDERS[[0, -1], None]  # both nodes took exponential moments
+    near[:, ~np.isfinite(near).all(axis=0)] = ORDERS[[0, -1], None]  # neither node has a number
     ways = _ways(chosen)
     differ = np.flatnonzero((ways[:, before] != ways[:, after]).any(axis=0))
     of, node = np.concatenate([np.arange(runs), differ]), np.concatenate([after, before[differ]])
-    usable = ~chosen.far[node] | (z0[of] < FARTHEST)
+    usable = (chosen.far[node] == 0) | (z0[of] < FARTHEST)
     of, choice = of[usable], chosen.at(node[usable])
-    start = np.where(choice.far, z0[of], 0.0)
-    tried = _as_allowed(base.at(of)._replace(far=choice.far, high=choice.high, cube=choice.cube, order=choice.order, z0=start))
+    cube = choice.cube * base.may_count_entries[of]
+    tried = base.at(of).changed(far=choice.far, late=choice.late, cube=cube, order=choice.order)
     counted = _count(tried, plan(tried, effort(conversion).rounds), conversion, run=of, near=near[:, of])
     return _least(base, tried, of, counted)
 
@@ -206,8 +196,7 @@ def _solve(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.ndar
     chosen, found = rows.at(np.zeros(size, int)), np.full(size, np.inf, COUNTED)
     for _ in range(1 + SPLITS):
         some, nodes = np.isin(run, new), np.union1d(nodes, new)
-        best, found[new] = _settle(rows.at(some), np.searchsorted(new, run[some]), conversion)
-        chosen = chosen.put(new, best)
+        chosen[new], found[new] = _settle(rows.at(some), np.searchsorted(new, run[some]), conversion)
         new = _middles(nodes, chosen)
         if not new.size:
             break
@@ -215,8 +204,8 @@ def _solve(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.ndar
     if others.size:
         after, some = np.searchsorted(nodes, others), np.isin(run, others)
         around = nodes[after - 1], nodes[after]
-        best, found[others] = _between(rows.at(some), np.searchsorted(others, run[some]), chosen, found, *around, conversion)
-        chosen = chosen.put(others, best)
+        of = np.searchsorted(others, run[some])
+        chosen[others], found[others] = _between(rows.at(some), of, chosen, found, *around, conversion)
     return chosen, found
 
 
@@ -234,8 +223,9 @@ def _along_T(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.nd
     T, conversion = runs.T, NUMBERS[accounting.conversion]
     powers = ANCHOR ** np.arange(np.floor(np.log(T.min()) / np.log(ANCHOR)), np.ceil(np.log(T.max()) / np.log(ANCHOR)) + 1)
     rows, run = _rows(runs.changed(T=powers), beta, conversion)
-    run[rows.far & (run == powers.size - 1)] = powers.size
-    once = ~rows.far | (run == powers.size)
+    far = rows.far > 0
+    run[far & (run == powers.size - 1)] = powers.size
+    once = ~far | (run == powers.size)
     chosen, found = _settle(rows.at(once), run[once], conversion)
     above = np.searchsorted(powers, T)
     below = np.maximum(above - 1, 0)
@@ -245,10 +235,10 @@ def _along_T(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.nd
     left = np.flatnonzero(growing & (powers[above] != T))
     if left.size:
         rows, run = _rows(runs.changed(T=T[left]), beta, conversion)
-        tried, some = _between(rows, run, chosen, found, below[left], above[left], conversion)
-        best, least[left] = best.put(left, tried), some
+        best[left], least[left] = _between(rows, run, chosen, found, below[left], above[left], conversion)
     shared = np.flatnonzero(least["epsilon"] > enough * (1 + TIE))
-    best, least[shared] = best.put(shared, chosen.at(np.full(shared.size, powers.size))), found[-1]
+    if shared.size:
+        best[shared], least[shared] = chosen[powers.size], found[-1]
     return best, least
 
 
@@ -278,7 +268,7 @@ def _best_beta(runs: RunArrays, accounting: Accounting) -> np.ndarray:
         families = [np.flatnonzero(run == i) for i in range(nodes.size)]
         place = np.concatenate([families[i] for i in index])
         of = np.repeat(np.arange(index.size), [families[i].size for i in index])
-        _, found = _settle(rows.at(place)._replace(beta=tried.ravel()[of]), of, conversion)
+        _, found = _settle(rows.at(place).changed(beta=tried.ravel()[of]), of, conversion)
         best = tried[np.arange(nodes.size), found["epsilon"].reshape(tried.shape).argmin(axis=1)]
         tried = np.clip(best[:, None] + reach * np.array([-1.0, -0.5, 0.0, 0.5, 1.0]), 0.0, LARGEST_BETA)
         reach /= 3
@@ -297,36 +287,28 @@ def solve(runs: RunArrays, beta, accounting: Accounting) -> Solved:
 
 
 def _solved(best: Rows, found: np.ndarray) -> Solved:
-    chosen = {name: getattr(best, name).astype(float) for name in ("beta", "far", "high", "cube")}
-    chosen["moment"] = np.where(best.order == MEAN, np.nan, best.order)
-    return Solved(found["epsilon"], 0.5 * found["twice_rho"], found["delta_f"], found["steps"], found["z0"], **chosen)
+    chosen = {name: best[name].copy() for name in ("beta", "far", "late", "cube")}
+    columns = found["epsilon"], 0.5 * found["twice_rho"], found["delta_f"], found["steps"], found["z0"]
+    return Solved(*columns, moment=best.order.copy(), **chosen)
 
 
 def _chosen(runs: RunArrays, accounting: Accounting, solved: Solved) -> tuple[Rows, Plans]:
     """The chosen row of one run, and its plan."""
     conversion = NUMBERS[accounting.conversion]
-    rows = _row(runs, float(solved.beta), conversion, bool(solved.far > 0), bool(solved.high > 0))
-    order = MEAN if np.isnan(solved.moment) else float(solved.moment)
-    rows = rows._replace(cube=np.array([float(solved.cube)]), order=np.array([order]))
+    rows = _row(runs, float(solved.beta), conversion, bool(solved.far > 0), bool(solved.late > 0))
+    rows = rows.changed(cube=solved.cube, order=solved.moment)
     return rows, plan(rows, effort(conversion).rounds)
 
 
 def tails(runs: RunArrays, accounting: Accounting, solved: Solved) -> Tails:
-    """The tails of one run's cost: by norms, or by exponential moments within caps."""
-    rows, plans = _chosen(runs, accounting, solved)
-    if rows.order[0] == MEAN:
-        return exponents(rows, plans)
-    return in_norms(rows, plans, effort(NUMBERS[accounting.conversion]).tails[None, :])
+    """The tails of one run's cost."""
+    return tails_of(*_chosen(runs, accounting, solved), effort(NUMBERS[accounting.conversion]).tails[None, :])
 
 
 def epsilons(runs: RunArrays, accounting: Accounting, solved: Solved, deltas: np.ndarray) -> np.ndarray:
-    """One run's epsilon at each of the deltas, shape (P,), all by the plan made for its own; inf at those too small for it."""
-    found = tails(runs, accounting, solved)
-    usable = deltas > 2 * found.lost[0]
-    some = found.at(np.zeros(usable.sum(), int))
-    least = np.full(deltas.size, np.inf)
-    least[usable] = convert(*some, deltas[usable], GAUSSIAN)[:, 0]
-    return least
+    """One run's epsilon at each of the deltas, shape (P,), all by the plan made for its own."""
+    found = tails(runs, accounting, solved).at(np.zeros(deltas.size, int))
+    return convert(*found, found.X.shape[1], deltas, GAUSSIAN)[:, 0]
 
 
 def path(runs: RunArrays, accounting: Accounting, solved: Solved) -> tuple[np.ndarray, ...]:

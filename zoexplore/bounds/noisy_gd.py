@@ -1,22 +1,17 @@
 """Noisy gradient descent, the first-order comparator."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from zoexplore.bounds import full_span
 from zoexplore.bounds.assumptions import CLIP_IDLE, FULL_BATCH, LAST_ITERATE, LIPSCHITZ, SMOOTH, START
-from zoexplore.bounds.bound import Bound, Solved, Style, Trajectory
+from zoexplore.bounds.bound import Bound, Solved, Trajectory
 from zoexplore.bounds.contraction import lipschitz
 from zoexplore.bounds.kernels import norms
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.run.documents import Reference
-from zoexplore.run.formatting import format_tex
 from zoexplore.run.setting import Accounting
-
-if TYPE_CHECKING:
-    from zoexplore.bounds.guarantee import Guarantee
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
@@ -32,7 +27,7 @@ def _step(runs: RunArrays):
     if runs.setting.clipping == "joint":
         part, kind = runs.K / runs.d, np.where(runs.linear, norms.JOINT_LINEAR, norms.JOINT)
         r, low, top = 1 - runs.eta / runs.d * runs.ridge, part * runs.low_curvature, part * runs.top_curvature
-        clipped = norms.certain_constant(r, low, top, np.float64(runs.slowest), kind)
+        clipped = norms.certain_constant(norms.Change(r, low, top), runs.slowest, kind)
         c = np.where(runs.lipschitz > runs.clip, clipped, c)
     return c, runs.gradient_sensitivity / runs.d, 1 / runs.d
 
@@ -41,11 +36,6 @@ def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Traje
     """The shifts and distances behind one run's bound."""
     c, drift, S = _step(runs)
     return full_span.trajectory(c, runs.T, solved.N, solved.z, drift, S, 0.0)
-
-
-def substitute(g: "Guarantee") -> tuple[str, ...]:
-    """The step size with the run's numbers."""
-    return rf"\eta_1 = \frac{{\eta}}{{d}} = {format_tex(g.setting.eta / g.setting.d)}", r"\rho"
 
 
 IDLE_OR_JOINT = replace(
@@ -58,7 +48,6 @@ NOISY_GD = Bound(
     id="noisy-gd",
     title="Noisy gradient descent",
     bare=True,
-    latex=r"\rho = \frac{B^2}{2S}\,\frac{(1-c^T)(1+c)}{(1+c^T)(1-c)},\quad B=\frac{2\Delta\eta}{nd},\ S=\frac{\eta^2\sigma^2}{d}",
     summary="The same noise energy and mean step η/d with exact gradients (K = d, β = 0): what first-order training would pay.",
     source="Bok, Su, Altschuler 2024, doi:10.48550/arXiv.2403.00278",
     proofs=(Reference("bounds", "Noisy gradient descent"), Reference("joint", "All directions")),
@@ -66,6 +55,4 @@ NOISY_GD = Bound(
     solve=solve,
     trajectory=trajectory,
     comparator=True,
-    style=Style(("#8a7400", "#d9c24a"), (4, 3), 1.6),
-    substitute=substitute,
 )

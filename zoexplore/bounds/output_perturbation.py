@@ -1,7 +1,6 @@
 """Output perturbation: only the last step's noise counts."""
 
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,14 +15,11 @@ from zoexplore.bounds.assumptions import (
     Assumption,
     drawn,
 )
-from zoexplore.bounds.bound import Bound, Solved, Style
+from zoexplore.bounds.bound import Bound, Solved
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.run.documents import Reference
-from zoexplore.run.formatting import bound_in_tex, format_number, format_short, format_tex
+from zoexplore.run.formatting import format_short
 from zoexplore.run.setting import NEIGHBOURS, Accounting
-
-if TYPE_CHECKING:
-    from zoexplore.bounds.guarantee import Guarantee
 
 ISOTROPIC_NOISE = Assumption(
     "Some noise lies in every direction: β < 1 (or K = d, where the directions span everything).",
@@ -58,41 +54,14 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
     return Solved.of(runs, accounting, rho, N=np.ones(()), z=far)
 
 
-def explain(g: "Guarantee") -> str:
-    """The distance that the last step's noise must hide."""
-    return (
-        "The last step's noise alone hides two runs that are as far apart as the ball is wide, "
-        f"2R = {format_number(g.start)}; how long they trained does not matter."
-    )
-
-
-def substitute(g: "Guarantee") -> tuple[str, ...]:
-    """The lengths in rho, with the run's numbers."""
-    s = g.setting
-    runs, over = RunArrays.of(s).counted_by(g.accounting), "K" if s.clipping == "joint" else r"\sqrt K"
-    update = float(runs.step_sensitivity * runs.unit)
-    of_clip = rf" = \frac{{2\eta\Delta}}{{{over}}}" if runs.step_sensitivity == runs.clipped_step else ""
-    across = (s.eta * s.sigma) ** 2 * (1 - float(runs.last_beta)) / s.d
-    return (
-        rf"2R = {bound_in_tex(2 * s.R)},\quad U{of_clip} = {bound_in_tex(update)},\quad"
-        rf" s_2 = \frac{{\eta^2(1-\beta)\sigma^2}}{{d}} = {format_tex(across)}",
-        r"\rho",
-    )
-
-
 OUTPUT_PERTURBATION = Bound(
     id="output-perturbation",
     title="Output perturbation",
     bare=True,
-    latex=r"\rho = \max_{0\le x\le 1}\ \frac{(2Rrx + U)^2}{2S} + \frac{4R^2(1-x^2)}{2s_2},\quad U=\frac{2\eta\Delta}{\sqrt K},"
-    r"\quad r=\max\left(1,\left|1-\frac{\eta\,\mathrm{ridge}}{K}\right|\right)",
     summary="Only the last step's noise is counted: it must hide two runs as far apart as the ball is wide.",
     source="Paper, after the public-state baseline",
     proofs=(Reference("bounds", "Output perturbation"),),
     assumptions=(START, LAST_RELEASED, CLIPPED, GRADIENTS, TWO_POINTS, ANY_BATCH, STEP_SIZE, FINITE_BALL, ISOTROPIC_NOISE),
     solve=solve,
     printed="the last update is taken to move nothing: the distance before the noise is 2R alone",
-    style=Style(("#7a7266", "#a59d90"), (2, 4), 2.4),
-    explain=explain,
-    substitute=substitute,
 )

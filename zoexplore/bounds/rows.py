@@ -1,94 +1,74 @@
-"""Many runs as rows of numbers for the kernels."""
-
-from typing import NamedTuple
+"""Many runs as rows of numbers for the kernels: the one record of a run and of the choices made for it."""
 
 import numpy as np
 
 from zoexplore.bounds.run_arrays import RunArrays
 
+ROW = np.dtype((np.record, [(name, float) for name in (
+    "K", "d",
+    "r",  # of a step (`RunArrays`): the ridge's factor,
+    "low", "high",  # the curvatures,
+    "slowest",  # the least size, as a part of eta,
+    "clip",  # the kind of clip,
+    "linear",  # and whether it is counted by the norm of linear models
+    "B",  # what the record moves a step: entry by entry,
+    "length",  # by its length,
+    "remainder", "remainder_at_zero",
+    "certain",  # nothing of the cost is random
+    "known",  # the clip limits every entry of the record's part
+    "delta", "times",
+    "most",  # so many steps at most count
+    "diameter",
+    "beta",
+    "cooled",  # so many last steps have the share `last_beta` of the noise along the directions,
+    "last_beta",
+    "forgets",  # and do not use the record where this is 1
+    "apart",  # steps between two that use the record, in epochs
+    "q",  # the chance that a batch holds it
+    "share",  # the chance of more than plans allow for
+    "far",  # starts from the diameter and chooses the number of steps, at most `most`; else counts them all from distance 0
+    "late",  # from 0 there are several fixed points: hides each step's data at once, or lets distance build up to the end
+    "cube",  # every entry of the record's part is counted; else its length alone
+    "order",  # of the norm
+)]))  # fmt: skip
+DRIFT = ["K", "d", "r", "low", "high", "slowest", "clip", "linear"]
 
-class Rows(NamedTuple):
-    """Runs as flat arrays (quantities of `RunArrays`, lengths in its unit), each with the choices made for it.
 
-    `far` rows start from z0 and choose the number of steps, at most `most`; the others count `most` steps from distance 0.
-    From 0 the recursion has several fixed points. Some plans hide each step's data at once; others let distance build up
-    (`high`) and work it off at the end. Each row looks for one of them. `share` is the chance of more than plans allow for;
-    `cube` is 1 where every entry of the record's part is counted, 0 where its length alone is. Where the clip is joint no entry
-    is `known`: which choices a run may be counted by is a property of its own row (`may_count_entries`, `may_take_moments`).
+class Rows(np.recarray):
+    """Runs as an array of `ROW`, quantities of `RunArrays`, lengths in its unit: shape (rows,).
+
+    Which choices a run may be counted by is a property of its own row (`may_count_entries`).
     """
 
-    K: np.ndarray
-    d: np.ndarray
-    r: np.ndarray
-    low: np.ndarray
-    top: np.ndarray
-    slowest: np.ndarray  # the least step size, as a part of eta
-    acting: np.ndarray
-    linear: np.ndarray  # counted by the norm of linear models
-    certain: np.ndarray
-    B: np.ndarray
-    data: np.ndarray
-    remainder: np.ndarray
-    remainder_at_zero: np.ndarray
-    delta: np.ndarray
-    times: np.ndarray
-    most: np.ndarray
-    z0: np.ndarray
-    far: np.ndarray
-    high: np.ndarray
-    beta: np.ndarray
-    order: np.ndarray
-    share: np.ndarray
-    cube: np.ndarray
-    apart: np.ndarray  # steps between two that use the record
-    known: np.ndarray  # 1 where the clip limits every entry of the record's part
-    cooled: np.ndarray  # so many last steps have the share `last_beta` of the noise along the directions,
-    last_beta: np.ndarray
-    forgets: np.ndarray  # and do not use the record where this is 1
-
     @classmethod
-    def of(cls, runs: RunArrays, beta, most, far: bool = False, high: bool = False) -> "Rows":
-        """The runs, with the choices that a search starts from."""
-        z0 = runs.diameter if far else 0.0
+    def of(cls, runs: RunArrays, beta, **choices) -> "Rows":
+        """The runs, with choices."""
+        rows = np.zeros(int(np.prod(runs.shape)), ROW).view(cls)
         whole = (runs.cooled > 0) & (runs.cooled >= runs.T)  # every step is one of the cool-down
-        beta, last = np.where(whole, runs.last_beta, beta), np.where(runs.cooled > 0, runs.last_beta, beta)
-        cooled = np.where(whole, 0.0, runs.cooled)
-        size = int(np.prod(runs.shape))
-        columns = (
-            runs.K, runs.d, runs.ridge_factor, runs.low_curvature, runs.top_curvature, runs.slowest, runs.clip_kind,
-            runs.linear & runs.by_linear_norm, runs.certain,
-            runs.B_clip, runs.B_lipschitz, runs.remainder, runs.remainder_at_zero, runs.delta, runs.releases,
-            most, z0, far, high, beta, 9.0, 1.0, 0.0, 0.0, ~runs.joint, cooled, last, 0.0,
+        columns = dict(
+            K=runs.K, d=runs.d, r=runs.ridge_factor, low=runs.low_curvature, high=runs.top_curvature, slowest=runs.slowest,
+            clip=runs.clip_kind, linear=runs.linear & runs.by_linear_norm, B=runs.B_clip, length=runs.B_lipschitz,
+            remainder=runs.remainder, remainder_at_zero=runs.remainder_at_zero, certain=runs.certain & (runs.K == runs.d),
+            known=~runs.joint, delta=runs.delta, times=runs.releases, diameter=runs.diameter,
+            beta=np.where(whole, runs.last_beta, beta), cooled=np.where(whole, 0.0, runs.cooled),
+            last_beta=np.where(runs.cooled > 0, runs.last_beta, beta), q=runs.batch / runs.n, share=1.0, order=9.0,
         )  # fmt: skip
-        return cls(*(np.full(size, x) for x in columns))
-
-    @property
-    def nothing_random(self) -> np.ndarray:
-        """Whether nothing of a run's cost is random, shape (rows,)."""
-        return self.certain & (self.K == self.d)
+        for name, column in (columns | choices).items():
+            rows[name] = np.broadcast_to(column, runs.shape).ravel()
+        return rows
 
     @property
     def may_count_entries(self) -> np.ndarray:
         """Whether a run's record may be counted entry by entry, shape (rows,)."""
-        return (self.known > 0) & ~self.nothing_random
-
-    @property
-    def may_take_moments(self) -> np.ndarray:
-        """Whether a run's tails may be exponential moments, shape (rows,): their caps know no steps without the record."""
-        return self.apart == 0
+        return (self.known > 0) & (self.certain == 0)
 
     def at(self, index) -> "Rows":
-        """Some of the rows, in any order, repeated or not."""
-        return Rows(*(column[index] for column in self))
+        """Some of the rows, in any order, repeated or not: a copy."""
+        return self[index].view(Rows)
 
-    def put(self, index, other: "Rows") -> "Rows":
-        """A copy with the other's rows at those places."""
-        ours = [column.copy() for column in self]
-        for column, theirs in zip(ours, other, strict=True):
-            column[index] = theirs
-        return Rows(*ours)
-
-    @staticmethod
-    def stack(*parts: "Rows") -> "Rows":
-        """All rows of the parts, one part after the other."""
-        return Rows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    def changed(self, **columns) -> "Rows":
+        """A copy with these columns."""
+        rows = self.copy().view(Rows)
+        for name, column in columns.items():
+            rows[name] = column
+        return rows

@@ -268,8 +268,8 @@ class RunArrays(Sensitivity):
     @cached_property
     def certain_c(self) -> np.ndarray:
         """The Lipschitz constant of a step where nothing is random."""
-        at = self.ridge_factor, self.low_curvature, self.top_curvature, np.float64(self.slowest)
-        return norms.certain_constant(*at, np.where(self.certain, self.clip_kind, norms.IDLE))
+        change = norms.Change(self.ridge_factor, self.low_curvature, self.top_curvature)
+        return norms.certain_constant(change, self.slowest, np.where(self.certain, self.clip_kind, norms.IDLE))
 
     @cached_property
     def ridge_factor(self) -> np.ndarray:

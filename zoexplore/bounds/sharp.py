@@ -2,7 +2,6 @@
 
 from bisect import bisect_left
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,18 +18,14 @@ from zoexplore.bounds.assumptions import (
     SMOOTH,
     START,
 )
-from zoexplore.bounds.bound import Bound, Solved, Style, Trajectory
+from zoexplore.bounds.bound import Bound, Solved, Trajectory
 from zoexplore.bounds.drifts import Drift, growth_of_squared_distance
 from zoexplore.bounds.kernels import norms as kernels_norms
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.bounds.shared_sentences import counted_in_tex, of_hidden_iterates
 from zoexplore.bounds.subsampling import by_batch_kind
 from zoexplore.run.documents import Reference
-from zoexplore.run.formatting import bound_in_tex, format_short, format_tex
+from zoexplore.run.formatting import format_short
 from zoexplore.run.setting import Accounting
-
-if TYPE_CHECKING:
-    from zoexplore.bounds.guarantee import Guarantee
 
 BY_COMPOSITION, ALL_DIRECTIONS, SPLIT = 0.0, 1.0, 2.0  # what a bound was the least by
 
@@ -154,18 +149,6 @@ def epsilons(runs: RunArrays, accounting: Accounting, solved: Solved, deltas: np
     return hidden_cost.epsilons(runs.counted_by_linear_norm(bool(solved.by_linear_norm == 1)), accounting, solved, deltas)
 
 
-def substitute(g: "Guarantee") -> tuple[str, ...]:
-    """The lengths and variances that the recursion works with, with the run's numbers."""
-    runs = RunArrays.of(g.setting).counted_by(g.accounting)
-    unit = float(runs.unit)
-    return (
-        rf"c = {bound_in_tex(float(runs.c))},\quad B = {bound_in_tex(float(runs.B * runs.n / runs.batch) * unit)},\quad"
-        rf" S = {format_tex(float(runs.s1 + runs.s2) * unit**2)},\quad s_2 = {format_tex(float(runs.s2) * unit**2)}",
-        rf"{counted_in_tex(g)}\ z = {bound_in_tex(g.start)}",
-        "" if g.delta_f > 0 else r"\rho",  # the loss is averaged over its cost, unless that is certain
-    )
-
-
 def _smooth_data(runs: RunArrays) -> str:
     """The assumption on the clipped part of a single run's losses."""
     inside = runs.regime == "strongly-convex" and runs.m > runs.ridge
@@ -229,7 +212,7 @@ def _needed(runs: RunArrays, order: float, kind: float) -> float:
     tried = np.geomspace(1e-4, 1.0, 2000) * 2 / step
     low, top = float(runs.low_curvature), float(runs.top_curvature)
     d, r = float(runs.d), 1 - step * tried
-    c = kernels_norms.step_constant(r, low, top, d, order, kind)
+    c = kernels_norms.step_constant(kernels_norms.Change(r, low, top), d, order, kind)
     first = int(np.argmax(c < 1)) if (c < 1).any() else tried.size
     if runs.joint and runs.K < runs.d:  # whose constant is that of all directions
         first = tried.size
@@ -247,9 +230,6 @@ def _needed(runs: RunArrays, order: float, kind: float) -> float:
 SHARP = Bound(
     id="sharp",
     title="Sharper bound",
-    latex=r"\delta(\varepsilon) = \int_0^\infty\delta_G(\varepsilon; s)\,d(-\tau(s)),\quad"
-    r" \tau(s) = \min_\lambda\left(\frac{\bar X_\lambda}{s - Y_\lambda}\right)^{\!\lambda},"
-    r"\quad v \leftarrow J(A, C),\quad A = \tfrac{\alpha^2}{s_2} + v(1-\alpha)^2",
     summary="Span and complement are each hidden by the noise they see, the privacy loss averaged over what that may cost.",
     source="",
     proofs=(
@@ -264,7 +244,4 @@ SHARP = Bound(
     epsilons=epsilons,
     remark=remark,
     chooses_share=True,
-    style=Style(("#00594c", "#3fd6b2"), (), 4.0),
-    explain=of_hidden_iterates,
-    substitute=substitute,
 )  # fmt: skip

@@ -5,8 +5,7 @@ counted steps work that off by a part of their noise, within one budget, and pay
 Both are converted together. Estimates choose N and the shares of the noise; whatever they choose, the bound is sound.
 """
 
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import scipy
@@ -14,11 +13,11 @@ import scipy
 from zoexplore.bounds import visits
 from zoexplore.bounds.bound import Solved
 from zoexplore.bounds.conversion import epsilon_at_order
+from zoexplore.bounds.drifts import norms_of
 from zoexplore.bounds.kernels import laws, windows
 from zoexplore.bounds.kernels.history import LABELS
 from zoexplore.bounds.kernels.subsampled_renyi import LEAST_EXCESS, MOST_EXCESS
 from zoexplore.bounds.loss_distribution import EPSILON, Part, Shifts, composed
-from zoexplore.bounds.plans import steps
 from zoexplore.bounds.rows import Rows
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import golden, interpolated, spread
@@ -40,123 +39,86 @@ SECTIONS, ROUNDS = 24, 60  # by which an order is sought; turns to an epsilon th
 
 @dataclass(frozen=True)
 class Windows:
-    """Runs on secret batches, row by row: what the kernels know of a step, and what the record costs at the whole noise."""
+    """Runs on secret batches, row by row, and what the record costs at the whole noise: before the cool-down, and in it."""
 
-    rows: Rows
-    noises: np.ndarray
-    most: np.ndarray  # the largest squared distance
-    stretch: np.ndarray  # steps between releases
-    times: np.ndarray  # and how many such stretches
-    delta: np.ndarray  # less what batches of an unusual size take
-    q: np.ndarray
+    rows: Rows  # `most` are the steps of a stretch, `delta` is less what batches of an unusual size take
     mus: np.ndarray
-    late_mus: np.ndarray  # in the cool-down
+    late_mus: np.ndarray
     shares: np.ndarray
     poisson: bool
 
     @classmethod
     def of(cls, runs: RunArrays, beta, accounting: Accounting) -> "Windows":
         """Of all runs, shape (runs,)."""
-
-        def flat(x):
-            return np.array(np.broadcast_to(x, runs.shape), float).ravel()
-
-        rows = visits.of_batches(Rows.of(runs, beta, 1.0), runs)
-        delta, poisson = flat(runs.delta), runs.setting.sampling == "poisson"
+        poisson = runs.setting.sampling == "poisson"
+        rows = visits.rows_of_batches(runs, beta, most=np.ceil(runs.T / runs.releases))
         if poisson:
-            rows, delta = _of_sizes(rows, flat(runs.n), flat(runs.batch), flat(runs.T), delta)
-        rows = rows._replace(share=USUAL * delta)  # so that what is random is told from what is not
-        noises = np.stack([*_noise(rows, rows.last_beta), *_noise(rows, rows.beta), rows.cooled], axis=1)
+            rows = _of_sizes(rows, *(np.broadcast_to(x, runs.shape).ravel() for x in (runs.n, runs.batch, runs.T)))
+        rows.share = USUAL * rows.delta  # so that what is random is told from what is not
         late = np.where(runs.cooled > 0, runs.last_beta, beta)
         beta = np.where(runs.cooled >= runs.T, late, beta)
         of_noise = [Sampled.of(runs, share / runs.K + (1 - share) / runs.d, accounting) for share in (beta, late)]
-        C = of_noise[0].mus.shape[-1]
-        mus, late_mus = (np.broadcast_to(each.mus, (*runs.shape, C)).reshape(-1, C) for each in of_noise)
-        shares = np.broadcast_to(of_noise[0].shares, (*runs.shape, C)).reshape(-1, C)
-        stretch = np.ceil(flat(runs.T) / flat(runs.releases))
-        most = np.where(np.isfinite(flat(runs.diameter)), flat(runs.diameter) ** 2, np.inf)
-        q = flat(runs.batch) / flat(runs.n)
-        return cls(rows, noises, most, stretch, flat(runs.releases), delta, q, mus, late_mus, shares, poisson)
+        shape = *runs.shape, of_noise[0].mus.shape[-1]
+        columns = of_noise[0].mus, of_noise[1].mus, of_noise[0].shares
+        mus, late_mus, shares = (np.broadcast_to(x, shape).reshape(rows.size, -1) for x in columns)
+        return cls(rows, mus, late_mus, shares, poisson)
 
     def at(self, index) -> "Windows":
         """Some of the rows."""
-        names = {each.name for each in fields(self)} - {"rows", "poisson"}
-        columns: dict[str, Any] = {name: getattr(self, name)[index] for name in names}
-        return replace(self, rows=self.rows.at(index), **columns)
+        return Windows(self.rows.at(index), self.mus[index], self.late_mus[index], self.shares[index], self.poisson)
 
-    def choose(self) -> "Choices":
-        """Every row's choices, by estimates."""
-        count, found = self.q.size, np.empty((self.q.size, 4))
-        cells, tables = steps(self.rows, np.tile(ORDERS, (count, 1)))
+    def choose(self) -> np.ndarray:
+        """Every row's choices, by estimates: `windows.CHOICE`, shape (rows,)."""
+        found, norms = np.empty(self.rows.size, windows.CHOICE), norms_of(self.rows, np.tile(ORDERS, (self.rows.size, 1)))
         square = (self.shares * np.maximum(self.mus, self.late_mus) ** 2).sum(axis=1)
-        twice = 1.0 if self.poisson else 2.0
-        by_row = np.ascontiguousarray(cells[:, 0]).reshape(count, ORDERS.size)
-        windows.choose(by_row, tables, self.noises, self.q, self.most, square, twice, self.delta, self.stretch, found)
-        return Choices(ORDERS[found[:, 0].astype(int)], *found[:, 1:].T)
+        windows.choose(self.rows, norms, square, self.poisson, found)
+        return found
 
-    def refine(self, choices: "Choices", accounting: Accounting) -> "Choices":
+    def refine(self, choices: np.ndarray, accounting: Accounting) -> np.ndarray:
         """Every row's choices with the number of steps that is the best of a few around, converted exactly."""
-        index = np.repeat(np.arange(self.q.size), NEAR.size)
-        tried = choices.at(index)
-        N = np.clip((tried.N * np.tile(NEAR, self.q.size)).round(), 1.0, self.stretch[index])
-        tried = replace(tried, N=N)
+        index = np.repeat(np.arange(self.rows.size), NEAR.size)
+        tried = choices[index]
+        tried["N"] = np.clip((tried["N"] * np.tile(NEAR, self.rows.size)).round(), 1.0, self.rows.most[index])
         found = self.at(index).evaluate(tried, accounting).epsilon.reshape(-1, NEAR.size)
-        return tried.at(np.arange(self.q.size) * NEAR.size + found.argmin(axis=1))
+        return tried[np.arange(self.rows.size) * NEAR.size + found.argmin(axis=1)]
 
-    def evaluate(self, choices: "Choices", accounting: Accounting) -> Solved:
+    def evaluate(self, choices: np.ndarray, accounting: Accounting) -> Solved:
         """The bound under the choices."""
-        cells, tables = steps(self.rows, choices.order[:, None])
-        lost = np.where(self.rows.nothing_random, 0.0, np.where(choices.lost > 0, choices.lost, USUAL)) * self.delta / self.times
-        rho, share = np.empty((self.q.size, LABELS)), np.empty((self.q.size, LABELS))
-        at = (self.noises, self.q, self.most, choices.N, choices.omega, lost)
-        windows.evaluate(cells[:, 0], tables, *at, rho, share)
-        usable = np.isfinite(rho).all(axis=1) & (self.delta > 0) & (choices.N <= self.stretch)
-        found = np.full(self.q.size, np.inf)
+        rows, N, part = self.rows, choices["N"].copy(), choices["lost"]
+        lost = np.where(rows.certain > 0, 0.0, np.where(part > 0, part, USUAL)) * rows.delta / rows.times
+        rho, share = np.empty((rows.size, LABELS)), np.empty((rows.size, LABELS))
+        given = choices.copy()
+        given["lost"] = lost
+        windows.evaluate(rows, norms_of(rows, choices["order"][:, None].copy()), given, rho, share)
+        usable = np.isfinite(rho).all(axis=1) & (rows.delta > 0) & (N <= rows.most)
+        found = np.full(rows.size, np.inf)
         if usable.any():
-            some, few = self.at(usable), choices.at(usable)
-            shifts = Shifts(rho[usable], share[usable], some.times, self.poisson)
+            few, some = self.at(usable), rows.at(usable)
+            shifts = Shifts(rho[usable], share[usable], some.times.copy(), self.poisson)
             convert = _exactly if exact(accounting) else _by_order
-            found[usable] = convert(some.parts(few), shifts, some.delta, some.times * lost[usable], accounting)
+            left = some.delta.copy(), some.times * lost[usable]
+            found[usable] = convert(few.parts(choices[usable]), shifts, *left, accounting)
         return Solved(
-            found, np.full(found.size, np.nan), lost * self.times, choices.N * self.times, np.sqrt(2 * rho.max(axis=1)),
-            exact=np.full((), float(exact(accounting))), beta=self.rows.beta, moment=choices.order,
+            found, np.full(found.size, np.nan), lost * rows.times, N * rows.times, np.sqrt(2 * rho.max(axis=1)),
+            exact=np.full((), float(exact(accounting))), beta=rows.beta.copy(), moment=choices["order"].copy(),
         )  # fmt: skip
 
-
-    def parts(self, choices: "Choices") -> list[Part]:
+    def parts(self, choices: np.ndarray) -> list[Part]:
         """The counted steps of every row: those before the cool-down, and those of it where there is one."""
-        late, root = np.minimum(self.rows.cooled, choices.N), np.sqrt(choices.omega)[:, None]
-        counts = (choices.N - late, self.mus), (late, self.late_mus)
+        rows, root = self.rows, np.sqrt(choices["omega"])[:, None]
+        late = np.minimum(rows.cooled, choices["N"])
+        counts = (choices["N"] - late, self.mus), (late, self.late_mus)
+        q, shares = rows.q.copy(), np.ascontiguousarray(self.shares)
         some = counts if late.any() else counts[:1]
-        shares = np.ascontiguousarray(self.shares)
-        return [Part(self.times * count, self.q, np.ascontiguousarray(mus / root), shares) for count, mus in some]
+        return [Part(rows.times * count, q, np.ascontiguousarray(mus / root), shares) for count, mus in some]
 
 
-def _noise(rows: Rows, beta) -> tuple[np.ndarray, np.ndarray]:
-    """One over the variance of the noise along the span, and across it."""
-    s2 = (1 - beta) / rows.d
-    with np.errstate(divide="ignore"):
-        return 1 / (beta / rows.K + s2), np.where(rows.K == rows.d, 0.0, 1 / s2)
-
-
-@dataclass(frozen=True)
-class Choices:
-    """Row by row the order of the norm, the counted steps, the record's share of the span's noise, and delta_f over delta."""
-
-    order: np.ndarray
-    N: np.ndarray
-    omega: np.ndarray
-    lost: np.ndarray
-
-    def at(self, index) -> "Choices":
-        """Those of some of the rows."""
-        return Choices(self.order[index], self.N[index], self.omega[index], self.lost[index])
-
-    def between(self, nodes: np.ndarray, count: int) -> "Choices":
-        """Choices made at `nodes`, interpolated for rows 0 to `count` - 1."""
-        nearest = np.abs(np.arange(count)[:, None] - nodes[None, :]).argmin(axis=1)
-        N = np.exp(interpolated(np.log(self.N), nodes, count)).round()
-        return Choices(self.order[nearest], np.maximum(N, 1.0), interpolated(self.omega, nodes, count), self.lost[nearest])
+def _between(choices: np.ndarray, nodes: np.ndarray, count: int) -> np.ndarray:
+    """Choices made at `nodes`, interpolated for rows 0 to `count` - 1."""
+    found = choices[np.abs(np.arange(count)[:, None] - nodes[None, :]).argmin(axis=1)]
+    found["N"] = np.maximum(np.exp(interpolated(np.log(choices["N"]), nodes, count)).round(), 1.0)
+    found["omega"] = interpolated(choices["omega"], nodes, count)
+    return found
 
 
 def _exactly(parts: list[Part], shifts: Shifts, delta, lost, accounting: Accounting) -> np.ndarray:
@@ -201,19 +163,20 @@ def _by_order(parts: list[Part], shifts: Shifts, delta, lost, accounting: Accoun
     return epsilon_at(golden(epsilon_at, low, high, SECTIONS))
 
 
-def _of_sizes(rows: Rows, n, b, T, delta) -> tuple[Rows, np.ndarray]:
-    """The rows of Poisson batches as large, and where it matters as small, as hardly any step has; and what is left of delta. The
-    sum of a batch of more records than usual is smoother by as much, the ridge apart.
+def _of_sizes(rows: Rows, n, b, T) -> Rows:
+    """The rows of Poisson batches as large, and where it matters as small, as hardly any step has; their delta is what is left.
+    The sum of a batch of more records than usual is smoother by as much, the ridge apart.
     """
     q, ratio = b / n, np.minimum(SIZES[None, :], n[:, None] / b[:, None] + 1)
     most = np.ceil(ratio * b[:, None]) - 1  # a batch with as many others and the record is too large
     larger = T[:, None] * scipy.special.betainc(np.maximum(most, 1e-9), np.maximum(n[:, None] - most + 1, 1e-9), q[:, None])
-    k = np.argmax((larger <= LARGE * delta[:, None]) | (ratio * b[:, None] > n[:, None] + 1), axis=1)
+    k = np.argmax((larger <= LARGE * rows.delta[:, None]) | (ratio * b[:, None] > n[:, None] + 1), axis=1)
     at = np.arange(n.size)
-    spent = np.where(ratio[at, k] * b > n + 1, 0.0, larger[at, k])
     grown = ratio[at, k]
-    low = np.where(rows.low < 0, rows.low * grown, 0.0)
-    return rows._replace(low=low, top=rows.top * grown, remainder=rows.remainder * grown), delta - spent
+    return rows.changed(
+        low=np.where(rows.low < 0, rows.low * grown, 0.0), high=rows.high * grown, remainder=rows.remainder * grown,
+        delta=rows.delta - np.where(grown * b > n + 1, 0.0, larger[at, k]),
+    )  # fmt: skip
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
@@ -238,24 +201,24 @@ def _some(runs: RunArrays, rows: np.ndarray) -> RunArrays:
 def _at_share(runs: RunArrays, beta, accounting: Accounting) -> Solved:
     of = Windows.of(runs, beta, accounting)
     only_T = not any(np.ndim(getattr(runs, name)) for name in NUMERIC_FIELDS if name != "T") and np.ndim(beta) == 0
-    if only_T and of.q.size > ALONE:
+    count = of.rows.size
+    if only_T and count > ALONE:
         return _along_T(of, accounting).reshape(runs.shape)
-    count = of.q.size
     nodes = spread(count, MOST_NODES)
-    some = of.at(nodes)
-    chosen = some.refine(some.choose(), accounting)
+    chosen = of.at(nodes).refine(of.at(nodes).choose(), accounting)
     if count > nodes.size:
-        chosen = chosen.between(nodes, count)
+        chosen = _between(chosen, nodes, count)
     return of.evaluate(chosen, accounting).reshape(runs.shape)
 
 
 def _along_T(of: Windows, accounting: Accounting) -> Solved:
     """Runs that differ in T alone: choices for at most so many steps serve every longer run, too."""
-    most = np.unique(np.append(np.geomspace(1, of.stretch.max(), MOST_NODES).round(), of.stretch.min()))
-    nodes = np.clip(np.searchsorted(np.sort(of.stretch), most), 0, of.q.size - 1)
-    nodes = np.unique(np.argsort(of.stretch, kind="stable")[nodes])
+    steps = of.rows.most
+    most = np.unique(np.append(np.geomspace(1, steps.max(), MOST_NODES).round(), steps.min()))
+    nodes = np.clip(np.searchsorted(np.sort(steps), most), 0, steps.size - 1)
+    nodes = np.unique(np.argsort(steps, kind="stable")[nodes])
     some = of.at(nodes)
     chosen = some.refine(some.choose(), accounting)
-    order = np.argsort(some.stretch, kind="stable")
-    below = np.searchsorted(some.stretch[order], of.stretch, side="right") - 1
-    return of.evaluate(chosen.at(order[np.maximum(below, 0)]), accounting)
+    order = np.argsort(some.rows.most, kind="stable")
+    below = np.searchsorted(some.rows.most[order], steps, side="right") - 1
+    return of.evaluate(chosen[order[np.maximum(below, 0)]], accounting)

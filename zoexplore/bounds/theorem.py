@@ -1,6 +1,5 @@
 """The paper's hidden-state theorem, minimised over all its free parameters."""
 
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,24 +16,19 @@ from zoexplore.bounds.assumptions import (
     SMOOTH,
     START,
 )  # fmt: skip
-from zoexplore.bounds.bound import Bound, Solved, Style, Trajectory
+from zoexplore.bounds.bound import Bound, Solved, Trajectory
 from zoexplore.bounds.conversion import epsilon_of
-from zoexplore.bounds.geometry import Geometry
+from zoexplore.bounds.geometry import program_of, some_of, start_of
 from zoexplore.bounds.kernels import shifted_divergence
+from zoexplore.bounds.kernels.shifted_divergence import FREE, Program
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import best_share
-from zoexplore.bounds.shared_sentences import counted_in_tex, of_hidden_iterates
 from zoexplore.bounds.subsampling import by_batch_kind
 from zoexplore.run.documents import Reference
-from zoexplore.run.formatting import bound_in_tex
 from zoexplore.run.setting import Accounting
-
-if TYPE_CHECKING:
-    from zoexplore.bounds.guarantee import Guarantee
 
 FIRST_SHARE = 0.1  # of delta; where the search for the split and the number of steps starts
 SETTLED = 0.05  # a change of the number of steps, relative, that calls for a third round
-FREE = -1.0  # stands for beta where every step's share is chosen
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
@@ -49,7 +43,7 @@ def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
     """
     beta = np.full((), FREE) if accounting.schedule == "optimal" else runs.beta
     from_zero = _from_zero(runs, accounting, beta)
-    program = Program.of(runs, beta)
+    program = program_of(runs, beta, _data_cost(runs))
     from_diameter = _best_counted_steps(program, accounting, np.full((), np.inf), runs.delta)
     best = from_zero.minimum(from_diameter.mask(from_diameter.N <= runs.T))
     return _from_forward_tracking(program, runs, accounting, best)
@@ -66,67 +60,42 @@ def _data_cost(runs: RunArrays):
     return runs.record_sensitivity**2 / 2
 
 
-class Program(NamedTuple):
-    """The kernels' optimisation problem."""
-
-    geometry: Geometry
-    beta: np.ndarray
-    data: np.ndarray  # what a step's data costs, over beta
-    shift: np.ndarray  # what a shift's square costs, over 1 - beta
-
-    @classmethod
-    def of(cls, runs: RunArrays, beta) -> "Program":
-        return cls(Geometry.of(runs), beta, _data_cost(runs), runs.d / 2)
-
-    @property
-    def columns(self) -> tuple[np.ndarray, ...]:
-        """The arguments of the kernels after T and delta_f, in their order."""
-        return (*self.geometry, self.beta, self.data, self.shift)
-
-
 def _best_counted_steps(program: Program, accounting: Accounting, T, delta) -> Solved:
     """The best number of counted steps and split of delta for runs of T steps (inf: from the diameter, any number).
 
     The number hardly depends on the split: two rounds of one after the other settle both, three where it still moves.
     """
-    shape = np.broadcast_shapes(*(np.shape(x) for x in (T, delta, *program.columns)))
+    shape = np.broadcast_shapes(*(np.shape(x) for x in (T, delta, *program)))
     first, share = _round(program, accounting, T, delta, np.full(shape, FIRST_SHARE), None, 6)
     N, share = (np.array(x) for x in _round(program, accounting, T, delta, share, share, 5))
     moving = np.abs(N - first) > SETTLED * first
     if moving.any():
-        part, T_part, delta_part = _at(moving, program, T, delta)
-        N[moving], share[moving] = _round(part, accounting, T_part, delta_part, share[moving], share[moving], 5)
-    rho = shifted_divergence.theorem_rho(N, T, np.log(share * delta), *program.columns)
+        T_part, delta_part = (np.broadcast_to(x, shape)[moving] for x in (T, delta))
+        N[moving], share[moving] = _round(
+            some_of(program, moving), accounting, T_part, delta_part, share[moving], share[moving], 5
+        )
+    rho = shifted_divergence.theorem_rho(N, T, np.log(share * delta), program)
     epsilon = epsilon_of(rho, delta * (1 - share), accounting.conversion)
-    return Solved(epsilon, rho, share * delta, N, program.geometry.start(T, N))
+    return Solved(epsilon, rho, share * delta, N, start_of(program, T, N))
 
 
 def _round(program: Program, accounting: Accounting, T, delta, share, near, sections: int):
     """The best number of steps for the split, and the best split (near a given one, if any) for that number."""
     most = np.where(np.isfinite(T), T - 1, shifted_divergence.MOST_STEPS)
-    N = shifted_divergence.theorem_steps(T, most, np.log(share * delta), *program.columns)
+    N = shifted_divergence.theorem_steps(T, most, np.log(share * delta), program)
 
     def epsilon_at(share):
-        rho = shifted_divergence.theorem_rho(N, T, np.log(share * delta), *program.columns)
+        rho = shifted_divergence.theorem_rho(N, T, np.log(share * delta), program)
         return epsilon_of(rho, delta * (1 - share), accounting.conversion)
 
     return N, best_share(epsilon_at, np.shape(share), near, sections)
-
-
-def _at(rows, program: Program, *others):
-    """Some rows of a program's arguments and of values that belong to them."""
-
-    def pick(x):
-        return np.broadcast_to(x, rows.shape)[rows]
-
-    return Program(Geometry(*map(pick, program.geometry)), *map(pick, program[1:])), *map(pick, others)
 
 
 def _from_forward_tracking(program: Program, runs: RunArrays, accounting: Accounting, best: Solved) -> Solved:
     """Improve the rows where a forward part stays within the diameter and the cost of data alone does not rule it out."""
     beta = program.beta
     with np.errstate(divide="ignore", invalid="ignore"):
-        forward = np.minimum(runs.T - 1, np.ceil(program.geometry.diameter / program.geometry.separation))
+        forward = np.minimum(runs.T - 1, np.ceil(program.diameter / program.separation))
         least = epsilon_of(
             (runs.T - forward) * program.data / np.where(beta == FREE, 1.0, beta), runs.delta, accounting.conversion
         )
@@ -134,8 +103,8 @@ def _from_forward_tracking(program: Program, runs: RunArrays, accounting: Accoun
     if not rows.any():
         return best
 
-    part, T, delta = _at(rows, program, runs.T, runs.delta)
-    found = _best_counted_steps(part, accounting, T, delta)
+    T, delta = (np.broadcast_to(x, runs.shape)[rows] for x in (runs.T, runs.delta))
+    found = _best_counted_steps(some_of(program, rows), accounting, T, delta)
     return best.minimum(found.scatter(rows, runs.shape))
 
 
@@ -150,9 +119,9 @@ def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Traje
         beta = np.full(N, 1.0 if free else float(runs.beta))
         a, z = np.zeros(N), np.zeros(N + 1)
     else:
-        geometry = Geometry.of(runs)
-        c2 = float(geometry.drift)
-        kappa = float(shifted_divergence.theorem_growth(float(N), np.log(solved.delta_f), geometry.K, geometry.d, geometry.gap))
+        program = program_of(runs, runs.beta, data)
+        c2 = float(program.drift)
+        kappa = float(shifted_divergence.theorem_growth(float(N), np.log(solved.delta_f), program.K, program.d, program.gap))
         ratio = shift / data if free else 0.0
         nu = float(shifted_divergence.shift_level(kappa, float(N), solved.z, c2, ratio))
         weight = nu * np.exp(-abs(kappa) * (np.arange(N)[::-1] if kappa <= 0 else np.arange(N)))
@@ -169,33 +138,9 @@ def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Traje
     return Trajectory(tau=T - N, z=z, beta=beta, p=np.full(N, float(runs.B)), a=a, rho=rho)
 
 
-def substitute(g: "Guarantee") -> tuple[str, ...]:
-    """The parts of the budget, with the run's numbers."""
-    runs, distance = RunArrays.of(g.setting), _cost_of_distance(g)
-    data = g.rho - distance
-    return (
-        rf"c = {bound_in_tex(float(runs.c))},\quad {counted_in_tex(g)}\ z = {bound_in_tex(g.start)}",
-        rf"\delta_f = {bound_in_tex(g.delta_f)}",
-        rf"\rho = \underbrace{{{bound_in_tex(data)}}}_{{\text{{data}}}}"
-        rf" + \underbrace{{{bound_in_tex(g.rho - data)}}}_{{\text{{distance}}}}",
-    )
-
-
-def _cost_of_distance(g: "Guarantee") -> float:
-    """The cost of shifting the distance, all steps together."""
-    s, path = g.setting, g.trajectory
-    if path is None or not path.a.any():
-        return 0.0
-    bought = path.a > 0  # in no step whose noise is all along the directions
-    a, isotropic = path.a[bought], 1 - path.beta[bought]
-    return float((a**2 * s.d / (2 * (s.eta * s.sigma) ** 2 * isotropic)).sum())
-
-
 THEOREM = Bound(
     id="theorem",
     title="Hidden-state theorem",
-    latex=r"\rho = \min_{\tau,\,a_t,\,\vartheta}\ \sum_{t=\tau}^{T-1}\left[\frac{(2\Delta/n)^2}{2\beta_t\sigma^2}"
-    r" + \frac{a_t^2\,d}{2\eta^2(1-\beta_t)\sigma^2}\right],\quad z_t = \frac{z_{t+1} + a_t - c_2}{\bar c_1},\ z_T = 0",
     summary="Only the last iterate is released: isotropic noise wears down the distance that earlier steps left, so longer runs "
     "cost no more.",
     source="Paper, hidden-state DP bound",
@@ -212,7 +157,4 @@ THEOREM = Bound(
     printed="the recursion's index is misprinted, which changes no number; no condition keeps the clip idle; for mini-batches, "
     "S_α is the smaller of two divergences and K S_α treats the directions as if each drew its own batch",
     name="theorem",
-    style=Style(("#0f6db8", "#5fb0f5"), (9, 4), 2.8),
-    explain=of_hidden_iterates,
-    substitute=substitute,
 )

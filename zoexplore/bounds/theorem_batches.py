@@ -10,8 +10,9 @@ import numpy as np
 
 from zoexplore.bounds.bound import Solved
 from zoexplore.bounds.conversion import epsilon_at_order
-from zoexplore.bounds.geometry import Geometry
+from zoexplore.bounds.geometry import program_of, start_of
 from zoexplore.bounds.kernels import shifted_divergence
+from zoexplore.bounds.kernels.shifted_divergence import Program
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import best_share, golden, interpolated, spread
 from zoexplore.bounds.subsampling import Sampled, compose, exact, from_losses, from_renyi
@@ -31,17 +32,18 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
     beta = np.ones(()) if free else runs.beta
     everything = Sampled.of(runs, beta / runs.K, accounting, by_form=False)
     best = compose(everything, runs.T, runs.delta, accounting, beta=beta)
-    from_diameter = _best_counted_steps(runs, accounting, Geometry.of(runs), np.full((), np.inf))
+    from_diameter = _best_counted_steps(runs, accounting, np.full((), np.inf))
     best = best.minimum(from_diameter.mask(from_diameter.N <= runs.T))
     return _from_forward_tracking(runs, accounting, everything, best)
 
 
-def _best_counted_steps(runs: RunArrays, accounting: Accounting, geometry: Geometry, T) -> Solved:
+def _best_counted_steps(runs: RunArrays, accounting: Accounting, T) -> Solved:
     """The best counted steps, split of delta, order and, where free, beta, for runs of T steps (inf: any number). Of many rows
     only some are searched from the start; the others begin at interpolated results.
     """
     free = accounting.schedule == "optimal"
-    fixed = (runs.delta, runs.batch, runs.n, runs.B, runs.beta, *geometry, T)
+    program = program_of(runs, runs.beta, 0.0)
+    fixed = (runs.delta, runs.batch, runs.n, runs.B, *program, T)
     shape = np.broadcast_shapes(*map(np.shape, fixed))
     size = int(np.prod(shape))
     start, rounds = (FIRST_SHARE, FIRST_ORDER, 0.5 if free else runs.beta), ROUNDS
@@ -49,16 +51,16 @@ def _best_counted_steps(runs: RunArrays, accounting: Accounting, geometry: Geome
         nodes = spread(size, MOST_NODES)
         columns: dict[str, Any] = {name: _at(getattr(runs, name), shape, nodes) for name in NUMERIC_FIELDS if name != "T"}
         some = runs.changed(**columns, T=np.ones(()))
-        there = Geometry(*(_at(x, shape, nodes) for x in geometry))
+        there = Program(*(_at(x, shape, nodes) for x in program))
         begun = tuple(np.full(nodes.shape, x) if np.ndim(x) == 0 else _at(x, shape, nodes) for x in start)
         _, share, alpha, _, beta = _choices(some, accounting, there, _at(T, shape, nodes), begun, ROUNDS, free)
         mixed = (np.exp(interpolated(np.log(share), nodes, size)), 1 + np.exp(interpolated(np.log(alpha - 1), nodes, size)))
         start, rounds = (*mixed, interpolated(beta, nodes, size) if free else runs.beta), AGAIN
         free = False  # beta is settled
     begun = tuple(np.broadcast_to(np.reshape(x, shape) if np.size(x) == size else x, shape) for x in start)
-    N, share, alpha, _, beta = _choices(runs, accounting, geometry, T, begun, rounds, free)
-    z = geometry.start(T, N)
-    sampled, budget = Sampled.of(runs, beta / runs.K, accounting, by_form=False), _budget(runs, geometry, T, N, share, beta)
+    N, share, alpha, _, beta = _choices(runs, accounting, program, T, begun, rounds, free)
+    z = start_of(program, T, N)
+    sampled, budget = Sampled.of(runs, beta / runs.K, accounting, by_form=False), _budget(runs, program, T, N, share, beta)
     cost = N * sampled.divergence(alpha) + alpha * budget
     by_order = from_renyi(cost, alpha, runs.delta, accounting, share * runs.delta, N, z, beta=beta)
     if not exact(accounting):
@@ -67,7 +69,7 @@ def _best_counted_steps(runs: RunArrays, accounting: Accounting, geometry: Geome
     return from_losses(sampled.losses(N, budget), runs.delta, share * runs.delta, N, z, beta=beta).minimum(by_order)
 
 
-def _choices(runs: RunArrays, accounting: Accounting, geometry: Geometry, T, start: tuple, rounds: int, free: bool) -> tuple:
+def _choices(runs: RunArrays, accounting: Accounting, program: Program, T, start: tuple, rounds: int, free: bool) -> tuple:
     """(N, share of delta, order, its cost, beta) after so many rounds from (share, order, beta)."""
     share, alpha, beta = start
     most = np.where(np.isfinite(T), T - 1, shifted_divergence.MOST_STEPS)
@@ -76,13 +78,13 @@ def _choices(runs: RunArrays, accounting: Accounting, geometry: Geometry, T, sta
         return Sampled.of(runs, beta / runs.K, accounting, by_form=False).typical
 
     def epsilon(N, share, beta, alpha, cost):
-        divergence = N * cost + alpha * _budget(runs, geometry, T, N, share, beta)
+        divergence = N * cost + alpha * _budget(runs, program, T, N, share, beta)
         return epsilon_at_order(divergence, alpha, runs.delta * (1 - share), accounting.conversion)
 
     cost, N = sampled(beta).divergence(alpha), np.ones(np.shape(share))
     for _ in range(rounds):
-        at = (np.log(share * runs.delta), *geometry, beta, beta * cost, alpha * runs.d / 2)
-        N = shifted_divergence.theorem_steps(T, most, *at)
+        of = program._replace(beta=beta, data=beta * cost, shift=alpha * runs.d / 2)
+        N = shifted_divergence.theorem_steps(T, most, np.log(share * runs.delta), of)
         share = best_share(lambda x, N=N, cost=cost, beta=beta, alpha=alpha: epsilon(N, x, beta, alpha, cost), N.shape)
         if free:
 
@@ -90,14 +92,14 @@ def _choices(runs: RunArrays, accounting: Accounting, geometry: Geometry, T, sta
                 return epsilon(N, share, x, alpha, sampled(x).divergence(alpha))
 
             beta = golden(by_beta, np.zeros(N.shape), np.ones(N.shape), 14)
-        budget = _budget(runs, geometry, T, N, share, beta)
+        budget = _budget(runs, program, T, N, share, beta)
         alpha, cost = sampled(beta).best_order(N, budget, runs.delta * (1 - share), accounting, alpha)
     return N, share, alpha, cost, beta
 
 
-def _budget(runs: RunArrays, geometry: Geometry, T, N, share, beta):
+def _budget(runs: RunArrays, program: Program, T, N, share, beta):
     """The cost of the shifts of N counted steps."""
-    return shifted_divergence.theorem_rho(N, T, np.log(share * runs.delta), *geometry, beta, 0.0, runs.d / 2)
+    return shifted_divergence.theorem_rho(N, T, np.log(share * runs.delta), program._replace(beta=beta))
 
 
 def _at(x, shape: tuple[int, ...], index: np.ndarray) -> np.ndarray:
@@ -107,9 +109,8 @@ def _at(x, shape: tuple[int, ...], index: np.ndarray) -> np.ndarray:
 
 def _from_forward_tracking(runs: RunArrays, accounting: Accounting, everything: Sampled, best: Solved) -> Solved:
     """Improve the rows whose first steps stay within the diameter, unless the data of the rest alone costs too much."""
-    geometry = Geometry.of(runs)
-    ahead = np.minimum(runs.T - 1, np.ceil(geometry.diameter / geometry.separation))
-    able = np.broadcast_to((geometry.separation < geometry.diameter) & (ahead >= 1) & (runs.beta < 1), runs.shape)
+    ahead = np.minimum(runs.T - 1, np.ceil(runs.diameter / runs.step_separation))
+    able = np.broadcast_to((runs.step_separation < runs.diameter) & (ahead >= 1) & (runs.beta < 1), runs.shape)
     if not able.any():
         return best
     least = compose(everything, runs.T - ahead, runs.delta, accounting).epsilon
@@ -118,5 +119,5 @@ def _from_forward_tracking(runs: RunArrays, accounting: Accounting, everything: 
         return best
     columns: dict[str, Any] = {name: np.broadcast_to(getattr(runs, name), runs.shape)[rows] for name in NUMERIC_FIELDS}
     some = runs.changed(**columns)
-    found = _best_counted_steps(some, accounting, Geometry.of(some), some.T)
+    found = _best_counted_steps(some, accounting, some.T)
     return best.minimum(found.scatter(rows, runs.shape))

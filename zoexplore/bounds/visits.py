@@ -27,29 +27,28 @@ def met_steps(runs: RunArrays) -> np.ndarray:
     return np.ceil(longest / batches_per_epoch(runs)) if cyclic(runs) else longest
 
 
-def of_batches(rows: Rows, runs: RunArrays) -> Rows:
+def rows_of_batches(runs: RunArrays, beta, **choices) -> Rows:
     """The rows of batches that all hold the record: no freshly drawn batch costs more."""
-    return rows._replace(
-        B=_flat(runs, runs.B_clip * runs.n / runs.batch), data=_flat(runs, runs.B_lipschitz * runs.n / runs.batch),
-        remainder_at_zero=_flat(runs, runs.remainder / runs.batch),
+    if (runs.batch == runs.n).all():
+        return Rows.of(runs, beta, **choices)
+    whole = dict(
+        B=runs.B_clip * runs.n / runs.batch, length=runs.B_lipschitz * runs.n / runs.batch,
+        remainder_at_zero=runs.remainder / runs.batch,
     )  # fmt: skip
+    return Rows.of(runs, beta, **whole | choices)
 
 
-def of_epochs(rows: Rows, runs: RunArrays) -> Rows:
+def rows_of_epochs(runs: RunArrays, beta, far: bool, **choices) -> Rows:
     """The rows of cyclic batches: between two releases the last step and every J-th before it use the record of the worst
     position, if any step does.
 
     From the diameter only whole epochs count, each of them a step that uses the record and the J - 1 before it.
     """
-    present = np.minimum(runs.n - (batches_per_epoch(runs) - 1) * runs.batch, runs.batch) / runs.batch
+    J, most = batches_per_epoch(runs), met_steps(runs)
+    present = np.minimum(runs.n - (J - 1) * runs.batch, runs.batch) / runs.batch
     low = np.where(runs.low_curvature > 0, runs.low_curvature * present, runs.low_curvature)
-    none = rows.far & (rows.most < 2)
-    return of_batches(rows, runs)._replace(
-        low=_flat(runs, low), apart=_flat(runs, batches_per_epoch(runs) - 1),
-        times=np.minimum(rows.times, _flat(runs, most_visits(runs))), most=np.maximum(rows.most - rows.far, 1),
-        z0=np.where(none, np.inf, rows.z0),
+    diameter = np.where(far & (most < 2), np.inf, runs.diameter)
+    return rows_of_batches(
+        runs, beta, low=low, apart=J - 1, times=np.minimum(runs.releases, most_visits(runs)), most=np.maximum(most - far, 1),
+        diameter=diameter, far=far, **choices,
     )  # fmt: skip
-
-
-def _flat(runs: RunArrays, x) -> np.ndarray:
-    return np.array(np.broadcast_to(x, runs.shape).ravel(), float)

@@ -1,6 +1,7 @@
 """How kernels are compiled: cached for the next process, and without entry points for C, which would take a tenth of the time."""
 
 from functools import partial, wraps
+from itertools import count
 
 import numpy as np
 from numba import njit
@@ -21,21 +22,31 @@ def each_{name}(columns):
 def elementwise(function):
     """Compile a function of numbers for arrays that broadcast, as a NumPy ufunc does; numbers give a number. numba rebuilds its
     own ufuncs in every process, which delays the first curves by a third of a second. This loop is cached: it takes over the
-    file, line and module of `function`.
+    file, line and module of `function`. An argument that is annotated as a tuple of numbers may be one of arrays.
     """
-    name, count = function.__name__, function.__code__.co_argcount
-    above = "\n" * (function.__code__.co_firstlineno - 2)  # numba reads the source there, and not every line begins a block
-    source = above + LOOP.format(name=name, numbers=", ".join(f"columns[{k}, i]" for k in range(count)))
+    name, records, places = function.__name__, function.__annotations__, count()
+    numbers = ", ".join(_read(records.get(of), places) for of in function.__code__.co_varnames[: function.__code__.co_argcount])
+    size, above = next(places), "\n" * (function.__code__.co_firstlineno - 2)  # numba reads the source there
+    source = above + LOOP.format(name=name, numbers=numbers)
     names = {"__name__": function.__module__, "empty": np.empty, name: kernel(error_model="numpy")(function)}
+    names |= {each.__name__: each for each in records.values()}
     exec(compile(source, function.__code__.co_filename, "exec"), names)
     each = kernel(error_model="numpy")(names[f"each_{name}"])
 
     @wraps(function)
     def over_arrays(*given):
-        shape = np.broadcast(*given).shape
-        columns = np.empty((count, *shape))
-        for k, values in enumerate(given):
+        each_column = [x for values in given for x in (values if isinstance(values, tuple) else (values,))]
+        shape = np.broadcast(*each_column).shape
+        columns = np.empty((size, *shape))
+        for k, values in enumerate(each_column):
             columns[k] = values
-        return each(columns.reshape(count, -1)).reshape(shape)[()]
+        return each(columns.reshape(size, -1)).reshape(shape)[()]
 
     return over_arrays
+
+
+def _read(record, places):
+    """The source of an argument: a number of the columns, or a tuple of some."""
+    if record is None:
+        return f"columns[{next(places)}, i]"
+    return f"{record.__name__}({', '.join(f'columns[{next(places)}, i]' for _ in record._fields)})"

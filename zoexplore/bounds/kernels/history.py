@@ -50,23 +50,23 @@ class Grid(NamedTuple):
 
 
 @kernel(error_model="numpy")
-def _lines(s, law, slope, per):
+def _lines(s, table, slope, per):
     """Fill the lines' slopes, and what of a squared kick they add; returns the kick's least fixed point of a line, over its
     square; inf where none contracts.
     """
     best = inf
     for k in range(LINES):
         theta = exp(WIDEST * (2.0 * k / (LINES - 1.0) - 1.0))
-        slope[k], per[k] = norm(law.table, 1.0, (1.0 + theta) * s.c2)[0], 1.0 + 1.0 / theta
+        slope[k], per[k] = norm(table, 1.0, (1.0 + theta) * s.c2).J, 1.0 + 1.0 / theta
         if slope[k] < 1.0:
             best = min(best, per[k] / (1.0 - slope[k]))
     return best
 
 
 @kernel(error_model="numpy")
-def _quiet_line(s, law, q, top, slope, per):
+def _quiet_line(s, table, q, top, slope, per):
     """(The slope, what is added) of a line for steps without the record, whose fixed point is at most `top`: any will do."""
-    shrinks, square, other = norm(law.table, 1.0, s.c2)[0], s.kick * s.kick, s.e * s.e
+    shrinks, square, other = norm(table, 1.0, s.c2).J, s.kick * s.kick, s.e * s.e
     if other == 0.0 or not shrinks < 1.0:
         return shrinks, 0.0
     mean = q / (1.0 - sqrt(shrinks))
@@ -196,18 +196,18 @@ def _gather(chain, grid, now, h, share):
 
 
 @kernel(error_model="numpy")
-def history(s, law, q, most, h, share):
+def history(s, table, q, most, h, share):
     """Fill the law of the squared distance before the counted steps: LABELS values, falling, and their chances.
 
     Args:
-        s: a step of `plans.STEP` that meets the record, with the tables that it looks up.
+        s: a step (`steps.STEP`) that meets the record, and the table of J that it looks up.
         q: the chance that one does.
         most: the largest squared distance in the ball, or inf.
     """
     slope, per, chance = empty(LINES), empty(LINES), empty(KICKS)
-    least, square = _lines(s, law, slope, per), s.kick * s.kick
+    least, square = _lines(s, table, slope, per), s.kick * s.kick
     top = least * square * UP
-    shrinks, other = _quiet_line(s, law, q, top, slope, per)
+    shrinks, other = _quiet_line(s, table, q, top, slope, per)
     h[:] = most
     share[:] = 0.0
     share[0] = 1.0

@@ -5,14 +5,16 @@ gradient's difference h on a circle. The norm is convex in h, so a polygon aroun
 """
 
 from math import cos, exp, log, log1p, pi, sin, sqrt
+from typing import NamedTuple
 
-from numpy import empty, int64
+from numpy import empty, int64, maximum, ndarray
 
 from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.bounds.kernels.norms import (
     IDLE,
     MOMENT_UP,
     RAYS,
+    Change,
     drift_constant,
     joint_constant,
     linear_growth,
@@ -29,8 +31,25 @@ SPLITS = 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0  # how the square of |U'p| + |U'q| is
 AT_ONCE = 16  # factors that are multiplied before a logarithm is taken
 
 
+class Span(NamedTuple):
+    """A random span, and the order of the norm of what it sees."""
+
+    K: float
+    d: float
+    order: float
+
+
+class Work(NamedTuple):
+    """Rays with C in units of 1/scale, and room for one value a ray, which is the last."""
+
+    rays: ndarray
+    scale: float
+    terms: ndarray  # shape (8, rays)
+    logs: ndarray
+
+
 @kernel(error_model="numpy")
-def _log_moments(K, d, order, e1, e2, rays, scale, logs, work):
+def _log_moments(span, e1, e2, at, logs):
     """Fill `logs` with upper bounds on log E[(A X + C e1 Y + C e2 Z)^order]^(1/order), less that of the sum's moment, on all
     rays.
 
@@ -38,12 +57,13 @@ def _log_moments(K, d, order, e1, e2, rays, scale, logs, work):
     coefficients f_i = sum_j n_j a_j u_j / i with u_j <- a_j u_j + f_i, all positive. Their unit is 2^-i (d/2)_i/i!, renewed
     against overflow.
     """
+    K, d, work, rays = span.K, span.d, at.terms, at.rays
     size = rays.shape[1]
     for k in range(size):
         work[0, k] = work[1, k] = work[2, k] = work[3, k] = 1.0
-        work[5, k], work[6, k], work[7, k] = rays[1, k], rays[0, k] / scale * e1, rays[0, k] / scale * e2
+        work[5, k], work[6, k], work[7, k] = rays[1, k], rays[0, k] / at.scale * e1, rays[0, k] / at.scale * e2
         logs[k] = work[4, k] = 0.0
-    count = int(order)
+    count = int(span.order)
     for i in range(1, count + 1):
         per = 1.0 / (d + 2.0 * (i - 1))
         grown = 2.0 * i * per
@@ -71,48 +91,50 @@ def _eigenvalues(p1, p2, q1, q2, t):
 
 
 @kernel(error_model="numpy")
-def _at_corner(K, d, order, r, low, high, begin, end, finest, rays, scale, found, logs, work):
+def _at_corner(span, change, begin, end, finest, at, found):
     """Fill `found` with the logarithm of the norm at the corner over one arc of the circle of h, ray by ray. It splits the square
     in one way or, on the `finest` arcs, in the best of several ways.
     """
-    shrink = 1.0 / sqrt(second_column(d, order))
+    r, low, high = change
+    shrink = 1.0 / sqrt(second_column(span.d, span.order))
     half = 0.5 * (begin + end)
     reach = 0.25 * (high - low) / cos(0.5 * (end - begin))
     q1, q2 = 0.25 * (high + low) + reach * cos(half), reach * sin(half) * shrink
     p1, p2 = r - q1, -q2
     p, q = p1 * p1 + p2 * p2, q1 * q1 + q2 * q2
     if p == 0.0 or q == 0.0:
-        _log_moments(K, d, order, (p + q) * UP, 0.0, rays, scale, found, work)
+        _log_moments(span, (p + q) * UP, 0.0, at, found)
         return
     t = sqrt(q / p)
     e1, e2 = _eigenvalues(p1, p2, q1, q2, t)
-    _log_moments(K, d, order, e1, e2, rays, scale, found, work)
+    _log_moments(span, e1, e2, at, found)
     for tenths in SPLITS:
         if not finest:
             break
         e1, e2 = _eigenvalues(p1, p2, q1, q2, t * 0.1 * tenths)
-        _log_moments(K, d, order, e1, e2, rays, scale, logs, work)
+        _log_moments(span, e1, e2, at, at.logs)
         gains = False
-        for k in range(rays.shape[1]):
-            gains = gains or logs[k] < found[k]
-            found[k] = min(found[k], logs[k])
+        for k in range(at.rays.shape[1]):
+            gains = gains or at.logs[k] < found[k]
+            found[k] = min(found[k], at.logs[k])
         if not gains:  # less would gain less
             break
 
 
 @kernel(error_model="numpy")
-def _worst(K, d, order, r, low, high, scale):
+def _worst(span, change, scale):
     """Logarithms of the norm on all rays for one step size: the largest over a polygon, refined for each ray where it is largest.
     Only the rays whose worst arc it is halve it; for the others the arc's corner also bounds its halves.
     """
     size = RAYS.shape[1]
     begin, end, values, widths = empty(FINEST), empty(FINEST), empty((FINEST, size)), empty((FINEST, size))
     some, places = empty((2, size)), empty(size, int64)
-    found, logs, work, worst = empty(size), empty(size), empty((8, size)), empty(size, int64)
+    found, worst, terms, logs = empty(size), empty(size, int64), empty((8, size)), empty(size)
+    at = Work(RAYS, scale, terms, logs)
     fine, arcs = 1.01 * pi / FINEST, ARCS
     for a in range(arcs):
         begin[a], end[a] = pi * a / ARCS, pi * (a + 1) / ARCS
-        _at_corner(K, d, order, r, low, high, begin[a], end[a], False, RAYS, scale, values[a], logs, work)
+        _at_corner(span, change, begin[a], end[a], False, at, values[a])
         for k in range(size):
             widths[a, k] = pi / ARCS
     while True:
@@ -145,61 +167,63 @@ def _worst(K, d, order, r, low, high, scale):
             if a == arcs:
                 break
             width = end[a] - begin[a]
-            _at_corner(K, d, order, r, low, high, begin[a], end[a], width <= fine, some[:, :count], scale, found, logs, work)
+            _at_corner(span, change, begin[a], end[a], width <= fine, Work(some[:, :count], scale, terms, logs), found)
             for i in range(count):
                 values[a, places[i]], widths[a, places[i]] = found[i], width
 
 
 @kernel(error_model="numpy")
-def _of_one_size(K, d, order, r, low, high, scale):
+def _of_one_size(span, change, scale):
     """The norm on all rays for one step size: the smaller of the norm of both parts together and the sum of their norms. The sum
     is smaller where the order is large against d.
     """
-    values = _worst(K, d, order, r, low, high, scale)
-    apart, c2 = moment(d - K, d, order) ** 2, joint_constant(r, low, high, 1.0) * moment(K, d, order) ** 2
+    K, d, order = span
+    values = _worst(span, change, scale)
+    apart, c2 = moment(d - K, d, order) ** 2, joint_constant(change, 1.0) * moment(K, d, order) ** 2
     for k in range(values.size):
         values[k] = min(exp(values[k]) * MOMENT_UP, (RAYS[1, k] * apart + RAYS[0, k] / scale * c2) * MOMENT_UP)
     return values
 
 
 @kernel(error_model="numpy")
-def joint_norm(K, d, order, r, low, high, slowest, scale):
+def joint_norm(span, change, slowest, scale):
     """J, shape (rays,), C in units of 1/scale, for every step size from the part `slowest` to 1. The lower hull of bounds on a
     convex function of (A, C) bounds it too. Between sizes the norm is convex.
     """
-    values = _of_one_size(K, d, order, r, low, high, scale)
+    values = _of_one_size(span, change, scale)
     if slowest < 1.0:
-        r, low, high = slower(r, low, high, slowest)
-        others = _of_one_size(K, d, order, r, low, high, scale)
-        for k in range(values.size):
-            values[k] = max(values[k], others[k])
+        values = maximum(values, _of_one_size(span, slower(change, slowest), scale))
     return lower_hull(values)
 
 
 @kernel(error_model="numpy")
-def _linear_of_one_size(table, K, d, order, r, low, high, scale):
+def _linear_part(table, span, change, A, C):
+    """A bound on the norm at one end of a record's clip factor, where the clip does not act."""
+    K, d, order = span
     apart, seen = moment(d - K, d, order) ** 2 * MOMENT_UP, moment(K, d, order) ** 2 * MOMENT_UP
-    growth, widest = linear_growth(d, order), max(abs(r), max(abs(r - low), abs(r - high))) ** 2 * UP
+    both = norm(table, A, C * drift_constant(change, d, order, IDLE, False)).J
+    return min(both, A * apart + C * seen * drift_constant(change, d, order, IDLE, True))
+
+
+@kernel(error_model="numpy")
+def _linear_of_one_size(table, span, change, scale):
+    r, low, high = change
+    growth, widest = linear_growth(span.d, span.order), max(abs(r), max(abs(r - low), abs(r - high))) ** 2 * UP
     values = empty(RAYS.shape[1])
     for k in range(values.size):
         A, C = RAYS[1, k], RAYS[0, k] / scale
-        first = norm(table, A, C * drift_constant(r, low, 0.0, d, order, IDLE, False))[0]
-        first = min(first, A * apart + C * seen * drift_constant(r, low, 0.0, d, order, IDLE, True))
-        second = norm(table, A, C * drift_constant(r, 0.0, high, d, order, IDLE, False))[0]
-        second = min(second, A * apart + C * seen * drift_constant(r, 0.0, high, d, order, IDLE, True))
+        first = _linear_part(table, span, Change(r, low, 0.0), A, C)
+        second = _linear_part(table, span, Change(r, 0.0, high), A, C)
         larger, smaller = max(first, second), min(first, second)
-        both = larger * exp(log1p((smaller / larger) ** order) / order) * MOMENT_UP
-        values[k] = min(both, growth * norm(table, A, C * widest)[0])
+        both = larger * exp(log1p((smaller / larger) ** span.order) / span.order) * MOMENT_UP
+        values[k] = min(both, growth * norm(table, A, C * widest).J)
     return values
 
 
 @kernel(error_model="numpy")
-def joint_linear_norm(table, K, d, order, r, low, high, slowest, scale):
+def joint_linear_norm(table, span, change, slowest, scale):
     """`joint_norm` of linear models, from the table of J for an idle clip: both ends of a record's clip factor count."""
-    values = _linear_of_one_size(table, K, d, order, r, low, high, scale)
+    values = _linear_of_one_size(table, span, change, scale)
     if slowest < 1.0:
-        r, low, high = slower(r, low, high, slowest)
-        others = _linear_of_one_size(table, K, d, order, r, low, high, scale)
-        for k in range(values.size):
-            values[k] = max(values[k], others[k])
+        values = maximum(values, _linear_of_one_size(table, span, slower(change, slowest), scale))
     return lower_hull(values)

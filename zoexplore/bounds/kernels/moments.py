@@ -1,13 +1,11 @@
-"""Moments of a vector's part in a random span (docs/sharp.md, "Exponential moments"). Everything is rounded up."""
+"""Moments of a vector's part in a random span (docs/sharp.md, "One step with a cube"). Everything is rounded up."""
 
-from math import cos, erf, exp, hypot, inf, lgamma, log, log1p, pi, sin, sqrt
-
-from numpy import empty
+from math import cos, erf, exp, hypot, inf, log, log1p, pi, sin, sqrt
 
 from zoexplore.bounds.kernels.compiling import elementwise, kernel
+from zoexplore.bounds.kernels.norms import Change, slower
 
 CORNERS = 256
-LEAST, RATIO, PLACES = 1e-3, 1.15, 96  # |z| at which ln 1F1 is tabled: geometric
 
 
 @kernel(error_model="numpy")
@@ -39,42 +37,9 @@ def log_1f1(K, d, z):
 
 
 @kernel(error_model="numpy")
-def tabled_excess(K, d):
-    """ln 1F1(K/2; d/2; z) - z K/d at z = -+ LEAST RATIO^k, shape (2, PLACES): it is convex, and 0 at 0."""
-    table = empty((2, PLACES))
-    for k in range(PLACES):
-        z = LEAST * RATIO**k
-        table[0, k] = max(log_1f1(K, d, -z) + z * K / d, 0.0)
-        table[1, k] = max(log_1f1(K, d, z) - z * K / d, 0.0)
-    return table
-
-
-@kernel(error_model="numpy")
-def excess(table, z):
-    """ln 1F1(K/2; d/2; z) - z K/d on the chords of its table; inf beyond it."""
-    side, size = (1 if z > 0.0 else 0), abs(z)
-    if size <= LEAST:
-        return table[side, 0] * (size / LEAST)
-    k = int(log(size / LEAST) / log(RATIO))
-    if k >= PLACES - 1:
-        return inf
-    low, high = LEAST * RATIO**k, LEAST * RATIO ** (k + 1)
-    share = min(max((size - low) / (high - low), 0.0), 1.0)
-    return (table[side, k] + share * (table[side, k + 1] - table[side, k])) * (1.0 + 1e-12)
-
-
-@kernel(error_model="numpy")
 def absolute(u):
     """Psi(u) = ln E exp(u |g|), g a standard Gaussian number, from above."""
     return (0.5 * u * u + log1p(erf(u / sqrt(2.0)))) * (1.0 + 1e-14)
-
-
-@elementwise
-def mean_length(d):
-    """E chi_d, the mean length of d standard Gaussian numbers, from below: beyond a few by Watson's bound."""
-    if d > 300.0:
-        return sqrt(d - 0.5)
-    return sqrt(2.0) * exp(lgamma(0.5 * (d + 1.0)) - lgamma(0.5 * d)) * (1.0 - 1e-12)
 
 
 @kernel(error_model="numpy")
@@ -110,13 +75,13 @@ def sum_norm(K, d, order, seen):
 
 
 @elementwise
-def sum_constant(r, low, high, slowest, d, acting):
+def sum_constant(change: Change, slowest, d, acting):
     """c_1: by how much the sum of a drift's entries can exceed that of a random unit vector's. It is convex in the step size,
     which is at least the part `slowest` of eta.
     """
     worst = 0.0
     for part in (1.0, slowest):
-        q, least, most = 1.0 - part * (1.0 - r), part * low, part * high
+        q, least, most = slower(change, part)
         if not acting or d == 1.0:
             worst = max(worst, abs(q - 0.5 * (most + least)) + 0.5 * (most - least), abs(q) if acting else 0.0)
             continue

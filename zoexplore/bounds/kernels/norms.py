@@ -4,6 +4,7 @@ gamma ~ Beta(K/2, (d-K)/2) is the share of a vector's squared length that a rand
 """
 
 from math import atan2, cos, exp, inf, log, log1p, pi, sin, sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import empty, int64
@@ -139,9 +140,17 @@ def tabled_norm(K, d, order):
     return table
 
 
+class Norm(NamedTuple):
+    """J, and its slopes in A and in C."""
+
+    J: float
+    in_A: float
+    in_C: float
+
+
 @kernel(error_model="numpy")
 def norm(table, A, C):
-    """(J, its slopes in A and in C) at A, C >= 0, from above: J is convex, so below its chords between rays."""
+    """J and its slopes at A, C >= 0, from above: J is convex, so below its chords between rays."""
     total = A + C
     mirrored = C > A
     small = (A if mirrored else C) / total
@@ -156,8 +165,8 @@ def norm(table, A, C):
     slope = (table[there] - table[here]) / (RAYS[0, k + 1] - RAYS[0, k])
     value = table[here] + slope * (small - RAYS[0, k])
     if mirrored:
-        return total * value * UP, value + slope * (1.0 - small), value - slope * small
-    return total * value * UP, value - slope * small, value + slope * (1.0 - small)
+        return Norm(total * value * UP, value + slope * (1.0 - small), value - slope * small)
+    return Norm(total * value * UP, value - slope * small, value + slope * (1.0 - small))
 
 
 @kernel()
@@ -174,7 +183,7 @@ def linear_norm(table, growth, ratio):
     size = RAYS.shape[1]
     least = empty(size)
     for k in range(size):
-        least[k] = min(table[k], growth * norm(table, RAYS[1, k], ratio * RAYS[0, k])[0])
+        least[k] = min(table[k], growth * norm(table, RAYS[1, k], ratio * RAYS[0, k]).J)
     return lower_hull(least)
 
 
@@ -270,15 +279,30 @@ def _worst_clipped(acting, r, middle, radius, per_shrink):
         arcs += 1
 
 
+class Change(NamedTuple):
+    """What a step does to a distance, in numbers or in arrays of them.
+
+    Args:
+        r: the ridge's factor on it, 1 - eta ridge/K, of any sign.
+        low, high: eta/K times the least and the largest curvature of the clipped loss; high >= 0, low >= -high.
+    """
+
+    r: Any
+    low: Any
+    high: Any
+
+
 @kernel()
-def joint_constant(r, low, high, shrink):
+def joint_constant(change, shrink):
     """c^2 where a joint clip may act; `shrink` is the share that the directions' second column keeps of its square, at most 1."""
+    r, low, high = change
     return _worst_clipped(JOINT, r, 0.5 * (high + low), 0.5 * (high - low), 1.0 / sqrt(shrink)) + ROUNDING
 
 
 @kernel()
-def _linear_constant(r, low, high):
+def _linear_constant(change):
     """c where a joint clip may act, for a function of one linear form."""
+    r, low, high = change
     return max(abs(r - 0.5 * low) + 0.5 * abs(low), abs(r - 0.5 * high) + 0.5 * abs(high))
 
 
@@ -289,30 +313,30 @@ def second_column(d, order):
 
 
 @kernel(error_model="numpy")
-def drift_constant(r, low, high, d, order, acting, certain):
+def drift_constant(change, d, order, clip, certain):
     """c_lambda^2: the largest squared ratio of the span's part of a step to a random span's share of the distance.
 
     Args:
-        r: factor of the ridge on a distance, 1 - eta ridge/K, of any sign.
-        low, high: eta/K times the least and the largest curvature of the clipped loss; high >= 0, low >= -high.
+        change: a `Change`.
         order: of the norm.
-        acting: the kind of clip (`IDLE` and others). For an idle one the constant is often the first-order step's; for a joint
-            one it is that of all directions, and the tables of J (`kernels.joint`) have the rest.
+        clip: its kind (`IDLE` and others). For an idle one the constant is often the first-order step's; for a joint one it is
+            that of all directions, and the tables of J (`kernels.joint`) have the rest.
         certain: all directions are seen and the clip is idle, so that nothing is random.
     """
+    r, low, high = change
     middle, radius = 0.5 * (high + low), 0.5 * (high - low)
     if not (high < inf and abs(r) < inf):
         return inf
     if d == 1.0:
         edges = max(abs(r - high), abs(r - low))
-        c = max(abs(r), edges) if acting != IDLE else edges
+        c = max(abs(r), edges) if clip != IDLE else edges
         return (c + ROUNDING) ** 2
-    if acting == JOINT:
-        return joint_constant(r, low, high, 1.0)
-    if acting == JOINT_LINEAR:
-        return (_linear_constant(r, low, high) + ROUNDING) ** 2
+    if clip == JOINT:
+        return joint_constant(change, 1.0)
+    if clip == JOINT_LINEAR:
+        return (_linear_constant(change) + ROUNDING) ** 2
     shrink = second_column(d, order)
-    if acting == EACH:
+    if clip == EACH:
         return _worst_clipped(EACH, r, middle, radius, 1.0 / sqrt(shrink)) + ROUNDING
     centre = abs(r - middle)
     if certain or centre * shrink >= radius * (1.0 - shrink):
@@ -321,42 +345,40 @@ def drift_constant(r, low, high, d, order, acting, certain):
 
 
 @kernel(error_model="numpy")
-def slower(r, low, high, part):
-    """(r, low, high) of a step with that part of the step size."""
-    return 1.0 - part * (1.0 - r), part * low, part * high
+def slower(change, part):
+    """The change of a step with that part of the step size."""
+    return Change(1.0 - part * (1.0 - change.r), part * change.low, part * change.high)
 
 
 @kernel(error_model="numpy")
-def largest_drift_constant(r, low, high, slowest, d, order, acting, certain):
+def largest_drift_constant(change, slowest, d, order, clip, certain):
     """The largest `drift_constant` over step sizes from the part `slowest` to 1: convex in the size, so at either end."""
-    c2 = drift_constant(r, low, high, d, order, acting, certain)
+    c2 = drift_constant(change, d, order, clip, certain)
     if slowest < 1.0:
-        r, low, high = slower(r, low, high, slowest)
-        c2 = max(c2, drift_constant(r, low, high, d, order, acting, certain))
+        c2 = max(c2, drift_constant(slower(change, slowest), d, order, clip, certain))
     return c2
 
 
 @kernel()
-def _certain(r, low, high, acting):
-    if acting == JOINT:
-        return sqrt(joint_constant(r, low, high, 1.0))
-    if acting == JOINT_LINEAR:
-        return _linear_constant(r, low, high)
-    c = max(abs(r - high), abs(r - low))
-    return max(c, abs(r)) if acting != IDLE else c
+def _certain(change, clip):
+    if clip == JOINT:
+        return sqrt(joint_constant(change, 1.0))
+    if clip == JOINT_LINEAR:
+        return _linear_constant(change)
+    c = max(abs(change.r - change.high), abs(change.r - change.low))
+    return max(c, abs(change.r)) if clip != IDLE else c
 
 
 @elementwise
-def certain_constant(r, low, high, slowest, acting):
+def certain_constant(change: Change, slowest, clip):
     """The most that a step of a size from the part `slowest` to 1 lengthens a distance in the span, if nothing is random."""
-    c = _certain(r, low, high, acting)
+    c = _certain(change, clip)
     if slowest < 1.0:
-        r, low, high = slower(r, low, high, slowest)
-        c = max(c, _certain(r, low, high, acting))
+        c = max(c, _certain(slower(change, slowest), clip))
     return c + ROUNDING
 
 
 @elementwise
-def step_constant(r, low, high, d, order, acting):
+def step_constant(change: Change, d, order, clip):
     """c_lambda for arrays: the square root of `drift_constant`."""
-    return sqrt(drift_constant(r, low, high, d, order, acting, False)) * UP
+    return sqrt(drift_constant(change, d, order, clip, False)) * UP

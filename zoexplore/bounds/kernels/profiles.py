@@ -76,14 +76,13 @@ def _gaussian(epsilon, cost):
 
 
 @kernel(error_model="numpy")
-def delta(epsilon, levels, s, lost, guessing=0.0):
-    """delta at epsilon >= 0, and minus its slope, of a cost with those levels, but for a probability `lost`; by few levels where
-    it is `guessing`.
+def delta(epsilon, levels, s, guessing=0.0):
+    """delta at epsilon >= 0, and minus its slope, of a cost with those levels; by few of them where it is `guessing`.
     """
     stride = STRIDE if guessing > 0.0 else 1
     convex = 2.0 * epsilon * epsilon / (1.0 + sqrt(1.0 + epsilon * epsilon))  # below it the profile is convex in the cost
     last = levels.size - 1
-    total, fall = levels[last] + lost, 0.0
+    total, fall = levels[last], 0.0
     before, steep = _gaussian(epsilon, s[0])
     for i in range(0, last, stride):
         share = levels[i] - levels[i + stride]
@@ -99,19 +98,19 @@ def delta(epsilon, levels, s, lost, guessing=0.0):
 
 
 @kernel(error_model="numpy")
-def epsilon(target, levels, s, lost, guess):
+def epsilon(target, levels, s, guess):
     """An epsilon at which delta is at most the target, within a relative `NEAR` of the least; inf where there is none."""
-    if not levels[levels.size - 1] + lost < target or not s[0] < LARGEST:
+    if not levels[levels.size - 1] < target or not s[0] < LARGEST:
         return inf
-    if delta(0.0, levels, s, lost, 0.0)[0] <= target:
+    if delta(0.0, levels, s, 0.0)[0] <= target:
         return 0.0
     low, high, x = 0.0, inf, guess
     for _ in range(ROUGHLY):  # a better guess, by few levels
-        value, fall = delta(x, levels, s, lost, 1.0)
+        value, fall = delta(x, levels, s, 1.0)
         if fall > 0.0:
             x = max(0.5 * x, x + (log(value) - log(target)) * value / fall)
     for _ in range(200):
-        value, fall = delta(x, levels, s, lost, 0.0)
+        value, fall = delta(x, levels, s, 0.0)
         if value <= target:
             high = min(high, x)
         else:
@@ -169,21 +168,20 @@ def levels_of(delta):
 
 
 @kernel(error_model="numpy")
-def convert(X, Y, power, norms, lost, delta, conversion):
+def convert(X, Y, power, norms, delta, conversion):
     """Row by row (epsilon, twice rho, delta_f), shape (rows, 3): the tails' least epsilon, and a budget with which the run is
     Gaussian but for a probability delta_f.
 
     Args:
         X, Y, power: tails, shape (rows, tails), the first `norms` of them by norms (`costs`).
-        lost: the chance that none of them holds, row by row.
         delta: the targets.
     """
     found, s = empty((delta.size, 3)), empty(CELLS + 1)
     for i in range(delta.size):
-        best, twice, beyond = budget(conversion, delta[i] - lost[i], X[i], Y[i], power[i], norms)
+        best, twice, beyond = budget(conversion, delta[i], X[i], Y[i], power[i], norms)
         if conversion == GAUSSIAN and 0.0 < best < inf:
             levels = levels_of(delta[i])
             costs(X[i], Y[i], power[i], norms, levels, s)
-            best = min(best, epsilon(delta[i], levels, s, lost[i], SAVING * best))
-        found[i, 0], found[i, 1], found[i, 2] = best, twice, beyond + lost[i]
+            best = min(best, epsilon(delta[i], levels, s, SAVING * best))
+        found[i, 0], found[i, 1], found[i, 2] = best, twice, beyond
     return found

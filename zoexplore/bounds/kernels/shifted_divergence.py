@@ -1,6 +1,7 @@
 """Shift budgets over geometric weights, and the hidden-state theorem's program on them (docs/bounds.md)."""
 
 from math import ceil, exp, expm1, inf, log, log1p, sqrt
+from typing import Any, NamedTuple
 
 from numpy import empty
 
@@ -9,6 +10,7 @@ from zoexplore.bounds.kernels.rounding import UP
 
 GOLDEN = (sqrt(5.0) - 1.0) / 2.0
 MOST_STEPS = 2.0**53
+FREE = -1.0  # stands for beta where every step's share is chosen
 
 
 @kernel()
@@ -115,40 +117,62 @@ def theorem_growth(N, log_delta_f, K, d, gap):
     return _growth(N, log_delta_f, K, d, gap)
 
 
-@kernel(error_model="numpy")  # a share of 0 or 1 divides by zero: infinite, as it should be
-def _theorem(N, T, log_delta_f, K, d, gap, diameter, separation, drift, beta, data, shift):
-    """rho of N counted steps. data: cost of the data part at share 1; shift: cost per squared shift at share 0. beta < 0 stands
-    for free shares.
+class Program(NamedTuple):
+    """What the theorem minimises over, in numbers or in arrays that broadcast.
+
+    Args:
+        K, d: directions a step, and parameters.
+        gap: 1 - c^2 of the first-order step.
+        diameter: the ball's.
+        separation: the largest increase of the distance in a step.
+        drift: c2 = eta M xi, the two-point error that a step adds to the distance.
+        beta: the share of the noise along the directions; `FREE` where every step has its own.
+        data: what a step's data costs, over beta.
+        shift: what a shift's square costs, over 1 - beta.
     """
-    z = min(diameter, separation * (T - N))
-    kappa = _growth(N, log_delta_f, K, d, gap)
-    if beta < 0.0:
-        return data * _least_both(kappa, N, z, drift, shift / data)
-    return N * data / beta + shift / (1.0 - beta) * _least_shift(kappa, N, z, drift)
+
+    K: Any
+    d: Any
+    gap: Any
+    diameter: Any
+    separation: Any
+    drift: Any
+    beta: Any
+    data: Any
+    shift: Any
+
+
+@kernel(error_model="numpy")  # a share of 0 or 1 divides by zero: infinite, as it should be
+def _theorem(N, T, log_delta_f, of):
+    z = min(of.diameter, of.separation * (T - N))
+    kappa = _growth(N, log_delta_f, of.K, of.d, of.gap)
+    if of.beta == FREE:
+        return of.data * _least_both(kappa, N, z, of.drift, of.shift / of.data)
+    return N * of.data / of.beta + of.shift / (1.0 - of.beta) * _least_shift(kappa, N, z, of.drift)
 
 
 @elementwise
-def theorem_rho(N, T, log_delta_f, K, d, gap, diameter, separation, drift, beta, data, shift):
-    """rho of the hidden-state theorem with the last N of T steps counted (arguments as in `_theorem`)."""
-    return _theorem(N, T, log_delta_f, K, d, gap, diameter, separation, drift, beta, data, shift)
+def theorem_rho(N, T, log_delta_f, of: Program):
+    """rho of the hidden-state theorem with the last N of T steps counted."""
+    return _theorem(N, T, log_delta_f, of)
 
 
 @elementwise
-def theorem_steps(T, most, log_delta_f, K, d, gap, diameter, separation, drift, beta, data, shift):
+def theorem_steps(T, most, log_delta_f, of: Program):
     """The number N of counted steps with the least rho; T = inf starts from the diameter, without a forward part.
 
     N is sought from the end of the run (N = 1, 2, 4, ...) and, where T is finite, from its start (N = T - 1, T - 2, ...),
     then refined by golden sections between the neighbours of the best. A forward part that reaches the diameter is left to
     T = inf. Any N is sound. No N with N data >= rho can win.
     """
-    fewest = 1.0 if T == inf else max(1.0, T - ceil(min(diameter / separation, T)))
+    fewest = 1.0 if T == inf else max(1.0, T - ceil(min(of.diameter / of.separation, T)))
     best, best_N = inf, fewest
     for forward in range(1 if T == inf else 2):
         x, top, best_x = (1.0, T - fewest, -1.0) if forward else (fewest, min(most, T - 1.0), -1.0)
         while x <= top:
             N = T - x if forward else x
-            if N * data < best:
-                value = _theorem(N, T, log_delta_f, K, d, gap, diameter, separation, drift, beta, data, shift)
+            if N * of.data < best:
+                value = _theorem(N, T, log_delta_f, of)
                 if value < best:
                     best, best_N, best_x = value, N, x
             elif not forward:
@@ -165,16 +189,14 @@ def theorem_steps(T, most, log_delta_f, K, d, gap, diameter, separation, drift, 
             if left == right:
                 right += 1.0
             left_N, right_N = (T - left, T - right) if forward else (left, right)
-            at_left = _theorem(left_N, T, log_delta_f, K, d, gap, diameter, separation, drift, beta, data, shift)
-            at_right = _theorem(right_N, T, log_delta_f, K, d, gap, diameter, separation, drift, beta, data, shift)
-            if at_left < at_right:
+            if _theorem(left_N, T, log_delta_f, of) < _theorem(right_N, T, log_delta_f, of):
                 high = right
             else:
                 low = left
         x = low
         while x <= high:
             N = T - x if forward else x
-            value = _theorem(N, T, log_delta_f, K, d, gap, diameter, separation, drift, beta, data, shift)
+            value = _theorem(N, T, log_delta_f, of)
             if value < best:
                 best, best_N = value, N
             x += 1.0

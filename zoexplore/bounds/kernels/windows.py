@@ -7,13 +7,13 @@ r = f^2 (v h + w) + E from a squared distance h. Estimates by a few orders of Re
 from math import exp, expm1, inf, log, log1p, sqrt
 from typing import NamedTuple
 
-from numpy import array, empty, ndarray
+from numpy import array, dtype, empty, minimum, ndarray, record, zeros
 
 from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.bounds.kernels.history import LABELS, history
 from zoexplore.bounds.kernels.norms import norm
-from zoexplore.bounds.kernels.plans import LEAST_SEEN, Block, Exponent, _advance, law_of
 from zoexplore.bounds.kernels.rounding import SUMS_UP
+from zoexplore.bounds.kernels.steps import LEAST_SEEN, STEP, Block, advance, fill_step
 
 SINGLES, GROWTH, BLOCKS = 24.0, 0.08, 400  # steps one by one, then blocks of this share of their distance to the end
 REACH = 5.0  # steps that are tried, over those in which a distance falls e-fold
@@ -29,40 +29,78 @@ NODES, DEVIATIONS = 40, 8.0  # of a standard normal number, for estimates
 UNNOTICED = 1e-3  # of delta: rarer labels play no part in an estimate
 
 
+CHOICE = dtype((record, [(name, float) for name in (
+    "order",  # of the norm
+    "N",  # the counted steps
+    "omega",  # the record's share of the span's noise
+    "lost",  # delta_f over delta
+)]))  # fmt: skip
+KNOWN = dtype((record, [(name, float) for name in (  # what a history depends on
+    "place",  # in `Norms`
+    "kick",
+    "e",
+    "q",
+    "most",  # the largest squared distance
+)]))  # fmt: skip
+
+
 class Noise(NamedTuple):
-    """One over the variance of the noise along the span, and across it: at the last steps, and before them."""
+    """One over the variance of a step's noise along the span, and across it."""
 
     along: float
     across: float
-    early_along: float
-    early_across: float
-    cooldown: float  # the number of those last steps
 
 
-class Choice(NamedTuple):
-    """Which order of the norm, how many steps count, the record's share of the span's noise, and delta_f over delta."""
+class Window(NamedTuple):
+    """The last steps of a run in blocks: the noise in the cool-down and before it, and how the squares of sums are split."""
 
-    order: int
-    N: float
-    omega: float
-    lost: float
+    table: ndarray  # J on the rays
+    edges: ndarray  # steps to the end at which blocks begin
+    blocks: int
+    cooled: float
+    late: Noise
+    early: Noise
+    x: float  # a typical distance
+    drift: float  # and drift
+    costs: ndarray  # at the ends of the blocks, from a squared distance there: v, w, E, shape (3, blocks)
+
+
+class Labels(NamedTuple):
+    """The law of the squared distance before the counted steps, of runs whose kick is 1: shapes (LABELS,)."""
+
+    h: ndarray
+    share: ndarray
 
 
 class Prospect(NamedTuple):
-    """What an estimate knows of a run: coarse labels, the sampled step's excess at every order, 2 where a record is replaced,
-    whether labels are hidden, and the target.
+    """What an estimate knows of a run: coarse labels, the sampled step's excess at every order, whether labels are hidden (else a
+    record is replaced), and the target.
     """
 
     h: ndarray
     share: ndarray
     excess: ndarray
-    twice: float
-    hidden: float  # 1 where nobody learns which budget was drawn
+    hidden: bool
     delta: float
 
 
+class Spent(NamedTuple):
+    """What a part of delta for the shifts to stop early makes of their cost, and what it leaves."""
+
+    lost: float
+    f2: float
+    left: float
+
+
+class Best(NamedTuple):
+    """The least estimate, and the block at whose end the counted steps begin."""
+
+    value: float
+    block: int
+
+
 @kernel()
-def cut(most, cooldown, edges):
+def _cut(most, cooldown, edges):
     """The number of blocks of the last `most` steps; `edges` become the steps to the end at which they begin, and last all. One
     begins where the cool-down does.
     """
@@ -78,32 +116,39 @@ def cut(most, cooldown, edges):
 
 
 @kernel(error_model="numpy")
-def follow(s, law, noise, omega, edges, count, x, found):
-    """Fill (v, w, E) at the ends of the blocks, shape (3, blocks): what the shifts cost from a squared distance there.
+def _noise(row, beta):
+    s2 = (1.0 - beta) / row.d
+    return Noise(1.0 / (beta / row.K + s2), 0.0 if row.K == row.d else 1.0 / s2)
 
-    Args:
-        s: a step of `plans.STEP`, with the tables that it looks up.
-        omega: the share of the span's noise that the shifts do not have.
-        x: the distance at which squares of sums are split.
-    """
+
+@kernel(error_model="numpy")
+def _window(row, s, table, most, x):
+    """The last `most` steps of a run, from a typical distance x."""
+    edges, costs = empty(BLOCKS + 1), empty((3, BLOCKS))
+    blocks, drift = _cut(most, row.cooled, edges), sqrt(max(norm(table, 1.0, s.c2).in_C * s.c2, LEAST_SEEN)) * x
+    return Window(table, edges, blocks, row.cooled, _noise(row, row.last_beta), _noise(row, row.beta), x, drift, costs)
+
+
+@kernel(error_model="numpy")
+def follow(s, window, omega):
+    """Fill the window's costs, with that share of the span's noise for the record and the rest for the shifts."""
     v = w = E = rate = 0.0
-    e, f = s.e, s.tilt
-    drift = sqrt(max(norm(law.table, 1.0, s.c2)[2] * s.c2, LEAST_SEEN)) * x
-    for b in range(count):
-        late, L, before, alpha, pi = edges[b] < noise.cooldown, edges[b + 1] - edges[b], v, 1.0, 1.0
-        along, across = (noise.along if late else noise.early_along) / (1.0 - omega), noise.across if late else noise.early_across
+    e, f, drift = s.e, s.tilt, window.drift
+    for b in range(window.blocks):
+        noise, L = window.late if window.edges[b] < window.cooled else window.early, window.edges[b + 1] - window.edges[b]
+        before, alpha, pi, along, across = v, 1.0, 1.0, noise.along / (1.0 - omega), noise.across
         if b > 0:
             between = v if L == 1.0 else v / max(0.3, 1.0 + 0.25 * rate * L)
             gain, price = between * (f * (drift + e)) ** 2, (f * drift + e) ** 2 * along
             alpha, pi = between / (between + across), gain / (gain + price)
         block = Block(
             alpha * alpha * across if alpha > 0.0 else 0.0, (1.0 - alpha) ** 2, pi * pi * along, (1.0 - pi) ** 2,
-            1.0 + e / (f * drift), 1.0 + e / drift, x, e * (e + drift), 0.0, e * (e + f * drift),
+            1.0 + e / (f * drift), 1.0 + e / drift, window.x, e * (e + drift), 0.0, e * (e + f * drift),
         )  # fmt: skip
-        v, paid, _, _ = _advance(s, law, block, Exponent(1.0, 1.0), v, L)
-        w, E = w + paid, E + L * block.C0 * block.certain
+        after = advance(s, window.table, block, v, L)
+        v, w, E = after.F, w + after.G, E + L * block.C0 * block.certain
         rate = max(0.0, log(before / v) / L) if b > 0 and v > 0.0 else 0.0
-        found[0, b], found[1, b], found[2, b] = v, w * SUMS_UP, E * SUMS_UP
+        window.costs[0, b], window.costs[1, b], window.costs[2, b] = v, w * SUMS_UP, E * SUMS_UP
 
 
 @kernel(error_model="numpy")
@@ -145,7 +190,7 @@ def _log_ratio(h, share, v, fixed, x):
 def _log_moment(of, order, v, fixed, ratios, reach):
     """Nearly log E exp((order - 1) L) of the shifts."""
     each, total = 0.5 * order * (order - 1.0), 0.0
-    if of.hidden > 0.0:
+    if of.hidden:
         width, top = (reach + DEVIATIONS) / (ratios.size - 1.0), -inf
         for i in range(ratios.size):
             x = i * width - DEVIATIONS
@@ -161,64 +206,70 @@ def _log_moment(of, order, v, fixed, ratios, reach):
 
 
 @kernel(error_model="numpy")
-def _estimate(of, m, N, cost, f2, left):
-    """Nearly epsilon of N sampled steps and shifts of that cost (v, w, E), by the best of a few orders, with `left` of delta."""
-    best, v, fixed = inf, f2 * cost[0], f2 * cost[1] + cost[2]
+def _estimate(of, m, window, b, spent):
+    """Nearly epsilon of the sampled steps and shifts up to the end of block b, by the best of a few orders."""
+    best, N, costs = inf, window.edges[b + 1], window.costs
+    v, fixed = spent.f2 * costs[0, b], spent.f2 * costs[1, b] + costs[2, b]
     if not v * of.h[0] + fixed < MOST_COST:
         return inf
     ratios, reach = empty(NODES), DEVIATIONS + sqrt(v * of.h[0] + fixed)
-    if of.hidden > 0.0:
+    if of.hidden:
         for i in range(NODES):
             ratios[i] = _log_ratio(of.h, of.share, v, fixed, i * (reach + DEVIATIONS) / (NODES - 1.0) - DEVIATIONS)
     for k in range(RENYI.size):
         order = RENYI[k]
-        sampled = N * log1p(of.twice * of.excess[m, k]) + _log_moment(of, order, v, fixed, ratios, reach)
-        best = min(best, (sampled - log(left) - log(order)) / (order - 1.0) + log1p(-1.0 / order))
+        excess = of.excess[m, k] if of.hidden else 2.0 * of.excess[m, k]
+        sampled = N * log1p(excess) + _log_moment(of, order, v, fixed, ratios, reach)
+        best = min(best, (sampled - log(spent.left) - log(order)) / (order - 1.0) + log1p(-1.0 / order))
     return max(best, 0.0)
 
 
 @kernel(error_model="numpy")
-def _best_block(of, m, edges, costs, count, f2, left, near, stride):
-    """(The least estimate, its block) of every `stride`-th block, and of those around it; near a block if one is known."""
-    best, at = inf, 0
+def _best_block(of, m, window, spent, near, stride):
+    """The least estimate of every `stride`-th block, and of those around it; near a block if one is known."""
+    best, at, count = inf, 0, window.blocks
     for b in range(0 if near < 0 else max(near - STRIDE, 0), count if near < 0 else min(near + STRIDE + 1, count), stride):
-        found = _estimate(of, m, edges[b + 1], costs[:, b], f2, left)
+        found = _estimate(of, m, window, b, spent)
         if found < best:
             best, at = found, b
     for b in range(max(at - stride + 1, 0), min(at + stride, count)):
-        found = _estimate(of, m, edges[b + 1], costs[:, b], f2, left)
+        found = _estimate(of, m, window, b, spent)
         if found < best:
             best, at = found, b
-    return best, at
+    return Best(best, at)
 
 
 @kernel(error_model="numpy")
-def _climb(s, law, noise, of, edges, count, x, costs):
-    """(The estimate, N, omega, delta_f over delta) of one order of the norm: by turns the steps, omega and the chance lost."""
-    random = s.tilt != 1.0
-    m, lost = FIRST_OMEGA, FIRST_LOST
-    f2 = exp(-log(LOST[lost] * of.delta) / s.order) if random else 1.0
-    follow(s, law, noise, OMEGAS[m], edges, count, x, costs)
-    left = of.delta * (1.0 - LOST[lost] if random else 1.0)
-    best, at = _best_block(of, m, edges, costs, count, f2, left, -1, STRIDE)
+def _spent(s, of, k):
+    """The k-th part of delta; nothing where nothing is random."""
+    if s.tilt == 1.0:
+        return Spent(0.0, 1.0, of.delta)
+    return Spent(LOST[k], exp(-log(LOST[k] * of.delta) / s.order), of.delta * (1.0 - LOST[k]))
+
+
+@kernel(error_model="numpy")
+def _climb(s, window, of, choice):
+    """The least estimate of one order of the norm, and its `choice`: by turns the steps, omega and the chance lost."""
+    m, k = FIRST_OMEGA, FIRST_LOST
+    follow(s, window, OMEGAS[m])
+    best = _best_block(of, m, window, _spent(s, of, k), -1, STRIDE)
     for way in (1, -1):
         while 0 <= m + way < OMEGAS.size:
-            follow(s, law, noise, OMEGAS[m + way], edges, count, x, costs)
-            found, b = _best_block(of, m + way, edges, costs, count, f2, left, at, 2)
-            if found >= best:
+            follow(s, window, OMEGAS[m + way])
+            found = _best_block(of, m + way, window, _spent(s, of, k), best.block, 2)
+            if found.value >= best.value:
                 break
-            best, at, m = found, b, m + way
-    if not random:
-        return best, edges[at + 1], OMEGAS[m], 0.0
-    follow(s, law, noise, OMEGAS[m], edges, count, x, costs)
-    for way in (1, -1):
-        while 0 <= lost + way < LOST.size:
-            f2 = exp(-log(LOST[lost + way] * of.delta) / s.order)
-            found, b = _best_block(of, m, edges, costs, count, f2, of.delta * (1.0 - LOST[lost + way]), at, 2)
-            if found >= best:
-                break
-            best, at, lost = found, b, lost + way
-    return best, edges[at + 1], OMEGAS[m], LOST[lost]
+            best, m = found, m + way
+    if s.tilt != 1.0:
+        follow(s, window, OMEGAS[m])
+        for way in (1, -1):
+            while 0 <= k + way < LOST.size:
+                found = _best_block(of, m, window, _spent(s, of, k + way), best.block, 2)
+                if found.value >= best.value:
+                    break
+                best, k = found, k + way
+    choice.order, choice.N, choice.omega, choice.lost = s.order, window.edges[best.block + 1], OMEGAS[m], _spent(s, of, k).lost
+    return best.value
 
 
 @kernel(error_model="numpy")
@@ -236,82 +287,90 @@ def _gathered(h, share, delta):
             to[j] += share[i] * h[i]
             chance[j] += share[i]
         to[j] = to[j] / chance[j] if chance[j] > 0.0 else h[first]
-    return to, chance
+    return Labels(to, chance)
 
 
 @kernel(error_model="numpy")
-def choose(rows, laws, noises, q, most, square, twice, delta, longest, found):
+def _labels(s, table, met, known, labels):
+    """Make `labels` the law of a run's squared distance, which depends on what is `met`, unless it is `known` but for a factor.
+    Of runs that differ in their kick alone it is. Returns by which factor its h, at most `met.most`, are the run's.
+    """
+    ratio = met.kick / known.kick if known.kick > 0.0 else 0.0
+    same = met.place == known.place and met.q == known.q and abs(met.e - ratio * known.e) <= 1e-12 * met.e
+    ball = met.most == known.most if met.most == inf else abs(met.most - ratio**2 * known.most) <= 1e-12 * met.most
+    if not (same and ball):
+        history(s, table, met.q, met.most, labels.h, labels.share)
+        known.place, known.kick, known.e, known.q, known.most = met.place, met.kick, met.e, met.q, met.most
+        ratio = 1.0
+    return ratio**2 * SUMS_UP
+
+
+@kernel(error_model="numpy")
+def _meet(met, row, s, place):
+    """Fill what a history depends on."""
+    met.place, met.kick, met.e, met.q, met.most = place, s.kick, s.e, row.q, row.diameter * row.diameter
+
+
+@kernel(error_model="numpy")
+def choose(rows, norms, square, hidden, found):
     """The choices that promise the least, run by run.
 
     Args:
-        rows: of `plans.STEP`, shape (runs, orders): a step that meets the record.
-        noises: columns of `Noise`, shape (runs, 5).
-        q, most, square, delta: the chance that a step meets the record, the largest squared distance, the square of what the
-            record moves a step over the noise in its span, the target.
-        twice: 2 where a record is replaced, 1 where it is added or removed.
-        longest: the most steps that may be counted.
-        found: becomes `Choice`, shape (runs, 4).
+        rows: of `rows.ROW`, at all orders in `norms`.
+        square: of what the record moves a step over the noise in its span, shape (runs,).
+        hidden: whether nobody learns which record was met: it is added or removed, not replaced.
+        found: `CHOICE`, shape (runs,), becomes them.
     """
-    edges, costs, h, share = empty(BLOCKS + 1), empty((3, BLOCKS)), empty(LABELS), empty(LABELS)
-    excess = empty((OMEGAS.size, RENYI.size))
-    for i in range(rows.shape[0]):
-        best, k, way = inf, rows.shape[1] // 2, 1
-        found[i, 0], found[i, 1], found[i, 2], found[i, 3] = k, 1.0, 0.9, 0.03
-        noise = Noise(noises[i, 0], noises[i, 1], noises[i, 2], noises[i, 3], noises[i, 4])
+    orders, excess, labels = norms.place.shape[1], empty((OMEGAS.size, RENYI.size)), empty((2, norms.place.shape[1], LABELS))
+    steps, choices, known = empty(1, STEP), empty(1, CHOICE), zeros(orders + 1, KNOWN)
+    for k in range(orders):
+        known[k].place = -1.0
+    for i in range(rows.size):
+        s, choice, met = steps[0], choices[0], known[orders]  # compiled, a record does not keep its array
+        row, best, middle, way = rows[i], inf, orders // 2, 1
+        found[i].order, found[i].N, found[i].omega, found[i].lost = norms.orders[i, middle], 1.0, 0.9, 0.03
         for m in range(OMEGAS.size):
             for j in range(RENYI.size):
-                excess[m, j] = _excess(RENYI[j], q[i], square[i] / OMEGAS[m])
-        tried = k
-        while 0 <= tried < rows.shape[1]:
-            s, law = rows[i, tried], law_of(laws, rows[i, tried])
-            history(s, law, q[i], most[i], h, share)
-            fall = max(1.0 - sqrt(min(norm(law.table, 1.0, s.c2)[0], 1.0)), LEAST_FALL)
-            count, x = cut(max(min(REACH / fall // 1.0, longest[i]), 1.0), noise.cooldown, edges), sqrt(h[LABELS // 2])
-            value = inf
+                excess[m, j] = _excess(RENYI[j], row.q, square[i] / OMEGAS[m])
+        k = middle
+        while 0 <= k < orders:
+            fill_step(s, row, norms, i, k)
+            table, law, value = norms.tables[norms.place[i, k]], Labels(labels[0, k], labels[1, k]), inf
+            _meet(met, row, s, norms.place[i, k])
+            h = minimum(law.h * _labels(s, table, met, known[k], law), met.most)
             if h[0] < inf:
-                few, chance = _gathered(h, share, delta[i])
-                of = Prospect(few, chance, excess, twice, 2.0 - twice, delta[i])
-                value, N, omega, lost = _climb(s, law, noise, of, edges, count, x, costs)
+                fall = max(1.0 - sqrt(min(norm(table, 1.0, s.c2).J, 1.0)), LEAST_FALL)
+                window = _window(row, s, table, max(min(REACH / fall // 1.0, row.most), 1.0), sqrt(h[LABELS // 2]))
+                few = _gathered(h, law.share, row.delta)
+                of = Prospect(few.h, few.share, excess, hidden, row.delta)
+                value = _climb(s, window, of, choice)
             if value < best:
-                best = value
-                found[i, 0], found[i, 1], found[i, 2], found[i, 3] = tried, N, omega, lost
-            elif tried != k and way == 1 and tried == k + 1:
-                way, tried = -1, k
-            elif tried != k:
+                best, found[i] = value, choice
+            elif k == middle + 1 and way == 1:
+                way, k = -1, middle
+            elif k != middle:
                 break
-            tried += way
+            k += way
 
 
 @kernel(error_model="numpy")
-def evaluate(rows, laws, noises, q, most, N, omega, lost, rho, share):
-    """Fill the budgets of the shifts and their chances, shape (runs, LABELS), under the choices, run by run.
-
-    Args:
-        rows: of `plans.STEP`, shape (runs,).
-        N, omega, lost: the counted steps, the record's share of the span's noise, the chance that the shifts stop early.
+def evaluate(rows, norms, choices, rho, share):
+    """Fill the budgets of the shifts and their chances, shape (runs, LABELS), under the choices (`CHOICE`), run by run, each at
+    its own order in `norms`, with the chance itself that the shifts stop early in the place of `lost`.
     """
-    edges, costs, h, chance = empty(BLOCKS + 1), empty((3, BLOCKS)), empty(LABELS), empty(LABELS)
-    known = -1
+    steps, histories, labels = empty(1, STEP), zeros(2, KNOWN), Labels(empty(LABELS), empty(LABELS))
+    histories[0].place = -1.0
     for i in range(rows.size):
-        s, law = rows[i], law_of(laws, rows[i])
-        noise = Noise(noises[i, 0], noises[i, 1], noises[i, 2], noises[i, 3], noises[i, 4])
-        if known < 0 or not _alike(s, q[i], most[i], rows[known], q[known], most[known]):
-            history(s, law, q[i], most[i], h, chance)
-            known = i
-        grown = (s.kick / rows[known].kick) ** 2 * SUMS_UP
-        x = sqrt(h[LABELS // 2] * grown)
-        count = cut(N[i], noise.cooldown, edges)
-        follow(s, law, noise, omega[i], edges, count, x, costs)
-        f2 = exp(-log(lost[i]) / s.order) * SUMS_UP if lost[i] > 0.0 else 1.0
-        v, w, E = costs[0, count - 1], costs[1, count - 1], costs[2, count - 1]
+        s, known, met, row, choice = steps[0], histories[0], histories[1], rows[i], choices[i]
+        fill_step(s, row, norms, i, 0)
+        _meet(met, row, s, norms.place[i, 0])
+        table = norms.tables[norms.place[i, 0]]
+        grown = _labels(s, table, met, known, labels)
+        window = _window(row, s, table, choice.N, sqrt(labels.h[LABELS // 2] * grown))
+        follow(s, window, choice.omega)
+        f2 = exp(-log(choice.lost) / s.order) * SUMS_UP if choice.lost > 0.0 else 1.0
+        last = window.blocks - 1
+        v, w, E = window.costs[0, last], window.costs[1, last], window.costs[2, last]
         for j in range(LABELS):
-            rho[i, j] = 0.5 * (f2 * (v * min(h[j] * grown, most[i]) + w) + E) * SUMS_UP
-            share[i, j] = chance[j]
-
-
-@kernel(error_model="numpy")
-def _alike(s, q, most, other, q_other, most_other):
-    """Whether the squared distances of two runs differ by a factor alone, that of their kicks."""
-    ratio = s.kick / other.kick
-    same = s.table == other.table and s.c2 == other.c2 and q == q_other and abs(s.e - ratio * other.e) <= 1e-12 * s.e
-    return same and (most == most_other == inf or abs(most - ratio**2 * most_other) <= 1e-12 * most)
+            rho[i, j] = 0.5 * (f2 * (v * min(labels.h[j] * grown, met.most) + w) + E) * SUMS_UP
+            share[i, j] = labels.share[j]

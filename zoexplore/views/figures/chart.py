@@ -11,7 +11,7 @@ import panel as pn
 import param
 from numpy.typing import ArrayLike
 
-from zoexplore.bounds.bound import Style
+from zoexplore.bounds.words import Style
 from zoexplore.compute.ask import ask
 from zoexplore.compute.session_task import SessionTask
 from zoexplore.questions.export import to_python

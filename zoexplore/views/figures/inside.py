@@ -7,8 +7,9 @@ import panel as pn
 import param
 
 from zoexplore.bounds import BOUNDS, Guarantee
-from zoexplore.bounds.bound import Style, Trajectory
-from zoexplore.bounds.shared_sentences import in_whom, why_undrawn
+from zoexplore.bounds.bound import Trajectory
+from zoexplore.bounds.words import Style
+from zoexplore.bounds.words.sentences import in_whom, why_undrawn
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees
 from zoexplore.run.axes import nice

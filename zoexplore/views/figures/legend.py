@@ -6,7 +6,7 @@ from typing import Any
 import panel as pn
 import param
 
-from zoexplore.bounds.bound import Style
+from zoexplore.bounds.words import Style
 from zoexplore.views.style import theme
 
 UNASKED = ["output-perturbation", "corollary"]  # curves that are off at first

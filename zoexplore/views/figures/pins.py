@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from zoexplore.bounds import BOUNDS, Guarantee
-from zoexplore.bounds.bound import Style
+from zoexplore.bounds.words import Style
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import CurveSet, curve_set, guarantees, smallest
 from zoexplore.palette import PINS

@@ -9,8 +9,8 @@ import panel as pn
 import param
 
 from zoexplore.bounds import BOUNDS, Guarantee
-from zoexplore.bounds.bound import Style
 from zoexplore.bounds.conversion import epsilon_of
+from zoexplore.bounds.words import Style
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import CurveSet, curve_set, guarantees, smallest
 from zoexplore.run.axes import AXES, T_MOST, nice

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from zoexplore.bounds.bound import Style
+from zoexplore.bounds.words import Style
 from zoexplore.compute.computations import CurveSet
 from zoexplore.run.axes import AXES, whole_decades
 from zoexplore.run.formatting import format_delta, format_short

@@ -11,6 +11,7 @@ import param
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.tradeoff import TradeOff
+from zoexplore.bounds.words import words_of
 from zoexplore.compute import computations
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees, smallest
@@ -190,9 +191,8 @@ def verdict(best: Guarantee) -> str:
     """A text: which bound is the least, and why."""
     if not best.valid:
         return "<p>No bound applies to this run: the list says what each one lacks.</p>"
-    explain = BOUNDS[best.bound].explain
     kind = "number" if as_printed(best) else "guarantee"
-    return f"<p><b>{escape(best.title)}</b> gives the least {kind} of this run. {explain(best) if explain else ''}</p>"
+    return f"<p><b>{escape(best.title)}</b> gives the least {kind} of this run. {words_of(best.bound).explain(best)}</p>"
 
 
 def _assumptions(found: dict[str, Guarantee], best: Guarantee) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 import panel as pn
 
 from zoexplore.bounds import BOUNDS, Guarantee
+from zoexplore.bounds.words import words_of
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees
 from zoexplore.run import paper
@@ -55,7 +56,7 @@ class Theory(View):
         swatch = theme.swatch(theme.style_of(bound))
         source = f" <small>Source: {_linked(entry.source)}.</small>" if entry.source else ""
         head = f"<h2>{swatch} {escape(entry.title)}</h2><p>{escape(entry.summary)}{source}</p>"
-        formulas = _math(_formula(entry.latex)), self.numbers[bound], self.checks[bound]
+        formulas = _math(_formula(words_of(bound).latex)), self.numbers[bound], self.checks[bound]
         return widgets.column("bound", _html(head), *formulas, *_proofs(entry.proofs))
 
     def __panel__(self) -> pn.viewable.Viewable:
@@ -96,7 +97,7 @@ def substituted(g: Guarantee) -> list[str]:
     """
     if not g.valid or not g.rho >= 0:
         return []
-    *given, formula = BOUNDS[g.bound].substitute(g)
+    *given, formula = words_of(g.bound).substitute(g)
     budget = rf"{formula} = {bound_in_tex(g.rho)}{QUAD}\Rightarrow\ " if formula else ""
     return [*given, rf"{budget}\varepsilon = {_shown(g.epsilon)}"]
 

@@ -7,7 +7,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from zoexplore.bounds.bound import Style
+from zoexplore.bounds.words import Style
 from zoexplore.palette import COLOURS, FONT, GAINS, LIGHT, SERIF, STYLES, colour, hue, partner, style_of
 
 __all__ = ["COLOURS", "FONT", "GAINS", "LIGHT", "STYLES", "colour", "hue", "partner", "style_of"]

@@ -6,7 +6,7 @@ import numpy as np
 import panel as pn
 import param
 
-from zoexplore.bounds.bound import Style
+from zoexplore.bounds.words import Style
 from zoexplore.columns import extent, lines, rivals, short_of
 from zoexplore.palette import partner
 from zoexplore.run.axes import nice
