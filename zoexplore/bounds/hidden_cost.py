@@ -65,6 +65,8 @@ def _count(rows: Rows, plans: Plans, conversion: int, run=None, near=None) -> np
     """
     found, index = np.full(rows.size, np.inf, COUNTED), np.arange(rows.size)
     found["highest"] = -np.inf
+    if not rows.size:
+        return found
     tails = tails_of(rows, plans, _orders(rows.size, conversion, near))
     if run is not None:
         promises = [tails.exceeded(rows.delta**luck).min(axis=1) for luck in PROMISED]
