@@ -1,4 +1,5 @@
-"""Key press to redraw: from an arrow key on a slider to the canvas strokes that follow, in headless Chromium.
+"""Key press to redraw: from an arrow key on a slider to the strokes that follow, in headless Chromium. A stroke is one on
+a canvas, or a figure's SVG written anew.
 
 "redrawn" is the end of the first burst of strokes: the figure shows the new values. "last stroke" counts repaints too,
 which follow where a text beside the figure has changed. No value is visited twice, so that no answer is cached. A bare Panel
@@ -26,7 +27,7 @@ IDLE = "() => window.Bokeh && Bokeh.documents.length > 0 && Bokeh.documents[0].i
 
 GO = "search => { history.replaceState({}, '', search); dispatchEvent(new PopStateEvent('popstate')); }"
 BURST = 20  # ms without a stroke end a burst
-# Every stroke on any canvas notes when it happened.
+# Every stroke on any canvas, and every drawing in SVG, notes when it happened.
 WATCH = """() => {
   window.zx = {strokes: []};
   for (const method of ["stroke", "fill", "fillText", "clearRect", "drawImage"]) {
@@ -36,6 +37,11 @@ WATCH = """() => {
       return plain.apply(this, args);
     };
   }
+  const plain = Object.getOwnPropertyDescriptor(Element.prototype, "innerHTML");
+  Object.defineProperty(Element.prototype, "innerHTML", {...plain, set(text) {
+    plain.set.call(this, text);
+    if (this.tagName === "svg") window.zx.strokes.push(performance.now());
+  }});
   addEventListener("keydown", () => { window.zx.pressed = performance.now(); window.zx.strokes = []; }, true);
 }"""
 

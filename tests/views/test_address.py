@@ -104,7 +104,7 @@ def test_an_address_that_ends_the_story_is_shown():
 
 
 def test_what_is_asked_in_a_view_comes_back_from_its_address():
-    asked = {"attack.fpr": "0.05", "attack.prior": "0.2", "plan.target": "3", "plan.field": "T"}
+    asked = {"attack.fpr": "0.05", "plan.target": "3", "plan.field": "T"}
     asked |= {"hide": "theorem", "tab": "curves", "game.seed": "77"}
     one = Explorer(search="?" + "&".join(f"{key}={text}" for key, text in asked.items()))
     assert one.state.note == "" and one.tabs["attack"].fpr == 0.05 and one.tabs["plan"].target == 3
@@ -118,7 +118,7 @@ def test_what_is_asked_in_a_view_comes_back_from_its_address():
     assert set(Explorer(search="?T=9").tabs.views) == {"publish", "curves"}, "nothing is built that is not asked for"
 
 
-@pytest.mark.parametrize("asked", ["attack.prior=7", "plan.field=moon", "plan.target=x", "results.task=moon"])
+@pytest.mark.parametrize("asked", ["attack.fpr=7", "plan.field=moon", "plan.target=x", "results.task=moon"])
 def test_what_cannot_be_asked_in_a_view_is_reported(plain, asked):
     visit(plain.address, f"?{asked}&T=9")
     assert asked.partition("=")[0] in plain.state.note and plain.address.search() == "?T=9"

@@ -47,11 +47,10 @@ def test_the_curves_are_the_guarantees_and_follow_the_sliders():
         assert (drawn["y"] >= y(view, GUESSING)).all()  # no bound promises more than that blind guessing finds
 
 
-def test_rates_can_be_chosen():
-    view = Attack(fpr=0.05, prior=0.1)
-    view.guess = 0.02
+def test_the_rate_can_be_chosen():
+    view = Attack(fpr=0.05)
     g = guarantee(DEMONSTRATION, "sharp")
-    assert measures(view) == expected(g, 0.05, 0.1, 0.02)
+    assert measures(view) == expected(g, 0.05)
     assert found(view)["Sharper bound"] == format_percent(float(g.true_positive_rate(0.05)), 3)
     assert view.legend.title == f"Found, at 5{THIN}% falsely accused"
 

@@ -88,10 +88,5 @@ def test_the_games_ceiling_is_the_bounds_and_its_clouds_are_that_far_apart():
     ):
         g = guarantee(DEMONSTRATION, bound)
         assert ceiling == pytest.approx((1 + g.advantage) / 2) and ndtr(apart / 2) == pytest.approx(ceiling, abs=1e-6)
-    view.scale.value = list(view.scale.options.values())[1]
-    assert view.state.sigma == pytest.approx(0.3 * DEMONSTRATION.sigma)
+    view.state.ask(sigma=0.3 * DEMONSTRATION.sigma)
     assert view.board.ceilings[1] == pytest.approx((1 + guarantee(view.state.setting, "sharp").advantage) / 2)
-    view.state.ask(sigma=0.01)
-    assert view.scale.value == 0.01
-    view.state.slide(sigma=0.02)
-    assert view.scale.value == 0.02 and view.state.moving, "it follows a slider that is still held"

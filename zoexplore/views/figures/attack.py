@@ -20,6 +20,7 @@ from zoexplore.views.view import View
 _SAYS = "<p>Who was in the data? At most so many members are found by any attacker who falsely accuses so many outsiders.</p>"
 _LEAST = 1e-4  # the lowest rate that is shown
 _TICKS = {at: format_share(at, THIN) for at in (1e-4, 1e-3, 1e-2, 1e-1, 1.0)}
+PRIOR, GUESS = 0.5, 0.001  # the chance of membership before the test; of a record guessed right without it
 GUESSING = "guessing"
 STYLES = {bound: theme.style_of(bound) for bound in BOUNDS} | {GUESSING: theme.Style(theme.COLOURS["muted"], (1, 3), 1.4)}
 
@@ -27,11 +28,9 @@ STYLES = {bound: theme.style_of(bound) for bound in BOUNDS} | {GUESSING: theme.S
 class Attack(View):
     """The best test's success at every rate of false alarms, by every bound; and what the least of them allows."""
 
-    asks = ("fpr", "prior", "guess")
+    asks = ("fpr",)
 
     fpr = param.Number(0.01, bounds=(0, 1), inclusive_bounds=(False, False), doc="the chosen rate of false alarms")
-    prior = param.Number(0.5, bounds=(0, 1), inclusive_bounds=(False, False), doc="the chance of membership before the test")
-    guess = param.Number(0.001, bounds=(0, 1), inclusive_bounds=(False, False), doc="the chance to guess a record anyway")
 
     def build(self) -> None:
         self._given: dict[str, Guarantee] = {}  # by every bound, for the drawn run
@@ -63,7 +62,7 @@ class Attack(View):
         """Write each bound's success at the chosen rate, and what it means."""
         if not self._given:
             return
-        fpr, prior, guess = (format_share(x, THIN) for x in (self.fpr, self.prior, self.guess))
+        fpr, prior, guess = (format_share(x, THIN) for x in (self.fpr, PRIOR, GUESS))
         best = smallest(self._given)
         rows = [
             entry(
@@ -78,8 +77,8 @@ class Attack(View):
         found = found_at(allowed, self.fpr, best.setting.delta)
         numbers: dict[str, Any] = {
             "found minus falsely accused, at best": allowed.advantage,
-            f"certainty that an accused was in the data, {prior} before": allowed.posterior(self.prior, self.fpr),
-            f"a record guessed right, {guess} by chance": allowed.reconstruction(self.guess),
+            f"certainty that an accused was in the data, {prior} before": allowed.posterior(PRIOR, self.fpr),
+            f"a record guessed right, {guess} by chance": allowed.reconstruction(GUESS),
         }
         lines = "".join(
             f'<tr><th scope="row">{words}</th><td>{format_percent(float(x), 3)}</td></tr>' for words, x in numbers.items()

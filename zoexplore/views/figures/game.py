@@ -12,14 +12,12 @@ from scipy.special import ndtri
 from zoexplore.bounds import Guarantee
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees, smallest
-from zoexplore.run.formatting import format_short
 from zoexplore.views.figures.chart import script
 from zoexplore.views.figures.publish import FARTHEST, NAMES
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 SEEN = {"every step": "every", "only the last": "last"}
-LOUDER = 0.3  # the second noise scale of the game, as a multiple of the set one
 
 
 class Board(pn.custom.JSComponent):
@@ -46,7 +44,7 @@ def allowed(found: dict[str, Guarantee]) -> dict[str, Any]:
 
 
 class Game(View):
-    """Twenty rounds, with a switch that reveals all iterates and one that lowers the noise."""
+    """Twenty rounds, with a switch that reveals all iterates."""
 
     asks = ("seen", "seed")
 
@@ -57,30 +55,13 @@ class Game(View):
     def build(self) -> None:
         self.board = Board()
         self.switch = widgets.radio("what you see", SEEN, "switch", of=self.param.seen, css_classes=["zx-switch"])
-        self._base = self.state.sigma
-        self.scale = widgets.radio("noise scale", self._scales(), value=self._base)
-        self.scale.param.watch(self._scaled, "value")
-        self.state.param.watch(self._rescaled, "sigma")
         self.param.watch(lambda event: self.board.param.update(shown=event.new), "seen")
         self.param.watch(lambda event: self.board.param.update(**{event.name: event.new}), ["masked", "seed"])
         self.board.param.update(shown=self.seen, seed=self.seed)
         self.board.param.watch(lambda event: self.param.update(seen=event.new), "shown")
 
-    def _scales(self) -> dict[str, float]:
-        return {f"σ = {format_short(sigma)}": sigma for sigma in (self._base, float(f"{LOUDER * self._base:.3g}"))}
-
-    def _scaled(self, event: Any) -> None:
-        if event.new != self.state.sigma:  # else it follows a slider, which may be held
-            self.state.ask(sigma=event.new)
-
-    def _rescaled(self, *_: object) -> None:
-        """Take a noise scale set elsewhere as the first of the two."""
-        if self.state.sigma not in self._scales().values():
-            self._base = self.state.sigma
-        self.scale.param.update(options=self._scales(), value=self.state.sigma)
-
     async def refresh(self) -> None:
         self.board.param.update(**allowed(await ask(guarantees, self.state.setting, self.state.accounting)))
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return widgets.component("game", widgets.row("choices_of_game", self.switch, self.scale), self.board)
+        return widgets.component("game", widgets.row("choices_of_game", self.switch), self.board)
