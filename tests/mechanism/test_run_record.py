@@ -28,6 +28,7 @@ from tests.mechanism.problems import (
     run,
     says_nothing,
 )
+from zoexplore import compose
 from zoexplore.mechanism import NoisyZOGD, Sources, together
 
 
@@ -218,6 +219,13 @@ class TestTogether:
         setting = FREE.replace(batch=4, T=3)
         reports = [run(optimiser(setting, sources=Sources.secure()), 3).privacy_report() for _ in range(2)]
         assert together(reports).epsilon == pytest.approx(epsilon(setting.replace(T=6), "composition"), rel=1e-3)
+        assert compose(reports).epsilon == pytest.approx(together(reports).epsilon, rel=1e-2)
+
+    def test_the_accountant_composes_no_branches(self):
+        reports = self.branches(FREE.replace(batch=4, T=3), 2, before=0, after=2)
+        with pytest.raises(ValueError, match="several reports of one run, or of branches of it, are not composed"):
+            compose(reports)
+        assert compose([reports[0]] * 2).epsilon > reports[0].epsilon  # as many runs like it
 
     def test_runs_that_share_nothing_and_models_of_other_sizes(self):
         reports = [run(optimiser(FREE, sources=Sources.secure()), steps).privacy_report() for steps in (2, 3)]

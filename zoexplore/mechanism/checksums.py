@@ -158,17 +158,14 @@ class Fingerprint:
         if names := _differing(self.last, _bits(self.trained)):
             return f"{_listed(names)} changed since the last step, and not by this run"
         rest, saved = self.rest(), self.saved()
-        before, self._marks = self._marks, _marks(rest)
-        if by_versions and self._marks == before:
+        known, self._marks = self._marks, _marks(rest)
+        if by_versions and self._marks == known:
             return ""
         now = _bits(rest)
-        names = _differing(self._frozen, now)
-        shapes = {name: [bits.get(name, "none").rsplit(maxsplit=1)[0] for bits in (self._frozen, now)] for name in names}
-        caches = [name for name, (before, after) in shapes.items() if before != after and name not in saved]
-        for name in caches:
-            self._frozen.pop(name, None)
-        self._frozen |= {name: now[name] for name in caches if name in now}
-        names = [name for name in names if name not in caches]
+        before = {name: bits.rpartition(" ")[0] for name, bits in self._frozen.items()}  # kinds and shapes
+        caches = {x for x in {*before} | {*now} if x not in saved and before.get(x) != now.get(x, "").rpartition(" ")[0]}
+        names = [name for name in _differing(self._frozen, now) if name not in caches]
+        self._frozen = {name: x for name, x in self._frozen.items() if name not in caches} | {x: now[x] for x in caches & {*now}}
         self._marks = {} if names else self._marks  # so that it is found again
         return f"{_listed(names)}, which this run does not train, changed since it began" if names else ""
 

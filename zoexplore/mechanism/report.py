@@ -199,7 +199,8 @@ def _merged(records: list[RunRecord]) -> RunRecord:
     counts = Counts(**{f.name: sum(getattr(record.counts, f.name) for record in records) for f in fields(Counts)})
     noise, flaw = ("; ".join(dict.fromkeys(filter(None, words))) for words in ([r.noise for r in records], flaws))
     stages = tuple(stage for record in records for stage in _stages(record, first))
-    return replace(first, plan=None, counts=counts, declared=Declared(), flaw=flaw, noise=noise, runs=len(records), stages=stages)
+    whole = replace(first, counts=counts, declared=Declared(), flaw=flaw, noise=noise, runs=len(records), stages=stages)
+    return replace(whole, plan=None, found=None, target=None) if len(records) > 1 else whole
 
 
 def _not_known(records: list[RunRecord]) -> str:

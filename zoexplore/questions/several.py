@@ -173,8 +173,11 @@ def compose(runs: Iterable[Any], delta: float | None = None, accounting: Account
         accounting: how the settings are counted.
 
     Raises:
-        ValueError: there is no run, they have unlike neighbours, persons or deltas, or one cannot be composed.
+        ValueError: there is no run, they have unlike neighbours, persons or deltas, one cannot be composed, or several reports
+            are of one run.
     """
+    runs = list(runs)
+    _check_apart({id(run): run for run in runs}.values())
     runs = list(map(_reported, runs))
     about = [getattr(run, "setting", run) for run in runs]  # a guarantee's
     deltas = {run.delta for run in about if not isinstance(run, Mechanism)}
@@ -257,6 +260,15 @@ def _as_pairs(alone: Composed) -> TradeOff:
         of_shift = epsilon_of(risk.rho, RISK_DELTAS - risk.delta_f)
         risk = replace(risk, epsilons=(*risk.epsilons, *of_shift), deltas=(*risk.deltas, *RISK_DELTAS))
     return risk
+
+
+def _check_apart(runs: Iterable[Any]) -> None:
+    """Raises ValueError where several reports are of one run, whose branches may share noise or a secret batch."""
+    roots = [root for run in runs if (root := getattr(getattr(run, "record", None), "root", ""))]
+    if len({*roots}) < len(roots):
+        raise ValueError(
+            "several reports of one run, or of branches of it, are not composed: zoexplore.mechanism.together adds up what can be"
+        )
 
 
 def _reported(run: Any) -> Any:
