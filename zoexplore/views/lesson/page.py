@@ -27,7 +27,7 @@ from zoexplore.views.figures.curves import OTHERS
 from zoexplore.views.figures.legend import UNASKED, entry
 from zoexplore.views.figures.publish import CHOICES, FARTHEST, NAMES, STYLES, gaussian_of
 from zoexplore.views.first import previewed
-from zoexplore.views.lesson.tables import FIRST, Slider, facts, groups_of, table
+from zoexplore.views.lesson.tables import FIRST, Slider, facts, groups_of, packed, table
 from zoexplore.views.panels.readouts import AS_PRINTED, TRAINED
 from zoexplore.views.preview import QUESTION, picture
 from zoexplore.views.style import theme
@@ -117,13 +117,15 @@ def _script(names: Sequence[str], others: Sequence[str]) -> str:
 
 def numbers(setting: Setting, accounting: Accounting, groups: Sequence[Sequence[Slider]]) -> dict[str, Any]:
     """What the page draws: sliders, tables, and what the live page's server knows of curves and words."""
-    steps, both = Slider.of(setting, "T"), [(), *groups]  # the run itself is the first
+    steps = Slider.of(setting, "T")
+    found = [facts(setting.replace(T=T), accounting) for T in steps.values]
+    alone = packed(np.array([epsilons for epsilons, _ in found]).T[None], [found[steps.at][1]])
     mu = np.minimum(gaussian_of(_EPSILONS, setting.delta), FARTHEST)
     return {
-        "steps": _slider(steps) | {"facts": [facts(setting.replace(T=T), accounting) for T in steps.values]},
+        "steps": _slider(steps) | {"facts": [known for _, known in found]},
         "sliders": [_slider(slider) for group in groups for slider in group],
-        "groups": [[slider.field for slider in group] for group in both],
-        "tables": [table(setting, accounting, group, steps.values) for group in both],
+        "groups": [[slider.field for slider in group] for group in ((), *groups)],
+        "tables": [alone, *(table(setting, accounting, group, steps.values) for group in groups)],
         "first": FIRST,
         "bounds": [_bound(bound, accounting) for bound in BOUNDS],
         "warning": AS_PRINTED,

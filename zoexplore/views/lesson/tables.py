@@ -87,9 +87,9 @@ def table(setting: Setting, accounting: Accounting, group: Sequence[Slider], ste
 
     Returns:
         `epsilons`, by place, bound and step, as differences of `codes`; their least exponent `low`; and for each place at the
-        run's own T what `facts` has.
+        run's own T what `facts` tells.
     """
-    numbers, told = [], []
+    numbers, told, here = [], [], list(steps).index(setting.T)
     for values in product(*(slider.values for slider in group)):
         try:
             run = setting.replace(**{slider.field: value for slider, value in zip(group, values, strict=True)})
@@ -98,17 +98,27 @@ def table(setting: Setting, accounting: Accounting, group: Sequence[Slider], ste
             told.append({"why": [in_symbols(str(error))] * len(BOUNDS)})
             continue
         numbers.append(np.array(list(curve(run, "T", list(steps), accounting=accounting).values())))
-        told.append(facts(run, accounting))
-    low, found = codes(np.array(numbers))
+        own, known = facts(run, accounting)
+        numbers[-1][:, here] = own  # as the live page has it; a curve, whose points help each other, may be a little lower
+        told.append(known)
+    return packed(np.array(numbers), told)
+
+
+def packed(epsilons: np.ndarray, told: list[dict[str, Any]]) -> dict[str, Any]:
+    """Numbers by place, bound and step, shape (P, B, T), with what is told of each place."""
+    low, found = codes(epsilons)
     return {"low": low, "epsilons": _differences(found), "facts": told}
 
 
-def facts(setting: Setting, accounting: Accounting) -> dict[str, Any]:
-    """Of one run: why each bound says nothing, and what an attacker may find, seeing every step or only the last."""
+def facts(setting: Setting, accounting: Accounting) -> tuple[list[float], dict[str, Any]]:
+    """Of one run: epsilon by every bound; why a bound says nothing, and what an attacker may find, seeing every step or only the
+    last.
+    """
     found = {bound: guarantee(setting, bound, accounting) for bound in BOUNDS}
     both = {"every": found["composition"], "last": smallest(found)}
     told = {name: odds(g.risk, setting.delta) if g.valid and not as_printed(g) else "" for name, g in both.items()}
-    return {"why": [lack(g) for g in found.values()], "odds": told, "game": allowed(found)}
+    known = {"why": [lack(g) for g in found.values()], "odds": told, "game": allowed(found)}
+    return [g.epsilon for g in found.values()], known
 
 
 def codes(epsilon: np.ndarray) -> tuple[int, np.ndarray]:
