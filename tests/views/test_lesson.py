@@ -54,7 +54,7 @@ def test_codes_are_rounded_up_as_all_numbers_are():
 
 @pytest.mark.parametrize("sliders", [("sigma", "T"), ("K+beta",), ("d",)], ids=str)
 def test_a_table_has_the_packages_numbers(sliders, thin):
-    """At the run's own T those of `epsilon`; elsewhere those of `curve`, whose points help each other and may be a little lower."""
+    """At the run's own T those of `epsilon`; elsewhere those of `curve`, whose points help each other."""
     run = DEMONSTRATION
     found = page.numbers(run, Accounting(), tables.groups_of(run, sliders))
     steps = found["steps"]["values"]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import floor, inf, log10
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -128,14 +128,17 @@ def codes(epsilon: np.ndarray) -> tuple[int, np.ndarray]:
     Returns:
         the exponent e of the ladder's first number, 1000 * 10^e, and the codes, in epsilon's shape: FIRST for that number.
 
-    >>> codes(np.array([1.0, 1.0001, 9.9996, 0.0, np.inf]))
+    >>> codes(np.array([1.0, 1.0001, 9.9996, 0.0, inf]))
     (-3, array([   2,    3, 9002,    1,    0]))
     """
-    known = epsilon[(epsilon > 0) & (epsilon < inf)]
-    low, high = (max(floor(log10(x)) - 3, _LEAST) for x in ((known.min(), known.max()) if known.size else (1.0, 1.0)))
-    ladder = [float(f"{digits}e{e}") for e in range(low, high + 2) for digits in range(1000, 10_000)]
-    found = np.searchsorted(ladder, epsilon) + FIRST
-    return low, np.where(epsilon == 0, ZERO, np.where(epsilon < inf, found, INFINITE))
+    finite = (epsilon > 0) & (epsilon < inf)
+    exponents = np.maximum(np.floor(np.log10(np.where(finite, epsilon, 1.0))).astype(int) - 3, _LEAST)
+    low = int(exponents[finite].min(initial=0))
+    found = np.where(epsilon == 0, ZERO, INFINITE)
+    for e in np.unique(exponents[finite]):
+        rungs, here = [float(f"{digits}e{e}") for digits in range(1000, 10_000)], finite & (exponents == e)
+        found[here] = np.searchsorted(rungs, epsilon[here]) + 9000 * (e - low) + FIRST
+    return low, found
 
 
 def _differences(found: np.ndarray) -> list[int]:
