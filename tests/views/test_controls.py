@@ -251,3 +251,11 @@ def test_a_delta_of_one_over_n_is_remarked_on_while_it_is_set():
     assert "is at least 1/n" in controls.notice.object
     controls.fields["delta"].text.value = "1e-6"
     assert not controls.notice.visible
+
+
+def test_one_control_alone_has_nothing_below_it():
+    controls = Controls()
+    panel, cool = controls.__panel__(), controls.dials["beta"].below.sentence
+    assert panel and cool.visible
+    controls.sole = "beta"
+    assert not cool.visible and controls.dials["beta"].whole.visible

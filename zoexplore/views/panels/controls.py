@@ -341,6 +341,7 @@ class Controls(pn.viewable.Viewer):
 
         def narrow(*_: Any) -> None:
             given = self.state.by_task
+            self.dials["beta"].below.sentence.visible = not self.sole  # one control is one
             for field, part in {**parts, "fold": fold, "top": parts_above}.items():
                 part.visible = self.sole in ("", field) and field not in given and (field != "by_task" or bool(given))
 
