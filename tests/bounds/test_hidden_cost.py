@@ -179,7 +179,7 @@ def test_a_remainder_is_known_by_its_length_alone(changes):
     run = RUN.replace(lipschitz=inf, **{"xi": 1e-4} | changes)
     g, tails, _ = opened(run, Accounting())
     rows = hidden_cost._chosen(RunArrays.of(run).counted_by(Accounting()), Accounting(), g._solved)[0]
-    run_of_steps = run_of(rows, norms_of(rows, rows.order[:, None].copy()), 0, 0, 1, 99)
+    run_of_steps = run_of(rows, norms_of(rows, rows.order[:, None].copy()), 0, 1, 99)
     assert run_of_steps.steps["b"][0] == float(RunArrays.of(run).B_clip)  # of the cube's entries: no remainder among them
     assert tails is not None and g.epsilon > epsilon(run.replace(xi=0.0), "sharp")
 

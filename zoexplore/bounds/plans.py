@@ -74,7 +74,7 @@ def tails_of(rows: Rows, plans: Plans, orders: np.ndarray) -> Tails:
 def followed(rows: Rows, plans: Plans) -> tuple[np.ndarray, np.ndarray]:
     """The distances that one row's plan leads to, from the end, and the blocks' numbers of steps, both of shape (blocks,)."""
     count = int(plans.counted[0])
-    run = kernels.run_of(rows, norms_of(rows, rows.order[:, None].copy()), 0, 0, 1, plans.x.shape[1])
+    run = kernels.run_of(rows, norms_of(rows, rows.order[:, None].copy()), 0, 1, plans.x.shape[1])
     z = np.zeros(count)
     kernels.forward(run, kernels.Plan(z, plans.fractions[0]), count, 0.0)
     return z, np.diff(run.edges[: count + 1]).astype(int)

@@ -83,21 +83,28 @@ def cut_apart(quiet, parts):
 
 
 @kernel(error_model="numpy")
-def run_of(rows, norms, i, k, size, most):
-    """Row i at its k-th order, with `size` parts of a period and room for `most` blocks."""
-    row, steps, parts, edges = rows[i], empty(4, STEP), empty(size), empty(most + 1)
-    for j in range(4):
-        fill_step(steps[j], row, norms, i, k)
-        if j > 1:
-            set_noise(steps[j], row, row.last_beta)
-        if j % 2 == 1 or (j == 2 and row.forgets > 0.0):
-            forget(steps[j])
+def run_of(rows, norms, i, size, most):
+    """Row i at its first order, with `size` parts of a period and room for `most` blocks."""
+    row, parts, edges = rows[i], empty(size), empty(most + 1)
     cut_apart(row.apart, parts)
     far = row.far > 0.0
     blocks = cut_into(row.most, far, row.cooled, edges)
-    return Run(
-        steps, norms.tables[norms.place[i, k]], edges, blocks, parts, row.cooled, row.diameter if far else 0.0, row.times
-    )
+    run = Run(empty(4, STEP), norms.tables[0], edges, blocks, parts, row.cooled, row.diameter if far else 0.0, row.times)
+    return at_order(run, rows, norms, i, 0, blocks)
+
+
+@kernel(error_model="numpy")
+def at_order(run, rows, norms, i, k, blocks):
+    """The same run, of row i, at its k-th order and with so many blocks that count."""
+    row = rows[i]
+    for j in range(4 if row.cooled > 0.0 else 2 if row.apart > 0.0 else 1):
+        fill_step(run.steps[j], row, norms, i, k)
+        if j > 1:
+            set_noise(run.steps[j], row, row.last_beta)
+        if j % 2 == 1 or (j == 2 and row.forgets > 0.0):
+            forget(run.steps[j])
+    table = norms.tables[norms.place[i, k]]
+    return Run(run.steps, table, run.edges, blocks, run.parts, run.cooled, run.start, run.times)
 
 
 @kernel()
@@ -293,7 +300,7 @@ def plan_rows(rows, norms, size, rounds, x, fractions):
     found = empty((rows.size, 4))
     trial = Plan(empty(x.shape[1]), empty((4, x.shape[1])))
     for i in range(rows.size):
-        run = run_of(rows, norms, i, 0, size, x.shape[1] // size)
+        run = run_of(rows, norms, i, size, x.shape[1] // size)
         s, count = run.steps[0], run.blocks
         _begin(rows[i], run, trial)
         best, last = inf, inf
@@ -323,14 +330,8 @@ def tails_of(rows, norms, size, x, fractions, counted):
     """
     found = empty((*norms.place.shape, 2))
     for i in range(rows.size):
+        run = run_of(rows, norms, i, size, x.shape[1] // size)
         for k in range(norms.place.shape[1]):
-            run = run_of(rows, norms, i, k, size, x.shape[1] // size)
-            cost = backward(_counted(run, int(counted[i])), Plan(x[i], fractions[i]), False)
+            cost = backward(at_order(run, rows, norms, i, k, int(counted[i])), Plan(x[i], fractions[i]), False)
             found[i, k, 0], found[i, k, 1] = cost.X, cost.Y
     return found
-
-
-@kernel()
-def _counted(run, blocks):
-    """The same run, of which so many blocks count."""
-    return Run(run.steps, run.table, run.edges, blocks, run.parts, run.cooled, run.start, run.times)
