@@ -13,7 +13,7 @@ from zoexplore.bounds.kernels.profiles import LEAST_LEVEL, convert
 from zoexplore.bounds.plans import ORDERS, Plans, Tails, followed, plan, tails_of
 from zoexplore.bounds.rows import Rows
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.bounds.search import spread
+from zoexplore.bounds.search import BETAS, best_noise, spread
 from zoexplore.run.setting import NUMERIC_FIELDS, Accounting
 
 COUNTED = [(name, float) for name in ("epsilon", "twice_rho", "delta_f", "steps", "z0", "lowest", "highest")]
@@ -23,8 +23,7 @@ LUCK = (0.03, 0.3, 0.6, 1.0)  # powers of delta at which tails are compared, bes
 BEHIND, PROMISED = 1.3, (0.3, 0.9)  # likewise beyond this times their run's least, at chances of delta to these powers
 BALLS_UP_TO, BALLS_OF = 100, 30  # the largest d, and K, at which records also count by length
 CUBE = 0.8  # what a cube adds to a squared distance, over what a ball adds, in many dimensions
-BETAS = np.array([0.0, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.88, 0.96, 0.99, 1 - 1e-9])  # tried first: both ends may be best
-LARGEST_BETA, HALVINGS = 1 - 1e-9, 3  # below 1, since noise outside the span is needed; rounds of refinement
+LARGEST_BETA = 1 - 1e-9  # below 1, since noise outside the span is needed
 MOST_NODES, SPLITS = 9, 2  # runs along a curve that choose plans, and how often nodes that differ get one between them
 FARTHEST = 1e150  # the largest useful diameter
 ANCHOR, FEW, FLAT = 4.0, 8, 1e-6  # along T: the base of the nodes; values that all choose; growth taken for none
@@ -264,16 +263,16 @@ def _best_beta(runs: RunArrays, accounting: Accounting) -> np.ndarray:
     rows, run = _rows(runs, 0.5, conversion)
     some = np.isin(run, nodes)
     rows, run = rows.at(some), np.searchsorted(nodes, run[some])
-    tried, reach = np.tile(BETAS, (nodes.size, 1)), 0.15
-    for _ in range(1 + HALVINGS):
+
+    def epsilon_at(tried):
         index = np.repeat(np.arange(nodes.size), tried.shape[1])
         families = [np.flatnonzero(run == i) for i in range(nodes.size)]
         place = np.concatenate([families[i] for i in index])
         of = np.repeat(np.arange(index.size), [families[i].size for i in index])
         _, found = _settle(rows.at(place).changed(beta=tried.ravel()[of]), of, conversion)
-        best = tried[np.arange(nodes.size), found["epsilon"].reshape(tried.shape).argmin(axis=1)]
-        tried = np.clip(best[:, None] + reach * np.array([-1.0, -0.5, 0.0, 0.5, 1.0]), 0.0, LARGEST_BETA)
-        reach /= 3
+        return found["epsilon"].reshape(tried.shape)
+
+    best = best_noise(epsilon_at, nodes.size, np.append(BETAS, LARGEST_BETA), LARGEST_BETA)
     return np.interp(np.arange(size), nodes, best).reshape(runs.shape)
 
 

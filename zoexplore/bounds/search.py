@@ -3,6 +3,8 @@
 import numpy as np
 
 GOLDEN = (np.sqrt(5) - 1) / 2
+BETAS = np.array([0.0, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.88, 0.96, 0.99])  # shares of the noise along the directions, tried first
+HALVINGS = 3  # rounds of refinement around the best of them
 LEAST_SHARE, MOST_SHARE = 1e-4, 0.98  # of delta; outside, an improvement in epsilon is below 1e-4 of it
 
 
@@ -50,3 +52,18 @@ def best_share(epsilon_at, shape, near=None, sections=9):
         middle = np.log(near)
         low, high = np.maximum(low, middle - np.log(2)), np.minimum(high, middle + np.log(2))
     return np.exp(golden(lambda x: epsilon_at(np.exp(x)), low, high, sections))
+
+
+def best_noise(epsilon_at, rows, betas, most):
+    """The share of the noise along the directions with the least epsilon, shape (rows,).
+
+    Args:
+        epsilon_at: function of shares, shape (rows, tried), returning the epsilons.
+        betas: those tried first; the best is refined, up to `most`.
+    """
+    tried, reach = np.tile(betas, (rows, 1)), 0.15
+    for _ in range(1 + HALVINGS):
+        best = tried[np.arange(rows), epsilon_at(tried).argmin(axis=1)]
+        tried = np.clip(best[:, None] + reach * np.array([-1.0, -0.5, 0.0, 0.5, 1.0]), 0.0, most)
+        reach /= 3
+    return best

@@ -20,7 +20,7 @@ from zoexplore.bounds.kernels.subsampled_renyi import LEAST_EXCESS, MOST_EXCESS
 from zoexplore.bounds.loss_distribution import EPSILON, Part, Shifts, composed
 from zoexplore.bounds.rows import Rows
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.bounds.search import golden, interpolated, spread
+from zoexplore.bounds.search import BETAS, best_noise, golden, interpolated, spread
 from zoexplore.bounds.subsampling import Sampled, exact
 from zoexplore.run.setting import NUMERIC_FIELDS, Accounting
 
@@ -28,8 +28,6 @@ ORDERS = np.array([3.0, 8.0, 18.0, 36.0, 64.0, 110.0, 200.0])  # of the norm
 MOST_NODES = 13  # runs along a curve that choose; those in between interpolate the choices
 ALONE = 4  # so few runs choose each for itself
 NEAR = np.array([0.75, 0.87, 1.0, 1.15, 1.33])  # of the counted steps that an estimate promises, tried exactly
-BETAS = np.array([0.0, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.88, 0.96, 0.99])  # tried first where the share is free
-HALVINGS = 3  # rounds of refinement
 SIZES = np.geomspace(1.0, 64.0, 400)  # of a Poisson batch over the usual: the least that hardly any exceeds is taken
 USUAL = 0.03  # part of delta for the shifts to stop early, in planning
 LARGE = 0.01  # part of delta for larger batches, and for smaller ones where these contract less
@@ -184,18 +182,13 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
     if accounting.schedule != "optimal":
         return _at_share(runs, runs.beta, accounting)
     nodes = spread(int(np.prod(runs.shape)), MOST_NODES)
-    tried, reach = np.tile(BETAS, (nodes.size, 1)), 0.15
-    for _ in range(1 + HALVINGS):
-        some = _some(runs, nodes)
-        found = [_at_share(some, beta.reshape(some.shape), accounting).epsilon.ravel() for beta in tried.T]
-        best = tried[np.arange(nodes.size), np.argmin(found, axis=0)]
-        tried = np.clip(best[:, None] + reach * np.array([-1.0, -0.5, 0.0, 0.5, 1.0]), 0.0, 1.0)
-        reach /= 3
+    some = runs.at(nodes) if runs.shape else runs
+
+    def epsilon_at(tried):
+        return np.array([_at_share(some, beta.reshape(some.shape), accounting).epsilon.ravel() for beta in tried.T]).T
+
+    best = best_noise(epsilon_at, nodes.size, BETAS, 1.0)
     return _at_share(runs, interpolated(best, nodes, int(np.prod(runs.shape))).reshape(runs.shape), accounting)
-
-
-def _some(runs: RunArrays, rows: np.ndarray) -> RunArrays:
-    return runs.at(rows) if runs.shape else runs
 
 
 def _at_share(runs: RunArrays, beta, accounting: Accounting) -> Solved:
