@@ -100,11 +100,12 @@ class InPlace(Perturbed):
         if not self.copy:
             with torch.inference_mode(False):  # steps may be made under it, and later ones not
                 self.copy += [torch.empty_like(block) for block in blocks]
-        before, self.point, self.parameters.displaced = self.point, (k, xi), True
-        for own, block in zip(self.copy, blocks, strict=True):
-            if before is None:
+        if self.point is None:  # first whole, since an interruption brings w back from it
+            for own, block in zip(self.copy, blocks, strict=True):
                 own.copy_(block)
-            elif before == (k, -xi):  # from w + v to w - v
+        before, self.point, self.parameters.displaced = self.point, (k, xi), True
+        for own, block in zip(self.copy, blocks, strict=True) if before is not None else ():
+            if before == (k, -xi):  # from w + v to w - v
                 torch.sub(own, block, out=block).add_(own)
             else:
                 block.copy_(own)

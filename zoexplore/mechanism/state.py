@@ -184,6 +184,8 @@ class RunState:
         """Make a copy or a pickle another branch of the run, whose losses are checked again."""
         self.__dict__.update(state)
         self._lock = Lock()
+        if self.ledger.has_looked:
+            self.watch.fingerprint.claim()
         self.watch.begin_again()
 
     def _check_between_steps(self) -> None:
