@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import nn
 
+from tests.effort import proof
 from tests.mechanism.problems import (
     FREE,
     SETTING,
@@ -23,7 +24,8 @@ from tests.mechanism.problems import (
     run,
     says_nothing,
 )
-from zoexplore.mechanism import Declared, NoisyZOGD, Sources, mark_moved
+from zoexplore.mechanism import Declared, NoisyZOGD, PrivateSampler, Sources, mark_moved
+from zoexplore.mechanism.batches import Batch
 
 
 class TestStates:
@@ -228,6 +230,95 @@ def test_a_fork_with_its_parents_number_draws_other_noise(monkeypatch):
     os.waitpid(child, 0)
     numbers = json.loads(os.read(out, 1000))
     assert numbers[0] != sources.noise.random(3).tolist() and numbers[1] != sources.data.random(3).tolist()
+
+
+def test_a_copy_of_a_run_s_model_is_moved_by_no_other_run():
+    module = network()
+    copied, _ = copy.deepcopy((module, run(over(module), 3, classes())))
+    with pytest.raises(RuntimeError, match="another NoisyZOGD has moved"):
+        run(over(copied), 1, classes())
+
+
+def test_an_interruption_where_w_is_copied_changes_nothing(monkeypatch):
+    """The copy that brings w back is of the step before until it is whole."""
+    made = run(optimiser(FREE.replace(xi=1e-2)), 2)
+    before = made.w
+
+    def stop(own, block):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(torch.Tensor, "copy_", stop)
+        run(made, 1)
+    assert torch.equal(made.w, before) and run(made, 1).steps == 3 and composed(made) < inf
+
+
+class Prepared:
+    """Collates records less a share of their batch's mean."""
+
+    def __init__(self, share, begin=0):
+        self.share, self.calls, self.begin = share, 0, begin
+
+    def __call__(self, records):
+        self.calls += 1
+        X, y = (torch.stack([row[i] for row in records]) for i in (0, 1))
+        return X - self.share * (self.calls > self.begin) * X.mean(0), y
+
+
+class TestCollators:
+    """What is made of a record before its loss is of that record alone, too."""
+
+    records: ClassVar = list(zip(*classes(), strict=True))
+
+    @pytest.mark.parametrize("begin", [0, 12])
+    def test_that_look_at_the_batch_are_refused(self, begin):
+        made, mixing = over(network()), Prepared(1e-6, begin)
+        with pytest.raises(ValueError, match="a collator makes a record's part of the batch of other records too"):
+            for batch in made.batches(self.records, collate_fn=mixing):
+                made.step(batch)
+        assert made.steps == (3 if begin else 0) and (begin == 0 or says_nothing(made, "of the steps before were so"))
+
+    @pytest.mark.parametrize("workers", [0, proof(1)])
+    def test_of_a_loader_too(self, workers):
+        made = over(network())
+        (first, *_) = PrivateSampler(made, self.records).loader(Prepared(0.1), num_workers=workers)
+        with pytest.raises(ValueError, match="a collator makes"):
+            made.step(first)
+
+    def test_that_draw_and_change_records_are_taken(self):
+        def collate(records):
+            X = torch.stack([record.pop("x") for record in records])
+            return X + torch.rand(X.shape[0], 1), torch.tensor([record.pop("y") for record in records])
+
+        made, twin = over(network()), over(network())
+        records, same = ([{"x": x, "y": int(y)} for x, y in self.records] for _ in "ab")
+        torch.manual_seed(3)
+        made.step(made.batch(records, collate_fn=collate))
+        torch.manual_seed(3)
+        twin.step(Batch(twin.drawn(0), collate(same)))
+        assert torch.equal(made.w, twin.w)
+
+
+def test_the_order_of_cyclic_batches_stays_where_a_run_goes_on():
+    X, y = classes()
+    cyclic = {"sampling": "cyclic", "batch": 6}
+    made, again = (
+        NoisyZOGD(network(), cross_entropy, FREE.replace(d=51, xi=1e-3, **cyclic), sources=Sources(1, 2)) for _ in "ab"
+    )
+    again.load_state_dict(run(made, 4, (X, y)).state_dict())
+    run(again, 1, (X.flip(0), y.flip(0)))
+    assert says_nothing(again, "the order of the data changed")
+
+
+def test_a_scale_told_by_the_data_themselves_is_not_public():
+    X, y = classes()
+    target = {"epsilon": 3.0, "delta": 1e-4, "n": 24, "T": 8, "show": lambda said: None}
+    of_others, of_these = (
+        NoisyZOGD.for_epsilon(network(), cross_entropy, scale_from=(told, y[:8]), sources=Sources(1, 2), **target)
+        for told in (X[:8] + 1, X[:8])
+    )
+    assert composed(run(of_others, 2, (X, y))) < inf
+    assert says_nothing(run(of_these, 2, (X, y)), "that told the scale, as public ones, are of these data")
 
 
 class TestRounding:

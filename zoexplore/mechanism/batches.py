@@ -1,8 +1,11 @@
 """Batches as the accountant takes them: drawn afresh or one after the other, handed out, and checked when they return."""
 
+import random
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sized
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -73,17 +76,19 @@ class Batch:
         records: distinct indices in the data set, shape (b,); under Poisson sampling b varies, and may be 0.
         data: the loss's input: tensors, or lists, tuples and dicts of them, whose first dimension is the b records, each made of
             its record alone.
+        flaw: why it is not, where that was found; then no step is made.
     """
 
     records: Tensor
     data: Any
+    flaw: str = ""
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.data)
 
     def pin_memory(self) -> "Batch":
         """Copy the tensors to pinned memory; a `DataLoader` calls this where the model is on a GPU."""
-        return Batch(self.records, tree_map(lambda x: x.pin_memory() if isinstance(x, Tensor) else x, self.data))
+        return replace(self, data=tree_map(lambda x: x.pin_memory() if isinstance(x, Tensor) else x, self.data))
 
 
 class PrivateSampler(Sampler):
@@ -135,16 +140,58 @@ class Numbered(Dataset):
         return list(zip(records, found, strict=True))
 
 
-@dataclass(frozen=True)
+@dataclass
 class Collate:
-    """Collates numbered records into a `Batch`."""
+    """Collates numbered records into a `Batch`, and checks at its 1st, 4th, 16th batch and so on that each record's part is made
+    of that record alone.
+    """
 
     collate_fn: Callable[[list], Any]
+    calls: int = 0
 
     def __call__(self, records: list[tuple[int, Any]]) -> Batch:
         if not records:
             return Batch(torch.arange(0), ())
-        return Batch(torch.tensor([i for i, _ in records]), plain(self.collate_fn([record for _, record in records])))
+        self.calls += 1
+        is_due, parts = self.calls.bit_count() == 1 and self.calls.bit_length() % 2, [record for _, record in records]
+        flaw = TOGETHER if is_due and not are_apart(self.collate_fn, parts) else ""
+        return Batch(torch.tensor([i for i, _ in records]), plain(self.collate_fn(parts)), flaw)
+
+
+TOGETHER = (
+    "a collator makes a record's part of the batch of other records too, as of their mean, and no clip bounds what a record says "
+    "there: prepare every record by itself, with public constants"
+)
+HALVED = 16  # fewest neighbours in a batch of which each two are parted
+
+
+def are_apart(collate_fn: Callable[[list], Any], records: list) -> bool:
+    """Collate copies of half of the records in place of the others, for several halves. Whether what is made of those that stay
+    never changes, which no check of losses would see. Parts of other shapes, or that chance changes too, tell nothing.
+    """
+    b = len(records)
+
+    def collated(chosen: Iterable[int]) -> list[Any]:
+        return tree_leaves(plain(collate_fn([deepcopy(records[i]) for i in chosen])))
+
+    def same(found: list[Any], kept: list[int]) -> bool:
+        pairs = [(x, y) for x, y in zip(whole, found, strict=False) if isinstance(x, Tensor) and isinstance(y, Tensor)]
+        return all(torch.equal(x[kept].nan_to_num(), y[kept].nan_to_num()) for x, y in pairs if x.shape == y.shape)
+
+    legacy: Any = np.random.get_bit_generator()  # type: ignore[attr-defined]
+    before = random.getstate(), legacy.state
+    try:
+        with torch.random.fork_rng(devices=[]):
+            whole = collated(range(b))
+            for bit, side in product(range(min(b - 1, HALVED - 1).bit_length()), (0, 1)):
+                kept = [i for i in range(b) if i >> bit & 1 == side]
+                beside = [i if i >> bit & 1 == side else kept[i % len(kept)] for i in range(b)]
+                if not same(collated(beside), kept) and same(collated(range(b)), kept):
+                    return False
+    finally:
+        random.setstate(before[0])
+        legacy.state = before[1]
+    return True
 
 
 class SeenRecords:
@@ -153,6 +200,20 @@ class SeenRecords:
     def __init__(self, n: int) -> None:
         self._sums, self._known, self._changed = np.zeros(n, np.int64), np.zeros(n, bool), np.zeros(n, bool)
         self._next = 1  # records seen, at which equal ones are looked for: after twice as many, since sorting costs time
+        self.public, self._met = np.zeros(0, np.int64), np.zeros(0, np.int64)  # of what told the scale, and what of it came back
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """The checksums, as secret as the records."""
+        return {"sums": torch.from_numpy(self._sums), "known": torch.from_numpy(self._known)}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Go on from other steps' records."""
+        self._sums[:], self._known[:] = state["sums"].numpy(), state["known"].numpy()
+
+    @property
+    def told_scale(self) -> bool:
+        """Whether most of the records that told the scale, as public ones, are of these data."""
+        return 2 * len(self._met) > len(self.public)
 
     @property
     def changed(self) -> int:
@@ -168,6 +229,7 @@ class SeenRecords:
         records.
         """
         at, sums = records.numpy(), of_records(data, len(records))
+        self._met = np.union1d(self._met, np.intersect1d(self.public, sums))
         others = at[self._known[at] & (self._sums[at] != sums)]
         swapped = others[np.isin(sums[np.isin(at, others)], self._sums[self._known])]
         self._sums[at], self._known[at], self._changed[others] = sums, True, True
@@ -183,16 +245,16 @@ class SeenRecords:
         return f"record {swapped[0]} came as another one had come before" if len(swapped) else ""
 
 
-def taken(dataset: Any, records: Tensor, n: int, collate_fn: Callable[[list], Any] | None = None) -> Batch:
+def taken(dataset: Any, records: Tensor, n: int, collate_fn: Callable[[list], Any] | None = None, made: int = 0) -> Batch:
     """Some records of a data set: from tensors (in lists, tuples, dicts) by their first dimension, from others by index, collated
-    by `collate_fn` or torch's default.
+    by `collate_fn` or torch's default, after so many batches.
 
     Raises:
         ValueError: the data set does not have n records, or holds nothing to collate.
     """
     check_size(dataset, n)
     if not _is_columns(dataset):
-        return Collate(collate_fn or default_collate)([(int(i), dataset[int(i)]) for i in records])
+        return Collate(collate_fn or default_collate, made)([(int(i), dataset[int(i)]) for i in records])
     if collate_fn is not None:
         raise ValueError("collate_fn is not allowed for tensors, which are cut: give records that are taken by index")
     dataset = plain(dataset)

@@ -236,7 +236,7 @@ class NoisyZOGD(torch.optim.Optimizer):
             RuntimeError: all T steps are done.
         """
         self._run.check_steps_left()
-        return batches.taken(dataset, self.drawn(self.steps), self.setting.n, collate_fn)
+        return batches.taken(dataset, self.drawn(self.steps), self.setting.n, collate_fn, self.steps)
 
     def batches(self, dataset: Any, *, collate_fn: Callable[[list], Any] | None = None) -> Iterator[Batch]:
         """The batches of all remaining steps, as `batch` has them; give each to `step` before you take the next."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from zoexplore.mechanism.batches import BatchDraws
+from zoexplore.mechanism.batches import BatchDraws, SeenRecords
 from zoexplore.mechanism.checks import LossChecks
 from zoexplore.mechanism.parallel import digest
 from zoexplore.mechanism.record import Counts, Ledger
@@ -23,7 +23,7 @@ VERSION = 1  # of saved states
 SHARED = ("n", "d", "neighbours")  # fields that two phases of one run must share
 STATE = {
     *("version", "run", "rate", "param_group", "w", "bits", "frozen", "ledger", "counts", "draws"),
-    *("quotient_error", "sources", "scale", "noise"),
+    *("quotient_error", "sources", "scale", "noise", "seen"),
 }
 WHOLE = "give one as state_dict() made it"
 
@@ -64,6 +64,7 @@ def state_of(run: RunState, group: dict[str, Any], weights: bool) -> dict[str, A
         "draws": run.draws.state_dict(run.counts.steps),
         "quotient_error": run.watch.checks.quotient_error,
         "sources": run.sources.state_dict(),
+        "seen": run.watch.seen.state_dict() if run.setting.sampling == "cyclic" else None,
     }
 
 
@@ -84,6 +85,8 @@ def load(run: RunState, state: dict[str, Any], group: dict[str, Any]) -> None:
     run.watch.fingerprint.renew()
     loaded.ledger.flaw = run.ledger.flaw or run.watch.fingerprint.changes() or loaded.ledger.flaw  # of this model and loss too
     run.ledger, run.counts, run.draws, run.watch.checks, run.scale, run.plan = loaded
+    if state["seen"] is not None:
+        run.watch.seen.load_state_dict(state["seen"])
     run.settle()
     goes_on = state["rate"] == run.rate  # else the new setting's rate holds
     group.update({name: x for name, x in state["param_group"].items() if goes_on or name != "lr"})
@@ -115,6 +118,8 @@ def _read(run: RunState, state: Any) -> Loaded:
         scale.load_state_dict(state["scale"] if scale.choices.auto else scale.state_dict())
         noise = float(state["noise"])
         checks = LossChecks(state["quotient_error"])
+        if state["seen"] is not None:
+            SeenRecords(run.setting.n).load_state_dict(state["seen"])
         return Loaded(ledger, counts, draws, checks, scale, _with_noise_left(run, ledger, counts.steps, noise))
     except (KeyError, TypeError, AttributeError, IndexError, RuntimeError) as error:
         raise ValueError(f"the state is damaged ({type(error).__name__}: {error}): {WHOLE}") from error

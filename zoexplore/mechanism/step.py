@@ -13,6 +13,7 @@ from torch import Tensor
 
 from zoexplore.mechanism import batches
 from zoexplore.mechanism.batches import Batch
+from zoexplore.mechanism.checksums import of_records
 from zoexplore.mechanism.clipping import RULES, join, split
 from zoexplore.mechanism.directions import Frame, frame
 from zoexplore.mechanism.losses import Losses
@@ -46,6 +47,7 @@ class Steps:
         with watch.telling(length):
             step, drawn = run.next_step(lr), run.batch_of(run.counts.steps)
             data = batches.checked(batch, drawn, run.parameters.device)
+            watch.batch(batch)
             if step.eta == 0:  # as at either end of many learning rates' schedules
                 watch.gather(step, drawn, data, torch.zeros(length, dtype=torch.int64))
                 run.write_down(step, run.counts.after())
@@ -106,6 +108,7 @@ class Steps:
     def find_publicly(self, scale: Scale, data: Any) -> None:
         """Let public data tell the scale, as probes would without noise."""
         losses = self._losses(batches.number_of(data))
+        self.run.watch.seen.public = of_records(data, batches.number_of(data))
         while scale.asking is not None:
             with torch.no_grad(), self.perturbation.along(self._directions(1, False), losses.here, data) as perturbed:
                 answers = scale.answers(losses, perturbed, data).values

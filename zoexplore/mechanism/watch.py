@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor
 
 from zoexplore.mechanism.arguments import check_processes, check_rounding
-from zoexplore.mechanism.batches import SeenRecords
+from zoexplore.mechanism.batches import Batch, SeenRecords
 from zoexplore.mechanism.checks import Kept, LossChecks, Mixed
 from zoexplore.mechanism.checksums import Changed, Fingerprint, of_records
 from zoexplore.mechanism.losses import Losses, Objective
@@ -33,12 +33,13 @@ class Watch:
     Attributes:
         fingerprint: of the whole model after the last step.
         checks: of the losses, when they are due, and the quotients' error.
+        seen: the records that steps have had.
     """
 
     def __init__(self, run: Any, objective: Objective, ranks: Ranks) -> None:
         self.run, self.objective, self.ranks = run, objective, ranks
         self.fingerprint = Fingerprint(objective.trained, objective.rest, objective.saved)
-        self.checks, self._seen, self._due = LossChecks(), SeenRecords(run.setting.n), False
+        self.checks, self.seen, self._due = LossChecks(), SeenRecords(run.setting.n), False
 
     def note(self, flaw: str) -> None:
         """Record a flaw, unless there is one already."""
@@ -72,6 +73,13 @@ class Watch:
                 raise
             self.note(f"at step {run.counts.steps + 1} {found}")
             raise Changed(f"{found}: {GONE}") from None
+
+    def batch(self, batch: Batch) -> None:
+        """Refuse a batch of which records are not apart. How many of those before were so is unknown."""
+        if batch.flaw and self.run.ledger.has_looked:
+            self.note(f"at step {self.run.counts.steps + 1} {batch.flaw}; how many of the steps before were so is not known")
+        if batch.flaw:
+            raise Mixed(batch.flaw)
 
     def losses(self, losses: Losses, perturbed: Perturbed, data: Any, step: Step) -> None:
         """Check the losses if that is due. If they mix records now and did not before, the first step that did is unknown: that
@@ -134,7 +142,7 @@ class Watch:
 
     def report(self, record: RunRecord) -> RunRecord:
         """Add to a record what was found."""
-        facts = self.run.ledger.facts() | {"equal": self._seen.equal, "changed": self._seen.changed}
+        facts = self.run.ledger.facts() | {"equal": self.seen.equal, "changed": self.seen.changed}
         if self.run.parameters.displaced and not self.run.is_making:
             facts["flaw"] = facts["flaw"] or INTERRUPTED
         return replace(record, quotient_error=self.checks.quotient_error, **facts)
@@ -144,7 +152,9 @@ class Watch:
         self.checks = LossChecks(self.checks.quotient_error)
 
     def _note_order(self, step: Step, drawn: Tensor, data: Any) -> None:
-        """Record a flaw if records of a cyclic run changed places."""
-        swapped = self._seen.note(drawn, data) if len(drawn) else ""
+        """Record a flaw if records of a cyclic run changed places, or are those that told the scale as public ones."""
+        swapped = self.seen.note(drawn, data) if len(drawn) else ""
+        if self.seen.told_scale:
+            self.note("most records of the batch that told the scale, as public ones, are of these data")
         if swapped and step.sampling == "cyclic" and not step.on_all(self.run.setting.n):
             self.note(f"at step {self.run.counts.steps + 1} {swapped}: the order of the data changed")
