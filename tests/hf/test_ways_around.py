@@ -1,14 +1,15 @@
 """Ways around the report that the mechanism knows are as well known through `Trainer`."""
 
 import copy
+import json
 from math import inf
 
 import pytest
 import torch
-from transformers import TrainerCallback
+from transformers import RobertaForSequenceClassification, TrainerCallback
 
 from tests.effort import proof
-from tests.hf.tiny import roberta, texts, trainer, weights
+from tests.hf.tiny import pad, roberta, texts, trainer, weights
 from zoexplore.hf import classification_loss
 from zoexplore.mechanism import NoisyZOGD, Sources, together
 
@@ -143,3 +144,38 @@ def test_branches_of_one_checkpoint_share_a_secret_batch(tmp_path):
     assert max(r.epsilon for r in reports) < found.epsilon == inf
     assert "secret batch" in found.guarantees["composition"].reason
     assert not torch.equal(*(weights(made.model) for made in branches))
+
+
+def test_another_model_in_the_trainer_s_place_has_no_account_of_this_run(tmp_path):
+    made = attacked(tmp_path)
+    made.train()
+    own, made.model = made.model, roberta()
+    assert made.privacy_report().epsilon == inf and "has another model by now" in repr(made.privacy_report())
+    made.save_model()
+    assert json.loads((tmp_path / "model.privacy.json").read_text())["epsilon"] == "inf"
+    made.model = own
+    assert made.privacy_report().epsilon < inf
+
+
+def test_weights_that_a_run_has_saved_are_named_where_another_begins_with_them(tmp_path):
+    first = attacked(tmp_path / "first")
+    first.train()
+    first.save_model()
+    model = RobertaForSequenceClassification.from_pretrained(tmp_path / "first")
+    made = attacked(tmp_path / "second", model=model)
+    with pytest.warns(UserWarning, match="which this report leaves out"):
+        made.train()
+    said = f"If on these, its 4 steps cost ε = {json.loads((tmp_path / 'first' / 'model.privacy.json').read_text())['epsilon']}"
+    assert said in repr(made.privacy_report()) and said not in repr(first.privacy_report())
+
+
+def test_a_collator_that_looks_at_the_batch_is_refused(tmp_path):
+    def relative(records):
+        batch = pad(records)
+        lengths = batch["attention_mask"].sum(1)
+        return batch | {"labels": (lengths > lengths.float().mean()).long()}
+
+    made = attacked(tmp_path, collator=relative)
+    with pytest.raises(ValueError, match="a collator makes a record's part of the batch of other records too"):
+        made.train()
+    assert made.mechanism.steps == 0 or made.privacy_report().epsilon == inf

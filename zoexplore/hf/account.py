@@ -1,10 +1,13 @@
 """A run's privacy for those who get its model: the report, as data beside the weights, and as a section of the model card."""
 
+import json
 from dataclasses import asdict, replace
 from math import inf
+from pathlib import Path
 from typing import Any
 
 from zoexplore.bounds.assumptions import Check
+from zoexplore.hf.losses import base_of
 from zoexplore.mechanism import Report, RunRecord, privacy_report
 from zoexplore.mechanism.checksums import claimed
 from zoexplore.questions.export import to_yaml
@@ -20,6 +23,7 @@ PRIVATE = (
     "Its data are not declared public: ε does not cover the records evaluated, and those trained on must not be among them; "
     "ZOTrainingArguments(public_evaluation=True) says that they are public."
 )
+OTHER = "the trainer has another model by now, which this run has not trained"
 SAME = "the best checkpoint was chosen by an evaluation of the records trained on"
 
 
@@ -27,10 +31,11 @@ def report_of(trainer: Any, **options: Any) -> Report:
     """A trainer's report; options as in `zoexplore.mechanism.privacy_report`. Where an evaluation has chosen the model, or when
     to stop, all planned steps count: what was chosen is made of the iterates of a run of as many.
     """
-    record: RunRecord = trainer.mechanism.record
+    record, origin = of_model(trainer), (Check(trainer.origin, None),) if trainer.origin else ()
     is_over = trainer.args.load_best_model_at_end and trainer.state.best_model_checkpoint and not trainer.is_in_train
     if not record.steps or not (record.returned or is_over):
-        return privacy_report(record, **options)
+        report = privacy_report(record, **options)
+        return replace(report, checks=(*report.checks, *origin))
     T, evaluated = record.setting.T, trainer.eval_dataset
     given = evaluated.values() if isinstance(evaluated, dict) else [evaluated]
     is_same = any(each is trainer.train_dataset for each in given)
@@ -38,14 +43,32 @@ def report_of(trainer: Any, **options: Any) -> Report:
     whole = replace(record, stages=record.stages + unmade, flaw=record.flaw or SAME * is_same, returned=True)
     choice = CHOICE.format(T, PUBLIC if trainer.args.public_evaluation else PRIVATE)
     report = privacy_report(whole, **options)
-    return replace(report, checks=(*report.checks, Check(choice, False if is_same else None, f"{SAME}." * is_same)))
+    return replace(report, checks=(*report.checks, *origin, Check(choice, False if is_same else None, f"{SAME}." * is_same)))
+
+
+def of_model(trainer: Any) -> RunRecord:
+    """The record of a trainer's run, with a flaw where its model is another one by now."""
+    record: RunRecord = trainer.mechanism.record
+    is_own = trainer.model is trainer.mechanism.objective.module
+    return record if is_own else replace(record, flaw=record.flaw or OTHER)
+
+
+def origin_of(model: Any) -> str:
+    """Whose account a model's weights come with, in words; empty if with none: another run has trained them, and left its own."""
+    folder = getattr(base_of(model), "name_or_path", "")
+    path = Path(folder) / FILE
+    if not folder or not path.is_file():
+        return ""
+    before = json.loads(path.read_text(encoding="utf-8"))
+    cost = f"{before['steps']} steps cost ε = {before['epsilon']} at δ = {before['delta']:g}"
+    return f"Weights: those of {folder} were trained on other data. If on these, its {cost}, which this report leaves out."
 
 
 def as_data(trainer: Any) -> dict[str, Any]:
     """A model's privacy after the steps so far, as JSON. `epsilon` holds though every checkpoint is published; `last_iterate` has
     the bounds for this model alone.
     """
-    record: RunRecord = trainer.mechanism.record
+    record = of_model(trainer)
     setting = record.setting
     data = {
         "mechanism": "Noisy-ZOGD, arXiv:2506.00158",

@@ -2,6 +2,7 @@
 
 import json
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from inspect import signature
@@ -89,6 +90,7 @@ class ZOTrainer(Trainer):
         self.options = dict(options or {})
         self.mechanism: NoisyZOGD | None = None
         self.optimizer: torch.optim.Optimizer | None = None
+        self.origin = ""  # of weights that another private run has trained, in words
         self._padding_is_checked = False
         self._prefix: Prefix | None = None
         super().__init__(model=model, args=args, **given)
@@ -117,6 +119,9 @@ class ZOTrainer(Trainer):
             )
         self.mechanism = self.optimizer = self.lr_scheduler = None
         self._padding_is_checked = False
+        self.origin = "" if resume_from_checkpoint else account.origin_of(self.model)
+        if self.origin:
+            warnings.warn(self.origin, stacklevel=2)
         if resume_from_checkpoint:
             mark_moved(self.model)  # until its own state is loaded too
         try:
