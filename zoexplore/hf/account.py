@@ -23,6 +23,7 @@ PRIVATE = (
     "Its data are not declared public: ε does not cover the records evaluated, and those trained on must not be among them; "
     "ZOTrainingArguments(public_evaluation=True) says that they are public."
 )
+STEERED = "the learning rate followed an evaluation of the records trained on"
 OTHER = "the trainer has another model by now, which this run has not trained"
 SAME = "the best checkpoint was chosen by an evaluation of the records trained on"
 
@@ -33,12 +34,14 @@ def report_of(trainer: Any, **options: Any) -> Report:
     """
     record, origin = of_model(trainer), (Check(trainer.origin, None),) if trainer.origin else ()
     is_over = trainer.args.load_best_model_at_end and trainer.state.best_model_checkpoint and not trainer.is_in_train
-    if not record.steps or not (record.returned or is_over):
-        report = privacy_report(record, **options)
-        return replace(report, checks=(*report.checks, *origin))
-    T, evaluated = record.setting.T, trainer.eval_dataset
+    evaluated = trainer.eval_dataset
     given = evaluated.values() if isinstance(evaluated, dict) else [evaluated]
     is_same = any(each is trainer.train_dataset for each in given)
+    if not record.steps or not (record.returned or is_over):
+        steered = is_same and trainer.args.eval_strategy != "no" and trainer.args.lr_scheduler_type == "reduce_lr_on_plateau"
+        report = privacy_report(replace(record, flaw=record.flaw or STEERED * steered), **options)
+        return replace(report, checks=(*report.checks, *origin))
+    T = record.setting.T
     unmade = ((record.last, T - record.counts.steps),) if record.counts.steps < T else ()
     whole = replace(record, stages=record.stages + unmade, flaw=record.flaw or SAME * is_same, returned=True)
     choice = CHOICE.format(T, PUBLIC if trainer.args.public_evaluation else PRIVATE)
