@@ -65,7 +65,7 @@ def test_an_evaluation_of_the_records_trained_on_is_no_free_choice(tmp_path):
     assert report.epsilon == inf and "chosen by an evaluation of the records trained on" in repr(report)
 
 
-def test_a_rate_that_follows_an_evaluation_of_the_records_trained_on_is_a_flaw(tmp_path):
+def test_a_rate_that_follows_the_records_trained_on_is_a_flaw(tmp_path):
     data, rate = texts(), {"lr_scheduler_type": "reduce_lr_on_plateau", "load_best_model_at_end": False}
     made = chosen(tmp_path / "own", data=data, given={"eval_dataset": data}, **rate)
     assert made.privacy_report().epsilon == inf and "the learning rate followed" in repr(made.privacy_report())

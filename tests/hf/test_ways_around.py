@@ -157,7 +157,7 @@ def test_another_model_in_the_trainer_s_place_has_no_account_of_this_run(tmp_pat
     assert made.privacy_report().epsilon < inf
 
 
-def test_weights_that_a_run_has_saved_are_named_where_another_begins_with_them(tmp_path):
+def test_weights_that_a_run_has_saved_are_named_by_the_next(tmp_path):
     first = attacked(tmp_path / "first")
     first.train()
     first.save_model()
