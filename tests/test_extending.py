@@ -36,7 +36,7 @@ def extended(tmp_path_factory):
     for path, code in BLOCKS:
         (root / path).write_text(code)
     edit(root / "zoexplore/bounds/registry.py", r"\Z", "\nfrom zoexplore.bounds.basic import BASIC\nBOUNDS[BASIC.id] = BASIC\n")
-    words = r'\nWORDS["basic"] = Words(r"\varepsilon = T\,\varepsilon_1(\delta/T)")\n'
+    words = "\n" + r'WORDS["basic"] = Words(r"\varepsilon = T\,\varepsilon_1(\delta/T)")' + "\n"
     edit(root / "zoexplore/bounds/words/__init__.py", r"\Z", words)
     tabs = root / "zoexplore/views/tabs.py"
     edit(tabs, r"(?=\nTABS\b)", "from zoexplore.views.panels.cost import Cost\n")

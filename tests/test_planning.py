@@ -204,6 +204,13 @@ def test_a_plan_takes_small_batches_and_one_direction_until_there_are_many_steps
     said = " ".join(plan.reasons)
     assert f"40 of the steps find clip and rate, {format_count(T - 40)} train; all cost the same." in said
     assert "Nothing to tune." in said and "With one record replaced ε ≤ 2, with one added or removed" in said
+
+
+def test_a_plan_for_known_gradients_promises_no_probes():
+    """A probe costs what the clip allows, whatever is known of gradients."""
+    plan = zoexplore.recommend(n=20_000, d=520, lipschitz=1.0, epsilon=0.5, delta=0.1, passes=100, bound="composition")
+    said = " ".join(plan.reasons)
+    assert "find clip and rate" not in said and "added or removed" not in said and "they cost what the clip allows" in said
     few = zoexplore.recommend(n=20_000, d=10**6, epsilon=2.0, passes=5, batch=150)
     assert few.setting.T == 333 and any("take smaller batches and more steps" in reason for reason in few.reasons)
 
@@ -248,7 +255,7 @@ def test_whether_a_step_is_heard_depends_on_the_passes_not_on_their_split(K):
 def test_a_plan_hides_iterates_where_that_needs_less_noise():
     plan = zoexplore.recommend(SHOWN, epsilon=1.0)
     assert plan.bound == "sharp" and 0 < plan.setting.beta < 1
-    assert "they would leave composition alone" in plan.reasons[-1] and not any("find clip" in reason for reason in plan.reasons)
+    assert "they cost what the clip allows" in plan.reasons[-1] and not any("find clip" in reason for reason in plan.reasons)
     public = zoexplore.recommend(SHOWN, epsilon=1.0, bound="composition")
     assert public.setting.beta == 1 and plan.setting.sigma < public.setting.sigma / 3
     assert any("length at most" in words for words in plan.supposed)

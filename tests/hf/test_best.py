@@ -106,7 +106,7 @@ def test_the_model_card_says_what_the_model_costs_and_how_to_check_it(tmp_path, 
     assert "ADAMW" not in card.upper() and "betas" not in card and "- optimizer: Noisy-ZOGD" in card
     replaced, added = re.findall(r"\| one record, (?:replaced by another|added or removed) \| (.*) \|", card)
     assert float(replaced) == pytest.approx(made.privacy_report(released="all").epsilon, rel=1e-3)
-    assert added.startswith("∞: this bound does not cover batches of 8 of 24 records, drawn afresh")
+    assert 0 < float(added) < float(replaced)
     for row in ("K: 2", "batch: 8", "sampling: without-replacement", "clip: 1.0", "clipping: joint", "T: 5", "sigma: 0.194"):
         assert f"  {row}" in card
     assert "Losses: each depends on its own record alone" in card and "(ε, δ) =" in card

@@ -78,7 +78,7 @@ def test_where_no_bound_applies_the_map_is_empty_and_says_why():
     assert "An assumption fails" in view.beside.object
 
 
-def test_batches_and_a_cool_down_are_switched_and_where_composition_is_the_truth_it_says_so():
+def test_batches_and_a_cool_down_are_switched_and_composition_may_be_the_truth():
     view = Helps(State(DEMONSTRATION.replace(beta=1.0)))
     assert ALONG_ALL in view.beside.object and not view.limit.visible
     view.cooled.value = view.cooled.options["the last step with β = 0.5"]

@@ -244,7 +244,7 @@ def test_a_cool_down_is_offered_where_it_needs_less_and_applied_with_the_answer(
     assert not planner.cooler.visible and "in the last step" not in planner.found.object
 
 
-def test_a_whole_run_says_what_of_clip_and_rate_is_found_in_training_and_where_composition_is_the_truth():
+def test_a_whole_run_says_what_training_finds_and_where_composition_is_the_truth():
     run = DEMONSTRATION.replace(d=10**9, batch=64, regime="non-convex", m=0.0, ridge=0.0, M=inf, R=inf, lipschitz=inf)
     planner = Planner(State(run), whole="run")
     said = planner.words.object

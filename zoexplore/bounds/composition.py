@@ -77,7 +77,7 @@ def _random_span(runs: RunArrays, accounting: Accounting, count, ratio) -> Solve
     columns = np.broadcast_arrays(runs.K, runs.d, count - late, unit, certain, runs.delta)
     tails = span_tails(*(x.ravel().astype(float) for x in columns))
     conversion = NUMBERS[accounting.conversion]
-    found = convert(*tails, NORMS, columns[-1].ravel(), conversion)
+    found = convert(*tails, NORMS, columns[-1].flatten(), conversion)
     epsilon, twice, delta_f = found.T.reshape(3, *columns[0].shape)
     return Solved(epsilon, 0.5 * twice, delta_f, np.broadcast_to(runs.T, epsilon.shape), np.zeros(epsilon.shape))
 

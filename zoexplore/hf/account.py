@@ -11,6 +11,7 @@ from zoexplore.hf.losses import base_of
 from zoexplore.mechanism import Report, RunRecord, privacy_report
 from zoexplore.mechanism.checksums import claimed
 from zoexplore.questions.export import to_yaml
+from zoexplore.questions.recommendation import otherwise
 from zoexplore.questions.statement import plain, statement, versions
 from zoexplore.run.formatting import round_up
 from zoexplore.run.setting import Accounting
@@ -101,18 +102,19 @@ def card(trainer: Any) -> str:
     setting = record.of(record.last, record.steps)
     lines = ["## Privacy", "", str(statement(setting, "composition")).partition("\n\n")[0], ""]
     lines += [f"| two data sets differ in | ε at δ = {setting.delta:g}, every checkpoint published |", "|---|---|"]
+    constant = not record.varies("sigma", "beta", "clip", "batch", "K", "sampling")
     for neighbours, words in NEIGHBOURS.items():
-        lines.append(f"| {words} | {_epsilon(replace(record, setting=record.setting.replace(neighbours=neighbours)))} |")
+        own = report.guarantees["composition"]
+        epsilon = own.epsilon
+        if neighbours != setting.neighbours and own.valid:
+            epsilon = otherwise(setting, epsilon) if constant else inf
+        said = f"{round_up(epsilon):.4g}" if epsilon < inf else f"∞: {own.reason or 'steps that differ are not counted so'}"
+        lines.append(f"| {words} | {said} |")
     lines += ["", "```", repr(report), "```", ""]
-    if not record.varies("sigma", "beta", "clip", "batch", "K", "sampling"):
+    if constant:
         run = to_yaml(setting, Accounting())
         lines += ["The run, and its ε again:", "", f"```sh\nzoexplore epsilon --bound composition - <<'END'\n{run}END\n```", ""]
     return "\n".join(lines)
-
-
-def _epsilon(record: RunRecord) -> str:
-    g = privacy_report(record, released="all").guarantees["composition"]
-    return f"{round_up(g.epsilon):.4g}" if g.valid else f"∞: {g.reason}"
 
 
 def _bounds(report: Report) -> dict[str, Any]:

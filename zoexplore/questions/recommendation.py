@@ -218,7 +218,8 @@ class _Question:
         g = guarantee(run, self.bound, self.accounting)
         signal = signal_to_noise(run)
         reasons = (_of_the_noise(run, signal), _of_the_passes(run), self._of_sigma(run, g.bound), *self._of_beta(run, g.bound))
-        reasons += tuple(filter(None, _of_the_scale(run) if g.bound == "composition" else (GIVEN,)))
+        by_clip = g.bound == "composition" and guarantee(run, g.bound, CLIP).epsilon <= g.epsilon * (1 + SAME)
+        reasons += tuple(filter(None, _of_the_scale(run))) if by_clip else (GIVEN,)
         said = tuple(filter(None, (g.reason, g.note)))
         return Plan(run, g.epsilon, g.bound, signal, passes_of(run), reasons, g.supposes, said)
 
@@ -257,7 +258,9 @@ def _of_the_passes(run: Setting) -> str:
     return f"{each} at each of T = {T} steps take {format_short(passes_of(run))} forward passes a record, 2KTb/n."
 
 
-GIVEN = "Give clip, rate and ξ, or public data that tell them: found from these data, they would leave composition alone."
+GIVEN = "Give clip, rate and ξ, or public data that tell them: found from these data, they cost what the clip allows."
+CLIP = Accounting(sensitivity="clip")
+SAME = 1e-6  # relative difference of equal epsilons
 
 
 def _of_the_scale(run: Setting) -> tuple[str, ...]:
@@ -294,8 +297,8 @@ def meanings(run: Setting) -> str:
     >>> meanings(Setting(n=1000, d=100, K=1, T=100, sigma=0.02, beta=1.0, delta=1e-5))
     'With one record replaced ε ≤ 4.38, with one added or removed, its place left empty, ε ≤ 2.'
     """
-    own = guarantee(run, "composition").epsilon
-    other = _otherwise(run, own)
+    own = guarantee(run, "composition", CLIP).epsilon
+    other = otherwise(run, own)
     replaced, removed = (own, other) if run.neighbours == "replace-one" else (other, own)
     if not (isfinite(replaced) and isfinite(removed)):
         return ""
@@ -303,19 +306,20 @@ def meanings(run: Setting) -> str:
     return f"{said[0]} ε ≤ {format_short(round_up(replaced, 3), 3)}, {said[1]} ε ≤ {format_short(round_up(removed, 3), 3)}."
 
 
-def _otherwise(run: Setting, own: float) -> float:
-    """Epsilon in the other meaning. A record that leaves its place empty moves a mean half as far as one that is replaced. A
-    replaced record is one removed and one added, each epsilon' at delta' <= delta/(1 + e^epsilon').
+def otherwise(run: Setting, own: float) -> float:
+    """Epsilon by composition, by the clip alone, in the other meaning. A record that leaves its place empty moves a mean half as
+    far as one that is replaced. A replaced record is one removed and one added, each
+    epsilon' at delta' <= delta/(1 + e^epsilon').
     """
     if run.neighbours == "replace-one":
         sampled = not run.full_batch and run.sampling == "without-replacement"
         half = {"clip": run.clip / 2} if sampled else {"neighbours": "add-remove"}
-        return guarantee(run.replace(**half), "composition", Accounting(sensitivity="clip")).epsilon
+        return guarantee(run.replace(**half), "composition", CLIP).epsilon
     if run.full_batch or run.sampling != "poisson":
-        return guarantee(run.replace(neighbours="replace-one"), "composition", Accounting(sensitivity="clip")).epsilon
+        return guarantee(run.replace(neighbours="replace-one"), "composition", CLIP).epsilon
     epsilon = own
     for _ in range(50):
-        at = guarantee(run.replace(delta=run.delta / (1 + exp(min(epsilon, 500.0)))), "composition").epsilon
+        at = guarantee(run.replace(delta=run.delta / (1 + exp(min(epsilon, 500.0)))), "composition", CLIP).epsilon
         if at <= epsilon:
             return 2 * epsilon
         epsilon = at

@@ -33,7 +33,7 @@ export function render({model}) {
   const moves = () => canvas.offsetParent && !document.hidden && (playing || Math.abs(goal() - blend) > 1e-3);
   const goal = () => model.shown === "every" ? 1 : 0;
   const tick = (now) => {
-    const passed = Math.min(now - before, 100);
+    const passed = Math.min(Math.max(now - before, 0), 100);  // a frame may be older than the start
     before = now;
     const glides = Math.abs(goal() - blend) > 1e-3;
     if (glides) blend = still ? goal() : mix(blend, goal(), Math.min(1, passed / GLIDES));
