@@ -84,8 +84,8 @@ def the_explorer_follows_its_sliders(page):
 
 def a_slider_redraws_the_curves_of_every_cell_that_shares_its_state(page):
     sliders = page.locator(".zx-slider .noUi-handle")
-    assert sliders.count() == 3 + 6  # one at a time, then the explorer's
-    becomes(page, page.locator(".zx-slider .noUi-handle[aria-label]").count, 3 + 6)
+    assert sliders.count() == 3 + 7  # one at a time, then the explorer's
+    becomes(page, page.locator(".zx-slider .noUi-handle[aria-label]").count, 3 + 7)
     sigma, field = (page.locator(".zx-dial").nth(2).locator(part) for part in (".zx-slider .noUi-handle", ".zx-field input"))
     before, was = drawn_at(page, sigma), field.input_value()
     heard(page, lambda: sigma.press("ArrowRight"), field.input_value)

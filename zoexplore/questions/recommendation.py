@@ -310,6 +310,9 @@ def otherwise(run: Setting, own: float) -> float:
     """Epsilon by composition, by the clip alone, in the other meaning. A record that leaves its place empty moves a mean half as
     far as one that is replaced. A replaced record is one removed and one added, each
     epsilon' at delta' <= delta/(1 + e^epsilon').
+
+    >>> round(otherwise(Setting(n=1000, d=100, K=1, T=100, sigma=0.02, beta=1.0, delta=1e-5), 4.38), 2)
+    1.99
     """
     if run.neighbours == "replace-one":
         sampled = not run.full_batch and run.sampling == "without-replacement"
