@@ -39,7 +39,7 @@ def log_chance_of_spans(K, d, T, total):
 
     def exponential(log_z):
         with mp.workdps(30):
-            return float(T * mp.log(mp.hyp1f1(a, d / 2, mp.exp(log_z))) - mp.exp(log_z) * total)
+            return float(T * mp.log(mp.hyp1f1(a, d / 2, mp.exp(log_z), maxterms=10**7)) - mp.exp(log_z) * total)
 
     def norm(order):
         return 2 * order * (log(exact_moments(K, d, order)[1]) - log(x) / 2)

@@ -102,9 +102,8 @@ def card(trainer: Any) -> str:
     setting = record.of(record.last, record.steps)
     lines = ["## Privacy", "", str(statement(setting, "composition")).partition("\n\n")[0], ""]
     lines += [f"| two data sets differ in | ε at δ = {setting.delta:g}, every checkpoint published |", "|---|---|"]
-    constant = not record.varies("sigma", "beta", "clip", "batch", "K", "sampling")
+    constant, own = not record.varies("sigma", "beta", "clip", "batch", "K", "sampling"), report.guarantees["composition"]
     for neighbours, words in NEIGHBOURS.items():
-        own = report.guarantees["composition"]
         epsilon = own.epsilon
         if neighbours != setting.neighbours and own.valid:
             epsilon = otherwise(setting, epsilon) if constant else inf
