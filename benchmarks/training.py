@@ -10,9 +10,7 @@ from torch.func import functional_call, vmap
 from benchmarks.timing import milliseconds, table
 from zoexplore.mechanism import clipping, hybrid, project, stiefel
 from zoexplore.training import TASKS
-from zoexplore.training.dpsgd import SgdJob
 from zoexplore.training.engine import Configuration, Job, Seed, problem_of
-from zoexplore.training.methods import OPACUS
 from zoexplore.training.models import Softmax
 
 K, CONFIGURATIONS, XI, REPEATS = 64, 8, 1e-4, 5
@@ -91,9 +89,22 @@ def engine(task, clip):
 
 def opacus(task):
     """Seconds a configuration and step of DP-SGD on all records: one gradient a record, where the others take K quotients."""
-    job = SgdJob(task, (Configuration(OPACUS, settings(task, None)[0]),), (Seed(0, 2**32),), (10**9,))
-    problem, state = problem_of(task), job.begin()
-    return seconds(lambda: job.step(problem, state))
+    from opacus import GradSampleModule
+    from opacus.optimizers import DPOptimizer
+
+    X, y = data_of(task)
+    setting = settings(task, None)[0]
+    module = GradSampleModule(nn.Linear(X.shape[1], 10, bias=False, dtype=torch.float64))
+    descent = torch.optim.SGD(module.parameters(), lr=setting.eta / setting.d, weight_decay=setting.ridge)
+    noise = {"noise_multiplier": setting.sigma * sqrt(setting.d) * setting.n / setting.clip, "max_grad_norm": setting.clip}
+    optimizer = DPOptimizer(descent, expected_batch_size=setting.n, **noise)
+
+    def step():
+        Softmax.losses(module(X), y).mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return seconds(step)
 
 
 def data_of(task):

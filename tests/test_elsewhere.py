@@ -19,7 +19,7 @@ def without(cls, name, path=None, target=None):
     return None if name.partition(".")[0] in {names} else find(name, path, target)
 PathFinder.find_spec = classmethod(without)
 """
-TRAINING = {"torch", "opacus", "randomgen", "sklearn"}
+TRAINING = {"torch", "randomgen", "sklearn"}
 DELTA = "import zoexplore; from zoexplore.bounds.conversion import delta_of\nprint(delta_of(0.05, 1.0))\n"  # of a few loops
 
 
@@ -96,7 +96,7 @@ def test_without_pytorch_the_accountant_and_the_explorer_work():
         "page = z.explore(DEMONSTRATION.replace(K=9))\n"
         "root = page.__panel__().get_root()\n"
         "print(page.state.setting.K, len(list(root.references())) > 100)\n"
-        "print(sorted({'torch', 'opacus', 'sklearn'} & sys.modules.keys()))\n"
+        "print(sorted({'torch', 'sklearn'} & sys.modules.keys()))\n"
     )
     epsilon, shown, loaded = run(code, HOME=os.path.expanduser("~"))
     assert float(epsilon) > 0 and shown == "9 True" and loaded == "[]"

@@ -180,7 +180,7 @@ def point_of(task: Task, key: Key, draws: list[Drawn]) -> Point:
     s = made.setting
     run = {name: float(getattr(s, name)) for name in ("n", "d", "K", "beta", "T", "eta", "clip", "ridge", "R")}
     return Point(
-        method, s.sigma if made.noisy else 0.0, s if made.described else None, tuple(range(len(draws))), (s.T,),
+        method, s.sigma if made.noisy else 0.0, s if made.noisy else None, tuple(range(len(draws))), (s.T,),
         tuple((drawn.last,) for drawn in draws), tuple((drawn.loss,) for drawn in draws), known.epsilon,
         {bound: "" if value < inf else known.reason[bound] for bound, value in known.epsilon.items()}, known.curve,
         task.supposed, target=target if target < inf else None, counted=known.counted, tested=len(task.data.X_test),

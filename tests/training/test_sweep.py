@@ -107,7 +107,7 @@ def test_the_same_numbers_in_threads(expected, tiny_parts):
 def test_progress_is_real_and_ends_with_everything(expected, tiny_parts):
     updates = list(sweep(task=small_task(), methods=ALL, seeds=3))
     done = [u.done for u in updates]
-    assert done == sorted(done) and done[-1] == updates[-1].total == 6 * 12  # three seeds, by the engine and by Opacus
+    assert done == sorted(done) and done[-1] == updates[-1].total == 3 * 12  # three seeds, all methods together
     assert updates[-1].finished and not any(u.finished for u in updates[:-1])
     assert updates[-1].frontier == expected and updates[-1].seconds_left == 0
     assert all(u.seconds_left >= 0 for u in updates)
@@ -196,7 +196,6 @@ def test_an_error_in_a_part_is_the_sweeps():
         ({"n": 5}, "n is not part of a plan"),
         ({"M": 5.0}, "M is not part of a plan"),
         ({"batch": 9, "sampling": "cyclic"}, "sampling = 'cyclic' is not allowed: batches are drawn anew"),
-        ({"methods": ("dp-sgd",), "batch": 10}, "batch = 10 is not allowed with 'dp-sgd'"),
         ({"sigmas": (0.1,), "epsilons": (1.0,)}, "both sigmas and epsilons were given"),
         ({"epsilons": (-1.0,)}, "epsilon = -1"),
     ],

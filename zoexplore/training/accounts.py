@@ -16,7 +16,7 @@ from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.bound import CLIP_ALONE
 from zoexplore.run.setting import Accounting, Setting
 from zoexplore.training.configuration import Configuration
-from zoexplore.training.methods import METHODS, OPACUS
+from zoexplore.training.methods import METHODS
 from zoexplore.training.tasks import Task
 
 
@@ -39,7 +39,7 @@ class Account:
 
 def accounts(task: Task, configuration: Configuration, accounting: Accounting) -> tuple[Account, ...]:
     """Every sound account of a configuration with noise. For each bound the least of them holds."""
-    setting, hidden = configuration.setting, configuration.hidden and configuration.method != OPACUS
+    setting, hidden = configuration.setting, configuration.hidden
     alone: tuple[str, ...] = CLIP_ALONE if hidden else CLIP_ALONE[:1]
     if setting.clipping == "each":
         return (Account(setting, accounting, _allowed(configuration) if hidden else alone, "each quotient's clip"),)
@@ -47,7 +47,7 @@ def accounts(task: Task, configuration: Configuration, accounting: Accounting) -
     if hidden and setting.full_batch:
         alone = _allowed(configuration)
     found = [Account(setting.replace(lipschitz=inf), accounting, alone, _of_clip(configuration))]
-    if setting.clip >= longest and setting.full_batch and configuration.method != OPACUS:
+    if setting.clip >= longest and setting.full_batch:
         idle = setting.replace(clip=longest, lipschitz=None)
         bounds = _allowed(configuration) if hidden else ("composition",)
         found.append(Account(idle, accounting.replace(sensitivity="least"), bounds, "the loss's Lipschitz constant"))

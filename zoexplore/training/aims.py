@@ -1,7 +1,7 @@
 """Runs for a target epsilon: the tuned choices, and the noise that meets the target."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
@@ -66,7 +66,7 @@ def configuration(task: Task, method: str, choice: Choice, sigma: float, *, hidd
         R=inf if not kind.noisy else task.R if choice.R is None else choice.R,
         ridge=task.ridge if choice.ridge is None else choice.ridge,
     )  # fmt: skip
-    return Configuration(method, setting, kind.noisy, kind.every_direction, hidden)
+    return Configuration(method, setting, kind.noisy, kind.every_direction, hidden and kind.hidden)
 
 
 def aimed(
@@ -94,5 +94,4 @@ def aimed(
             continue
     if not sigmas:
         return None
-    aimed_at = made.setting.replace(sigma=min(sigmas))
-    return Configuration(method, aimed_at, True, made.own_basis, hidden, target)
+    return replace(made, setting=made.setting.replace(sigma=min(sigmas)), target=target)

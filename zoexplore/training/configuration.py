@@ -5,7 +5,6 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from zoexplore.run.setting import Setting
-from zoexplore.training.methods import OPACUS
 
 RECORDS = 30  # recorded steps of a run, at most
 
@@ -46,11 +45,6 @@ class Configuration:
         """sigma (0 without noise), beta, eta, clip, ridge and R of step t."""
         s = self.setting
         return s.sigma * self.noisy, s.beta_at(t), s.eta, s.clip, s.ridge, s.R
-
-    @property
-    def described(self) -> bool:
-        """Whether the setting describes the run completely, so that the sliders can show it."""
-        return self.noisy and self.method != OPACUS
 
     @property
     def clips_own_basis(self) -> bool:

@@ -58,17 +58,13 @@ class Job:
         runs, draws = len(self.seeds) * len(self.configurations), []
         for seed in self.seeds:
             sources = Sources(seed.number, seed.noise)
-            noise = [self._noise(c.noise_seed(seed)) for c in self.configurations]
+            noise: list[Generator] = [Sources(0, c.noise_seed(seed)).noise for c in self.configurations]
             bases = {(c.setting.K, c.own_basis) for c in self.configurations}
             # the same seed for every K, so that a run's directions do not depend on other runs
             directions = {basis: Sources(seed.number, seed.noise).directions for basis in sorted(bases)}
             draws.append(Draws(directions, noise, sources.data))
         w = torch.zeros(runs, self._problem().d, dtype=torch.float64)
         return State(w, draws, np.zeros(runs, int), np.zeros(runs, int))
-
-    @staticmethod
-    def _noise(seed: int) -> Generator:
-        return Sources(0, seed).noise
 
     def advance(self, state: "State | None", seconds: float) -> "State":
         """Continue from the state, or from the start, for about `seconds` or to the end.

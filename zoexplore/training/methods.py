@@ -10,7 +10,6 @@ from typing import Any
 from zoexplore.run.setting import Setting
 from zoexplore.training.tasks import Task
 
-OPACUS = "dp-sgd"
 DEFAULT_METHODS = ("noisy-zogd", "noisy-gd", "dpzero", "non-private")
 COMPARED = ("noisy-zogd", "aggzo", "dp-sgd", "dpzero", "non-private")
 
@@ -28,6 +27,7 @@ class Method:
         noisy: whether there is noise; without it there is one point instead of one for each sigma.
         clipping: "each" quotient of a record, or "joint" for all of them together, where sigma is given. Runs for a target
             epsilon clip as tuned.
+        hidden: whether bounds for the last iterate alone are claimed.
     """
 
     name: str
@@ -37,6 +37,7 @@ class Method:
     beta: float | None = None
     noisy: bool = True
     clipping: str = "each"
+    hidden: bool = True
 
     @property
     def every_direction(self) -> bool:
@@ -69,9 +70,8 @@ METHODS = {
         ),
         Method("noisy-gd", "Noisy gradient descent", "Every direction at once: K = d, β = 0.", K=0, beta=0.0),
         Method(
-            OPACUS, "DP-SGD (Opacus)",
-            "Gradients, each clipped as a whole, by Opacus, on all records or Poisson batches; every step counts as released.",
-            K=0, beta=0.0, clipping="joint",
+            "dp-sgd", "DP-SGD", "Gradients, each clipped as a whole; every step counts as released.",
+            K=0, beta=0.0, clipping="joint", hidden=False,
         ),
         Method(
             "non-private", "Not private", "Gradient descent without noise: what the others could reach.",

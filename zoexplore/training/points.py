@@ -14,7 +14,7 @@ from zoexplore.training.privacy import Privacy
 from zoexplore.training.results import Frontier, Point
 from zoexplore.training.sweep_plans import SweepPlan
 
-LIBRARIES = ("zoexplore", "numpy", "scipy", "numba", "torch", "scikit-learn", "opacus")
+LIBRARIES = ("zoexplore", "numpy", "scipy", "numba", "torch", "scikit-learn")
 
 
 def gathered(plan: SweepPlan, states: list[State | None], privacies: Sequence[Privacy]) -> Frontier:
@@ -65,7 +65,7 @@ def _point(plan: SweepPlan, c: Configuration, used: list[_Run], known: Privacy) 
     return Point(
         method=c.method,
         sigma=c.setting.sigma if c.noisy else 0.0,
-        setting=c.setting.replace(T=steps[-1]) if c.described else None,
+        setting=c.setting.replace(T=steps[-1]) if c.noisy else None,
         seeds=tuple(run.seed for run in used),
         steps=steps,
         accuracy=along("accuracy"),

@@ -7,7 +7,7 @@ from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.run.setting import Accounting
 from zoexplore.training.accounts import accounts
 from zoexplore.training.configuration import Configuration
-from zoexplore.training.methods import METHODS, OPACUS
+from zoexplore.training.methods import METHODS
 from zoexplore.training.tasks import Task
 
 NO_NOISE = "there is no noise"
@@ -36,8 +36,7 @@ def privacy(task: Task, configuration: Configuration, records: tuple[int, ...], 
     """Every bound's epsilon of one configuration, the least of its accounts."""
     if not configuration.noisy:
         return nothing(records, NO_NOISE)
-    public = configuration.method == OPACUS or not configuration.hidden
-    known = nothing(records, RELEASED if public else JOINT)
+    known = nothing(records, JOINT if configuration.hidden else RELEASED)
     for account in accounts(task, configuration, accounting):
         setting, how = account.setting, account.accounting
         along = curve(setting, "T", records, account.bounds, accounting=how)
@@ -62,8 +61,6 @@ def nothing(records: tuple[int, ...], why: str) -> Privacy:
 def _refused(task: Task, configuration: Configuration, accounting: Accounting) -> dict[str, str]:
     """Bounds that the setting allows, but not this task or method."""
     refused: dict[str, str] = {}
-    if configuration.method == OPACUS:
-        return refused
     if configuration.clips_own_basis:
         refused["sharp"] = "where the clip may act, the directions must be drawn at random, and these are the parameters' own"
     if not configuration.own_basis:

@@ -4,7 +4,7 @@ Products that depend on data or directions alone serve all parameter vectors.
 """
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from zoexplore.mechanism import clipping
 from zoexplore.training.models import MODELS
@@ -75,10 +75,6 @@ class Problem:
         left = (clip[:, None] / length).clamp(max=1.0).nan_to_num(nan=1.0).to(residual.dtype)
         mean = self._sum(residual * left.unsqueeze(-1), X).to(w.dtype) / (count or max(1, len(X)))
         return (mean if U is None else mean @ U), (length > clip[:, None]).sum(-1)
-
-    def module(self) -> nn.Module:
-        """The model as a torch module, with its parameters in the order of w."""
-        return nn.Linear(self.X.shape[1], self.width, bias=False, dtype=self.dtype)
 
     def scores(self, w: Tensor, X: Tensor) -> Tensor:
         """Scores, shape (C, n, c)."""

@@ -19,7 +19,7 @@ class Point:
     Args:
         method: key of `METHODS`.
         sigma: noise scale; 0 without noise.
-        setting: the run, for the sliders; None if Noisy-ZOGD's parameters do not describe it.
+        setting: the run; None without noise.
         seeds: in order.
         steps: recorded numbers of steps, ascending up to T, or while it is trained up to the last that all seeds have made.
         accuracy, loss: held-out values, shape (seeds, steps).

@@ -9,9 +9,8 @@ from typing import Any
 from zoexplore.run.setting import Accounting, Setting
 from zoexplore.training.aims import Choice, Choices, aimed
 from zoexplore.training.configuration import Configuration, Seed, records
-from zoexplore.training.dpsgd import SgdJob
 from zoexplore.training.engine import Job
-from zoexplore.training.methods import DEFAULT_METHODS, METHODS, OPACUS
+from zoexplore.training.methods import DEFAULT_METHODS, METHODS
 from zoexplore.training.tasks import DRAWN, OTHERS, TASKS, Task
 
 MOST_RUNS = 2000
@@ -50,16 +49,16 @@ class SweepPlan:
         alike: dict[tuple[Any, ...], list[Configuration]] = {}
         for c in self.configurations:
             s = c.setting
-            alike.setdefault((c.method == OPACUS, s.T, s.batch, s.sampling), []).append(c)
+            alike.setdefault((s.T, s.batch, s.sampling), []).append(c)
         return tuple(
-            (SgdJob if by_opacus else Job)(self.task, tuple(members), group, records(T))
-            for (by_opacus, T, *_), members in alike.items()
-            for group in self._groups(seeds, members, by_opacus)
+            Job(self.task, tuple(members), group, records(T))
+            for (T, *_), members in alike.items()
+            for group in self._groups(seeds, members)
         )
 
-    def _groups(self, seeds: list[Seed], members: list[Configuration], by_opacus: bool) -> list[tuple[Seed, ...]]:
-        alone = by_opacus or not members[0].setting.full_batch
-        at_once = 1 if alone else max(1, min(COLUMNS // len(members), ceil(len(seeds) / LEAST_PARTS)))
+    def _groups(self, seeds: list[Seed], members: list[Configuration]) -> list[tuple[Seed, ...]]:
+        together = min(COLUMNS // len(members), ceil(len(seeds) / LEAST_PARTS)) if members[0].setting.full_batch else 1
+        at_once = max(1, together)
         return [tuple(seeds[i : i + at_once]) for i in range(0, len(seeds), at_once)]
 
 
@@ -160,14 +159,12 @@ def _at_scales(
     task: Task, methods: Sequence[str], sigmas: Sequence[float], start: Setting, others: dict[str, Any]
 ) -> list[Configuration]:  # fmt: skip
     """Every method at every noise scale, one without noise once."""
-    if OPACUS in methods and others.get("batch") is not None:
-        raise ValueError(f"batch = {others['batch']!r} is not allowed with {OPACUS!r} and σ: aim at epsilons, or leave one out")
     found = []
     for name in methods:
         method = METHODS[name]
         for sigma in map(float, sigmas if method.noisy else sigmas[:1]):
             setting = method.setting(task, sigma, start.K, start.beta, start.T, **others)
-            found.append(Configuration(name, setting, method.noisy, method.every_direction))
+            found.append(Configuration(name, setting, method.noisy, method.every_direction, method.hidden))
     return found
 
 
