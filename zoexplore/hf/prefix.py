@@ -2,47 +2,42 @@
 does not depend on what is trained. A head on an encoder costs little more than one pass of the encoder.
 """
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import update_wrapper
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves, tree_map
 
-from zoexplore.mechanism.checksums import checksums
-
 
 class Prefix:
-    """While open, for one step, frozen parts that get the same inputs again return the same outputs.
-
-    The first steps show which parts come before all that is trained: those that get every input as often as there are points. The
-    others, and all of them after `remove`, run as before.
+    """Within a step, frozen parts that get the same inputs again return the same outputs. A part that did not get any twice comes
+    after something trained, and runs as before from then on, as all do after `remove`.
     """
 
-    def __init__(self, model: nn.Module, points: int) -> None:
-        self.points, self.is_known = points, False
-        self.parts = [Part(part) for part in frozen(model)] if points and not hasattr(model, "_orig_mod") else []
+    def __init__(self, modules: Iterable[nn.Module]) -> None:
+        self.parts = list(map(Part, modules))
 
-    def __enter__(self) -> None:
+    @contextmanager
+    def step(self, pieces: int) -> Iterator[None]:
+        """A step, whose batch is evaluated in so many pieces."""
         for part in self.parts:
-            part.begin(self.is_known)
+            part.kept, part.is_used = deque(maxlen=pieces), False
+        try:
+            yield
+        finally:
+            self.remove(lambda part: bool(part.kept) and not part.is_used)
+            for part in self.parts:
+                part.kept = None
 
-    def __exit__(self, *_: object) -> None:
-        for part in self.parts:
-            part.is_open, part.kept = False, []
-        if not self.is_known and any(part.calls for part in self.parts):
-            first = [part for part in self.parts if 0 < len(part.seen) * self.points <= part.calls]
-            if first or all(part.calls == len(part.seen) for part in self.parts):  # else losses were checked, on other batches
-                self.is_known = True
-                for part in {*self.parts} - {*first}:
-                    part.remove()
-                self.parts = first
-
-    def remove(self) -> None:
-        """Let all parts run as before."""
-        for part in self.parts:
-            part.remove()
-        self.parts = []
+    def remove(self, which: "Callable[[Part], bool]" = lambda part: True) -> None:
+        """Let parts run as before, all where not told which."""
+        for part in filter(which, self.parts):
+            del part.module.forward
+        self.parts = [part for part in self.parts if "forward" in vars(part.module)]
 
 
 class Part:
@@ -50,28 +45,17 @@ class Part:
 
     def __init__(self, module: nn.Module) -> None:
         self.module, self.run = module, module.forward
-        self.is_open, self.is_known, self.calls = False, False, 0
-        self.seen: set[tuple[Any, ...]] = set()
-        self.kept: list[tuple[list[Any], Any, list[int]]] = []
-        module.forward = self
-
-    def begin(self, is_known: bool) -> None:
-        self.is_open, self.is_known, self.calls, self.seen = True, is_known, 0, set()
-
-    def remove(self) -> None:
-        del self.module.forward
+        self.kept: deque[tuple[list[Any], Any, list[int]]] | None = None
+        self.is_used = False
+        module.forward = update_wrapper(self, self.run)  # whose signature others read
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        if not self.is_open:
+        if self.kept is None:
             return self.run(*args, **keywords)
         inputs = tree_leaves((args, keywords))
-        if not self.is_known:
-            self.calls += 1
-            tensors = [x for x in inputs if isinstance(x, Tensor)]
-            self.seen.add((*checksums(tensors), *(id(x) for x in inputs if not isinstance(x, Tensor))))
-            return self.run(*args, **keywords)
         for before, output, versions in self.kept:
             if _versions(output) == versions and len(before) == len(inputs) and all(map(_same, before, inputs)):
+                self.is_used = True
                 return tree_map(lambda x: x, output)  # a container of its own, since some are emptied
         output = self.run(*args, **keywords)
         self.kept.append((inputs, output, _versions(output)))
@@ -79,7 +63,9 @@ class Part:
 
 
 def frozen(module: nn.Module) -> Iterator[nn.Module]:
-    """The largest parts that are called and have parameters, none of them trained."""
+    """The largest parts that are called and have parameters, none of them trained; none of what is compiled."""
+    if hasattr(module, "_orig_mod"):
+        return
     is_called = not isinstance(module, nn.ModuleList | nn.ModuleDict)
     if is_called and not any(p.requires_grad for p in module.parameters()):
         yield from [module] if any(True for _ in module.parameters()) else []

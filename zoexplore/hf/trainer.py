@@ -24,7 +24,7 @@ from zoexplore.hf.arguments import ZOTrainingArguments
 from zoexplore.hf.data import LABELS, EpochSampler, check_data
 from zoexplore.hf.losses import RecordLoss, base_of, check_model, loss_for
 from zoexplore.hf.padding import check_padding
-from zoexplore.hf.prefix import Prefix
+from zoexplore.hf.prefix import Prefix, frozen
 from zoexplore.hf.watch import Watch
 from zoexplore.mechanism import Batch, NoisyZOGD, Report, mark_moved
 from zoexplore.mechanism.batches import Collate, Numbered
@@ -92,7 +92,7 @@ class ZOTrainer(Trainer):
         self.optimizer: torch.optim.Optimizer | None = None
         self.origin = ""  # of weights that another private run has trained, in words
         self._padding_is_checked = False
-        self._prefix: Prefix | None = None
+        self._prefix = Prefix([])
         super().__init__(model=model, args=args, **given)
         self.watch = Watch(self)
         self.add_callback(self.watch)
@@ -125,11 +125,10 @@ class ZOTrainer(Trainer):
         if resume_from_checkpoint:
             mark_moved(self.model)  # until its own state is loaded too
         try:
+            self._prefix = Prefix([] if self.args.xi == 0 else frozen(self.model))  # where points are taken one after the other
             found = super().train(resume_from_checkpoint=resume_from_checkpoint, **options)
         finally:
-            if self._prefix is not None:
-                self._prefix.remove()
-            self._prefix = None
+            self._prefix.remove()
         return found._replace(training_loss=found.metrics["train_loss"])
 
     def privacy_report(self, **options: Any) -> Report:
@@ -192,9 +191,7 @@ class ZOTrainer(Trainer):
         if len(inputs.records) and not self._padding_is_checked:
             self._padding_is_checked = check_padding(self.record_loss, self.model, inputs.data)
         before = mechanism.counts
-        if self._prefix is None:  # where the points are evaluated one after the other
-            self._prefix = Prefix(self.model, 2 * mechanism.setting.K if mechanism.setting.xi > 0 else 0)
-        with self._prefix:
+        with self._prefix.step(ceil(len(inputs.records) / (self.args.microbatch or self._batch())) or 1):
             loss = mechanism.step(inputs)
         self.watch.note(loss, before)
         return torch.tensor(loss, device=self.args.device).nan_to_num(0.0, 0.0)  # `log` has the mean; sums must stay numbers
