@@ -10,7 +10,7 @@ from torch.func import functional_call, vmap
 from benchmarks.timing import milliseconds, table
 from zoexplore.mechanism import clipping, hybrid, project, stiefel
 from zoexplore.training import TASKS
-from zoexplore.training.engine import Configuration, Job, Seed, problem_of
+from zoexplore.training.engine import Configuration, Job, problem_of
 from zoexplore.training.models import Softmax
 
 K, CONFIGURATIONS, XI, REPEATS = 64, 8, 1e-4, 5
@@ -74,7 +74,7 @@ def settings(task, clip):
 
 def engine(task, clip):
     """Seconds a configuration and step of the batched engine."""
-    job = Job(task, tuple(Configuration("noisy-zogd", s) for s in settings(task, clip)), (Seed(0, 2**32),), (10**9,))
+    job = Job(task, tuple(Configuration("noisy-zogd", s) for s in settings(task, clip)), (0,), (10**9,))
     problem, state = problem_of(task), job.begin()
     steps = 1 if clip else 20
 

@@ -8,7 +8,7 @@ from bokeh.models import BasicTickFormatter, GlyphRenderer, Line
 from bokeh.plotting import figure
 
 from zoexplore import BOUNDS, Accounting, curve, guarantee, plots
-from zoexplore.run.presets import PRESETS
+from zoexplore.run.presets import DEMONSTRATION, PRESETS
 from zoexplore.training import Frontier, Point
 from zoexplore.views.style import theme
 
@@ -120,14 +120,16 @@ def test_the_replay_ends_with_the_whole_budget():
 
 
 def point(method, epsilon, accuracy, supposed=()):
-    return Point(method, 1e-3, None, (0, 1), (1,), ((accuracy,), (accuracy + 0.01,)), ((0.1,), (0.1,)), epsilon, {}, {}, supposed)
+    along = {bound: (value,) for bound, value in epsilon.items()}
+    seeds, utility = (0, 1), (((accuracy,), (accuracy + 0.01,)), ((0.1,), (0.1,)))
+    return Point(method, 1e-3, DEMONSTRATION, seeds, (1,), *utility, {}, along, supposed)
 
 
 @pytest.mark.parametrize("supposed", [(), ("every row has norm at most 1",)])
 def test_the_frontier_has_a_marker_a_method_hollow_where_supposed(supposed):
     finite, never = {"composition": 3.0, "sharp": 1.0}, {"composition": np.inf, "sharp": np.inf}
     points = (point("noisy-zogd", finite, 0.9, supposed), point("non-private", never, 0.99))
-    drawn = plots.frontier(Frontier("mixture", points, Accounting(), 1e-5, 0))
+    drawn = plots.frontier(Frontier("mixture", points, Accounting(), 1e-5))
     kinds = [type(part).__name__ for part in drawn]
     assert kinds.count("Scatter") == 2 and kinds.count("Curve") == 3 and kinds.count("ErrorBars") == 2
     fills = [hv.Store.lookup_options("bokeh", part, "style").kwargs["color"] for part in drawn if isinstance(part, hv.Scatter)]

@@ -87,14 +87,14 @@ def how(found: Finished) -> str:
 
 def passes(point: Point) -> float:
     """Forward passes of single records in all steps: two per direction, or three per gradient, whose way back is two."""
-    run = point.run
-    each = 3 if METHODS[point.method].every_direction else 2 * run["K"]
-    return each * run["T"] * (run["batch"] or run["n"])
+    run = point.setting
+    each = 3 if METHODS[point.method].every_direction else 2 * run.K
+    return each * run.T * (run.batch or run.n)
 
 
 def kept(point: Point) -> float:
     """Numbers that a clipped step keeps per record, without activations: a gradient of d, or K quotients."""
-    return point.run["K"]
+    return point.setting.K
 
 
 def study(found: Sequence[Series]) -> hv.Overlay:
@@ -194,11 +194,11 @@ def costs(frontier: Frontier) -> str:
     detail, rows = targets[len(targets) // 2], []
     for p in frontier.points:
         if p.target in (None, detail):
-            run = p.run
-            batch = format_count(int(run["batch"])) if run["batch"] else "all"
+            run = p.setting
+            batch = format_count(run.batch) if run.batch else "all"
             by = f"{BOUNDS[p.by].title}: {p.counted[p.by]}" if p.by else "–"
             rows.append(
-                (METHODS[p.method].title, by, format_count(int(run["K"])), format_count(int(run["T"])), batch, f"{passes(p):.2g}",
+                (METHODS[p.method].title, by, format_count(run.K), format_count(run.T), batch, f"{passes(p):.2g}",
                  format_count(int(kept(p))))
             )  # fmt: skip
     head = (f"chosen at ε = {format_number(detail)}", "counted by", "K", "T", "batch", "forward passes", "kept of a record")

@@ -33,7 +33,6 @@ from zoexplore.training.methods import COMPARED, METHODS
 from zoexplore.training.points import versions
 from zoexplore.training.privacy import privacy
 from zoexplore.training.results import Frontier, Point
-from zoexplore.training.sweep_plans import NOISE_SEED
 from zoexplore.training.sweeps import frontier
 from zoexplore.training.tasks import TASKS, Task
 
@@ -178,13 +177,12 @@ def point_of(task: Task, key: Key, draws: list[Drawn]) -> Point:
     assert made
     known = privacy(task, made, (chosen.T,), Accounting())
     s = made.setting
-    run = {name: float(getattr(s, name)) for name in ("n", "d", "K", "beta", "T", "eta", "clip", "ridge", "R")}
     return Point(
-        method, s.sigma if made.noisy else 0.0, s if made.noisy else None, tuple(range(len(draws))), (s.T,),
-        tuple((drawn.last,) for drawn in draws), tuple((drawn.loss,) for drawn in draws), known.epsilon,
-        {bound: "" if value < inf else known.reason[bound] for bound, value in known.epsilon.items()}, known.curve,
-        task.supposed, target=target if target < inf else None, counted=known.counted, tested=len(task.data.X_test),
-        run=run | {"batch": float(s.batch or 0)},
+        method, s.sigma if made.noisy else 0.0, s, tuple(range(len(draws))), (s.T,),
+        tuple((drawn.last,) for drawn in draws), tuple((drawn.loss,) for drawn in draws),
+        {bound: charge.reason for bound, charge in known.items()}, {bound: charge.along for bound, charge in known.items()},
+        task.supposed, target=target if target < inf else None,
+        counted={bound: charge.counted for bound, charge in known.items()}, tested=len(task.data.X_test),
     )  # fmt: skip
 
 
@@ -203,7 +201,7 @@ def gathered(folder: Path, out: Path | None = None) -> Studies:
                 tuning[f"{key[0]} at {key[1]:g}"] = draws
                 points.append(point_of(TASKS[task], key, draws))
         if points:
-            made = Frontier(task, tuple(points), Accounting(), TASKS[task].delta, NOISE_SEED, versions())
+            made = Frontier(task, tuple(points), Accounting(), TASKS[task].delta, versions())
             trials = [draw.trials for draws in tuning.values() for draw in draws]
             seconds = round(sum(Part.open(folder, name).made["seconds"] for name in (task, *_draws(task))))
             found.finished[task] = Finished(made, part.made["date"], seconds, (min(trials), max(trials)))

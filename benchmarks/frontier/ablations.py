@@ -18,7 +18,7 @@ from benchmarks.frontier.law import Run, accuracy, ended
 from benchmarks.frontier.search import multiplier, split
 from zoexplore.run.setting import Accounting
 from zoexplore.training.aims import Choice, aimed
-from zoexplore.training.engine import Configuration, Job, Seed, one_thread
+from zoexplore.training.engine import Configuration, Job, one_thread
 from zoexplore.training.tasks import TASKS, Task
 
 TASK = "mnist"
@@ -107,6 +107,6 @@ def _clipped(task: Task, rule: str, clip: float, reach: float) -> Configuration:
 
 def _trained(task: Task, runs: Sequence[Configuration], seeds: Sequence[int]) -> np.ndarray:
     """Accuracies by the engine, shape (seeds, runs)."""
-    jobs = (Job(task, tuple(runs), (Seed(number, 2**32 + number),), (T,)) for number in seeds)
+    jobs = (Job(task, tuple(runs), (number,), (T,)) for number in seeds)
     with one_thread():
         return np.array([job.advance(None, inf).accuracy[-1] for job in jobs])

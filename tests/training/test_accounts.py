@@ -23,9 +23,9 @@ def multiplier(point):
     """Noise over what one record adds, both of a step's movement along one direction: sensitivity is (eta/K) clip over the
     records, noise eta sigma of which beta lies in K directions and the rest in all d.
     """
-    run = point.run
-    noise = point.sigma * sqrt(run["beta"] / run["K"] + (1 - run["beta"]) / run["d"])
-    return noise * run["K"] * (run["batch"] or run["n"]) / run["clip"]
+    run = point.setting
+    noise = point.sigma * sqrt(run.beta / run.K + (1 - run.beta) / run.d)
+    return noise * run.K * (run.batch or run.n) / run.clip
 
 
 def gaussian(mu, delta):
@@ -65,16 +65,16 @@ def some(points):
 CLIPPED = of_kind("each record's clipped")
 
 
-@pytest.mark.parametrize("point, delta", [p for p in CLIPPED if not p.values[0].run["batch"]])
+@pytest.mark.parametrize("point, delta", [p for p in CLIPPED if not p.values[0].setting.batch])
 def test_all_records_as_a_gaussian_mechanism(point, delta):
-    mu = sqrt(point.run["T"]) / multiplier(point)
+    mu = sqrt(point.setting.T) / multiplier(point)
     assert gaussian(mu, delta) == pytest.approx(point.target, rel=1e-4)
 
 
-@pytest.mark.parametrize("point, delta", some([p for p in CLIPPED if p.values[0].run["batch"]]))
+@pytest.mark.parametrize("point, delta", some([p for p in CLIPPED if p.values[0].setting.batch]))
 def test_poisson_batches_as_google_counts_them(point, delta):
-    rate = point.run["batch"] / point.run["n"]
-    assert poisson(multiplier(point), rate, int(point.run["T"]), delta, point.target) == pytest.approx(
+    rate = point.setting.batch / point.setting.n
+    assert poisson(multiplier(point), rate, point.setting.T, delta, point.target) == pytest.approx(
         point.target, rel=5e-3, abs=2e-4
     )
 
@@ -87,5 +87,5 @@ def test_a_clip_that_may_act_along_the_axes_is_not_the_sharper_bounds():
         (account,) = accounts(task, Configuration("noisy-gd", setting, own_basis=own), Accounting())
         assert ("sharp" in account.bounds) == known
         found = privacy(task, Configuration("noisy-gd", setting, own_basis=own), (1, 10), Accounting())
-        assert (found.epsilon["sharp"] < inf) == known
-        assert known or "drawn at random" in found.reason["sharp"]
+        assert (found["sharp"].along[-1] < inf) == known
+        assert known or "drawn at random" in found["sharp"].reason

@@ -10,12 +10,12 @@ from torch.func import grad
 
 from tests.training.small import small_task
 from zoexplore.mechanism import NoisyZOGD, Sources, stiefel
-from zoexplore.training.engine import Configuration, Job, Seed, problem_of
+from zoexplore.training.engine import Configuration, Job, problem_of
 from zoexplore.training.models import MODELS
 
 
-def job_of(task, *configurations, T=5, seed=3, noise_seed=11):
-    return Job(task, tuple(configurations), (Seed(seed, noise_seed),), tuple(range(1, T + 1)))
+def job_of(task, *configurations, T=5, seed=3):
+    return Job(task, tuple(configurations), (seed,), tuple(range(1, T + 1)))
 
 
 def losses(task):
@@ -72,7 +72,7 @@ def test_equals_the_optimiser_that_people_import(model, clip, batch):
     """With all noise along the directions: in every coordinate the optimiser's comes from a generator of its own."""
     task = small_task(model, clip=clip, R=3.0)
     setting = task.setting(0.05, batch=batch, beta=1.0)
-    sources = Sources(3, Configuration("noisy-zogd", setting).noise_seed(Seed(3, 11)))
+    sources = Sources(3, Configuration("noisy-zogd", setting).noise_seed(3))
     optimiser = NoisyZOGD(torch.zeros(setting.d, dtype=torch.float64), losses(task), setting, sources=sources)
     X, y = torch.from_numpy(task.data.X), torch.from_numpy(task.data.y)
     for _ in range(setting.T):
@@ -142,7 +142,7 @@ def test_every_direction_without_directional_noise_is_noisy_gradient_descent():
     d = task.d
     setting = task.setting(0.05, K=d, beta=0.0)
     own = job_of(task, Configuration("noisy-gd", setting, own_basis=True)).advance(None, 1e9).w[0]
-    seed = Configuration("noisy-gd", setting, own_basis=True).noise_seed(Seed(3, 11))
+    seed = Configuration("noisy-gd", setting, own_basis=True).noise_seed(3)
     at, w, noise = losses(task), torch.zeros(d, dtype=torch.float64), Sources(3, seed).noise
     for _ in range(5):
         step = grad(lambda v: at(v).mean())(w) + setting.ridge * w
@@ -185,7 +185,7 @@ def test_two_seeds_share_neither_directions_nor_noise():
 def test_seeds_side_by_side_do_what_each_does_alone():
     task = small_task("softmax")
     configurations = Configuration("noisy-zogd", task.setting(0.05)), Configuration("dpzero", task.setting(0.05, K=1, beta=1.0))
-    seeds = Seed(3, 11), Seed(4, 12)
+    seeds = 3, 4
     both = Job(task, configurations, seeds, (2, 5)).advance(None, 1e9)
     for i, seed in enumerate(seeds):
         alone = Job(task, configurations, (seed,), (2, 5)).advance(None, 1e9)

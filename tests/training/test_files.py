@@ -1,4 +1,4 @@
-"""What is loaded equals what was saved; what was damaged is reported."""
+"""What is loaded equals what was saved; what is none is refused."""
 
 import csv
 import json
@@ -20,11 +20,6 @@ from zoexplore.training.frontier_files import from_json, to_csv, to_json
 def found():
     accounting = Accounting(conversion="cks", sensitivity="least")
     return frontier(task=small_task("softmax", R=float("inf")), methods=list(METHODS), seeds=(5, 2), T=4, accounting=accounting)
-
-
-def signed(content):
-    """A saved frontier that was changed, with the digest of what it is now."""
-    return content | {"digest": frontier_files._digest({name: value for name, value in content.items() if name != "digest"})}
 
 
 def test_what_is_loaded_equals_what_was_saved(found, tmp_path):
@@ -56,26 +51,9 @@ def test_what_was_saved_before_a_bound_was_added_is_loaded_without_it(found):
     content = json.loads(to_json(found))
     for point in content["points"]:
         del point["epsilons"]["sharp"], point["reason"]["sharp"]
-    for again, point in zip(from_json(json.dumps(signed(content))).points, found.points, strict=True):
+    for again, point in zip(from_json(json.dumps(content)).points, found.points, strict=True):
         assert again.epsilon["sharp"] == inf and again.reason["sharp"] == frontier_files.NOT_YET
         assert again.epsilons["composition"] == point.epsilons["composition"]
-
-
-@examples(100)
-@given(st.data())
-def test_a_damaged_file_is_refused_or_says_the_same(found, data):
-    content = bytearray(to_json(found).encode())
-    at = data.draw(st.integers(0, len(content) - 1))
-    if data.draw(st.booleans()):
-        content[at] = data.draw(st.integers(0, 255))
-    else:
-        del content[at:]
-    try:
-        again = from_json(bytes(content))
-    except ValueError as error:
-        assert str(error).startswith("this is no frontier saved as")
-    else:
-        assert again == found
 
 
 @examples(40)
@@ -89,13 +67,6 @@ def test_any_bytes_are_refused(content):
 def test_json_of_another_kind_is_refused_in_words(content):
     with pytest.raises(ValueError, match="this is no frontier saved as JSON, or it is damaged: "):
         from_json(content)
-
-
-def test_the_digest_shows_that_a_number_was_changed(found):
-    content = json.loads(to_json(found))
-    content["points"][0]["accuracy"][0][0] += 1e-9
-    with pytest.raises(ValueError, match="its digest is another"):
-        from_json(json.dumps(content))
 
 
 def test_other_endings_are_refused(found, tmp_path):

@@ -15,7 +15,7 @@ from zoexplore.mechanism import Sources, hybrid, stiefel
 from zoexplore.run.setting import Accounting
 from zoexplore.training.aims import Choice, aimed
 from zoexplore.training.data import Data
-from zoexplore.training.engine import Job, Seed
+from zoexplore.training.engine import Job
 from zoexplore.training.sweep_plans import SweepPlan
 
 D, RUNS, Z = 12, 3000, 0.004
@@ -59,7 +59,7 @@ def test_along_all_directions_without_noise_it_is_gradient_descent(model):
     task = small_task(model)
     choice = Choice(task.d, 7, 0.8, 1e300, batch=None)
     made = aimed(task, "non-private", choice, 1.0, Accounting())
-    (job,) = SweepPlan(task, (made,), (0,), 2**32, Accounting()).jobs
+    (job,) = SweepPlan(task, (made,), (0,), Accounting()).jobs
     ours = ended(task.data, [Run(choice, 0.0)], 0, ridge=task.ridge, dtype=torch.float64)
     state = job.advance(None, 1e9)
     assert torch.allclose(ours.last, state.w, atol=1e-12)
@@ -78,7 +78,7 @@ def test_whole_runs_end_where_the_engines_do(K):
     choice = Choice(K, 40, 0.8 * task.d / K, part, batch=20, ridge=task.ridge)
     made = aimed(task, "aggzo", choice, 8.0, Accounting(), hidden=False)
     count = times(30)
-    seeds = tuple(Seed(number, 2**32 + number) for number in range(count))
+    seeds = tuple(range(count))
     lengths = [Job(task, (made,), (seed,), (40,)).advance(None, 1e9).w.norm() for seed in seeds]
     z = multiplier(80, 20, 40, 8.0, task.delta)
     assert made.setting.noise_multiplier == pytest.approx(z, rel=1e-6)

@@ -134,7 +134,7 @@ def test_a_mean_is_over_the_same_seeds_until_the_end(tiny_parts):
 
 
 def test_a_step_that_a_thread_is_just_recording_is_not_shown():
-    plan = plan_sweep(small_task(), ("noisy-zogd",), (0.1,), seeds=1)
+    plan = plan_sweep(small_task(), ("noisy-zogd",), sigmas=(0.1,), seeds=1)
     (job,), (c,) = plan.jobs, plan.configurations
     state = job.advance(None, 0.0)
     known = [privacy(plan.task, c, job.records, plan.accounting)]
@@ -188,8 +188,6 @@ def test_an_error_in_a_part_is_the_sweeps():
         ({"sigmas": (0.1, 0.0)}, "sigma = 0.0 is not allowed"),
         ({"seeds": 0}, "seeds = .* is not allowed"),
         ({"seeds": (-1,)}, "seed = -1 is not allowed: give a whole number"),
-        ({"noise_seed": 0}, "noise_seed = 0 is not allowed: give a whole number from 2147483648"),
-        ({"seeds": 1500}, "runs are too many for one sweep"),
         ({"K": 9}, "K = 9 is not allowed: give a whole number from 1 to d = 8"),
         ({"T": 0}, "T = 0 is not allowed"),
         ({"accounting": Accounting(schedule="optimal")}, "schedule = 'optimal' is not allowed"),

@@ -128,7 +128,7 @@ def test_every_field_that_the_loss_does_not_set_reaches_the_run():
         "eta": 0.5, "delta": 1e-7, "R": 0.7, "clip": 0.4, "ridge": 0.1, "batch": 20, "sampling": "poisson", "clipping": "joint",
         "neighbours": "add-remove", "releases": 2, "records_per_person": 3,
     }  # fmt: skip
-    noisy, free = plan_sweep(small_task(), ("noisy-zogd", "non-private"), (0.1,), seeds=1, **asked).configurations
+    noisy, free = plan_sweep(small_task(), ("noisy-zogd", "non-private"), sigmas=(0.1,), seeds=1, **asked).configurations
     assert {name: getattr(noisy.setting, name) for name in asked} == asked
     assert (free.setting.eta, free.setting.clip, free.setting.R) == (8 / 0.35, 1.0, inf), "without noise nothing needs a bound"
 

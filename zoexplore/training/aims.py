@@ -61,7 +61,7 @@ def configuration(task: Task, method: str, choice: Choice, sigma: float, *, hidd
     """The run of a choice; without noise it has no ball, since no bound needs one."""
     kind = METHODS[method]
     setting = task.setting(
-        sigma, choice.K, choice.beta, choice.T, eta=choice.rate * choice.K, clip=choice.clip, neighbours=NEIGHBOURS,
+        sigma, K=choice.K, beta=choice.beta, T=choice.T, eta=choice.rate * choice.K, clip=choice.clip, neighbours=NEIGHBOURS,
         clipping=choice.clipping, batch=choice.batch, sampling="poisson" if choice.batch else "without-replacement",
         R=inf if not kind.noisy else task.R if choice.R is None else choice.R,
         ridge=task.ridge if choice.ridge is None else choice.ridge,

@@ -1,24 +1,17 @@
-"""`Configuration`: one run of a sweep, and `Seed`, which repeats it. Free of torch."""
+"""`Configuration`: one run of a sweep. Free of torch."""
 
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import NamedTuple
 
 from zoexplore.run.setting import Setting
 
 RECORDS = 30  # recorded steps of a run, at most
+NOISE = 2**32  # above every seed of directions
 
 
 def records(T: int) -> tuple[int, ...]:
     """The steps at which progress is recorded: all at first, then ever fewer, and T."""
     return tuple(sorted({round(T ** (i / (RECORDS - 1))) for i in range(RECORDS)} | {T}))
-
-
-class Seed(NamedTuple):
-    """The seeds that repeat a run: one for directions, batches and initialisation, one for the noise."""
-
-    number: int
-    noise: int
 
 
 @dataclass(frozen=True)
@@ -53,8 +46,10 @@ class Configuration:
         """
         return self.own_basis and self.setting.clipping == "each" and (self.setting.lipschitz or 0) > self.setting.clip
 
-    def noise_seed(self, seed: Seed) -> int:
-        """The seed of this configuration's noise, which depends neither on other configurations nor on constants of the loss."""
+    def noise_seed(self, seed: int) -> int:
+        """The seed of a run's noise, from that of its directions and batches. It depends neither on other configurations nor on
+        constants of the loss.
+        """
         run = {name: value for name, value in self.setting.as_dict().items() if name not in ("linear", "clipping")}
-        said = f"{seed.noise} {self.method} {self.noisy} {self.own_basis} {self.setting.clipping} {run}"
+        said = f"{NOISE + seed} {self.method} {self.noisy} {self.own_basis} {self.setting.clipping} {run}"
         return int.from_bytes(sha256(said.encode()).digest()[:16])

@@ -22,7 +22,7 @@ from zoexplore.mechanism import Sources, batches, hybrid, project, stiefel
 from zoexplore.mechanism.noise import combine
 from zoexplore.mechanism.rng import Generator, normal
 from zoexplore.run.setting import CLIPPINGS, Setting
-from zoexplore.training.configuration import Configuration, Seed
+from zoexplore.training.configuration import Configuration
 from zoexplore.training.problem import Problem
 from zoexplore.training.tasks import Task
 
@@ -42,7 +42,7 @@ class Job:
 
     task: Task
     configurations: tuple[Configuration, ...]
-    seeds: tuple[Seed, ...]
+    seeds: tuple[int, ...]
     records: tuple[int, ...]
 
     @property
@@ -57,11 +57,11 @@ class Job:
         """
         runs, draws = len(self.seeds) * len(self.configurations), []
         for seed in self.seeds:
-            sources = Sources(seed.number, seed.noise)
+            sources = Sources(seed)
             noise: list[Generator] = [Sources(0, c.noise_seed(seed)).noise for c in self.configurations]
             bases = {(c.setting.K, c.own_basis) for c in self.configurations}
             # the same seed for every K, so that a run's directions do not depend on other runs
-            directions = {basis: Sources(seed.number, seed.noise).directions for basis in sorted(bases)}
+            directions = {basis: Sources(seed).directions for basis in sorted(bases)}
             draws.append(Draws(directions, noise, sources.data))
         w = torch.zeros(runs, self._problem().d, dtype=torch.float64)
         return State(w, draws, np.zeros(runs, int), np.zeros(runs, int))

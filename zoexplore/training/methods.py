@@ -44,18 +44,20 @@ class Method:
         """Whether the step is the gradient itself."""
         return self.K == 0
 
-    def setting(self, task: Task, sigma: float, K: int | None, beta: float | None, T: int | None, **others: Any) -> Setting:
+    def setting(self, task: Task, sigma: float, **run: Any) -> Setting:
         """This method's run from the task's and the given fields. Without noise the step size is the task's own, and there is
         neither clip nor ball, which no bound needs.
 
         Raises:
             ValueError: a value is not allowed.
         """
-        K = task.d if self.K == 0 else K if self.K is None else self.K
-        clipping = others.pop("clipping", self.clipping) if self.clipping == "each" else self.clipping
+        K = task.d if self.every_direction else self.K
+        own: dict[str, Any] = {name: value for name, value in (("K", K), ("beta", self.beta)) if value is not None}
+        if self.clipping == "joint":
+            own["clipping"] = "joint"
         if not self.noisy:
-            others = {name: value for name, value in others.items() if name not in ("eta", "clip")} | {"R": inf}
-        return task.setting(sigma, K, beta if self.beta is None else self.beta, T, clipping=clipping, **others)
+            own |= {"eta": None, "clip": None, "R": inf}
+        return task.setting(sigma, **run | own)
 
 
 METHODS = {

@@ -26,7 +26,7 @@ def gathered(plan: SweepPlan, states: list[State | None], privacies: Sequence[Pr
     points = []
     for configuration, known in zip(plan.configurations, privacies, strict=True):
         used = [
-            _Run(seed.number, state, i * len(job.configurations) + job.configurations.index(configuration))
+            _Run(seed, state, i * len(job.configurations) + job.configurations.index(configuration))
             for job, state in zip(plan.jobs, states, strict=True)
             if configuration in job.configurations and state is not None and state.accuracy
             for i, seed in enumerate(job.seeds)
@@ -34,7 +34,7 @@ def gathered(plan: SweepPlan, states: list[State | None], privacies: Sequence[Pr
         if len(used) == len(plan.seeds):
             points.append(_point(plan, configuration, used, known))
     start = plan.configurations[0].setting
-    return Frontier(plan.task.name, tuple(points), plan.accounting, start.delta, plan.noise_seed, versions())
+    return Frontier(plan.task.name, tuple(points), plan.accounting, start.delta, versions())
 
 
 class _Run(NamedTuple):
@@ -47,12 +47,11 @@ class _Run(NamedTuple):
 
 def _point(plan: SweepPlan, c: Configuration, used: list[_Run], known: Privacy) -> Point:
     steps = records(c.setting.T)[: min(len(run.state.accuracy) for run in used)]
-    epsilons = {bound: values[: len(steps)] for bound, values in known.curve.items()}
-    reason = dict(known.reason)
+    epsilons = {bound: charge.along[: len(steps)] for bound, charge in known.items()}
+    reason = {bound: charge.reason for bound, charge in known.items()}
     clipped = sum(int(run.state.clipped[run.place]) for run in used)
-    epsilon = {bound: values[-1] for bound, values in epsilons.items()}
-    for bound, value in epsilon.items():
-        if value == inf:
+    for bound, values in epsilons.items():
+        if values[-1] == inf:
             reason[bound] = reason[bound] or f"it does not apply after {steps[-1]} steps"
         else:
             reason[bound] = as_printed(bound, plan.accounting)
@@ -65,22 +64,19 @@ def _point(plan: SweepPlan, c: Configuration, used: list[_Run], known: Privacy) 
     return Point(
         method=c.method,
         sigma=c.setting.sigma if c.noisy else 0.0,
-        setting=c.setting.replace(T=steps[-1]) if c.noisy else None,
+        setting=c.setting.replace(T=steps[-1]),
         seeds=tuple(run.seed for run in used),
         steps=steps,
         accuracy=along("accuracy"),
         loss=along("loss"),
-        epsilon=epsilon,
         reason=reason,
         epsilons=epsilons,
         supposed=plan.task.supposed if c.noisy else (),
         clipped=clipped / quotients,
         projected=sum(int(run.state.projected[run.place]) for run in used) / updates,
         target=c.target,
-        counted=known.counted,
+        counted={bound: charge.counted for bound, charge in known.items()},
         tested=len(plan.task.data.X_test),
-        run={name: float(getattr(c.setting, name)) for name in ("n", "d", "K", "beta", "T", "eta", "clip", "ridge", "R")}
-        | {"batch": float(c.setting.batch or 0)},
     )
 
 

@@ -19,30 +19,27 @@ class Point:
     Args:
         method: key of `METHODS`.
         sigma: noise scale; 0 without noise.
-        setting: the run; None without noise.
+        setting: the run of all recorded steps.
         seeds: in order.
         steps: recorded numbers of steps, ascending up to T, or while it is trained up to the last that all seeds have made.
         accuracy, loss: held-out values, shape (seeds, steps).
-        epsilon: by bound, at T; inf where it does not apply.
         reason: by bound, why it does not apply, or how its printed constants err; else empty.
-        epsilons: by bound, at the recorded steps.
+        epsilons: by bound, at the recorded steps; inf where it does not apply.
         supposed: assumptions on the data, in words.
         clipped: share of quotients that the clip changed.
         projected: share of steps that were projected onto the ball.
         target: the epsilon that sigma was solved for; None if sigma was given.
         counted: by bound, the basis of the account: a clip, or the loss's Lipschitz constant; empty if it does not apply.
         tested: records behind the accuracy; 0 if unknown.
-        run: n, d, K, beta, T, eta, clip, batch (0: all records) and ridge.
     """
 
     method: str
     sigma: float
-    setting: Setting | None
+    setting: Setting
     seeds: tuple[int, ...]
     steps: tuple[int, ...]
     accuracy: tuple[tuple[float, ...], ...]
     loss: tuple[tuple[float, ...], ...]
-    epsilon: dict[str, float]
     reason: dict[str, str]
     epsilons: dict[str, tuple[float, ...]]
     supposed: tuple[str, ...] = ()
@@ -51,13 +48,17 @@ class Point:
     target: float | None = None
     counted: dict[str, str] = field(default_factory=dict)
     tested: int = 0
-    run: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def epsilon(self) -> dict[str, float]:
+        """By bound, at the last recorded step."""
+        return {bound: values[-1] for bound, values in self.epsilons.items()}
 
     @property
     def by(self) -> str:
         """The bound with the least epsilon; empty if none applies."""
-        least = min(self.epsilon, key=lambda bound: self.epsilon[bound], default="")
-        return least if least and self.epsilon[least] < inf else ""
+        least = min(self.epsilon.items(), key=lambda pair: pair[1], default=("", inf))
+        return least[0] if least[1] < inf else ""
 
     def mean(self, utility: str, step: int = -1) -> float:
         """The mean over seeds of "accuracy" or "loss" at a recorded step, by default the last."""
@@ -91,12 +92,10 @@ class Frontier:
         accounting: how epsilon was counted.
         delta: of every epsilon.
         versions: of Python and the libraries that computed it, by name.
-        noise_seed: of the noise; a run's own seed is added to it.
     """
 
     task: str
     points: tuple[Point, ...]
     accounting: Accounting
     delta: float
-    noise_seed: int
     versions: dict[str, str] = field(default_factory=dict)

@@ -76,23 +76,22 @@ class Task:
         """The number of trainable parameters."""
         return self.size[1]
 
-    def setting(
-        self, sigma: float, K: int | None = None, beta: float | None = None, T: int | None = None, **others: Any
-    ) -> Setting:
-        """A run on this task, with the task's own values by default. M, m and the regime follow the ridge.
+    def setting(self, sigma: float, **run: Any) -> Setting:
+        """A run on this task, with the task's own values for those that are not given or None. M, m and the regime follow the
+        ridge.
 
         Raises:
             ValueError: a value is not allowed.
         """
-        known = LOSSES[self.model].constants(others.get("ridge", self.ridge))
+        given = {name: value for name, value in run.items() if value is not None}
+        known = LOSSES[self.model].constants(given.get("ridge", self.ridge))
         n, d = self.size
         values: dict[str, Any] = {
-            "n": n, "d": d, "K": self.K if K is None else K, "T": self.T if T is None else T,
-            "sigma": sigma, "beta": self.beta if beta is None else beta, "regime": known.regime, "R": self.R,
+            "n": n, "d": d, "K": self.K, "T": self.T, "sigma": sigma, "beta": self.beta, "regime": known.regime, "R": self.R,
             "clip": known.lipschitz if self.clip is None else self.clip, "M": known.M, "m": known.m,
             "ridge": known.m, "delta": self.delta, "linear": known.linear,
         }  # fmt: skip
-        values |= others
+        values |= given
         values.setdefault("lipschitz", known.lipschitz if values["clip"] != known.lipschitz else None)
         return Setting(**values)
 

@@ -173,7 +173,7 @@ def models_of(found: Found | None, known: tuple[Privacy, ...] = (), asked: Asked
     models = []
     for i, sigma in enumerate(sigmas):
         point = points.get(sigma)
-        along = known[i].curve if known else point.epsilons if point else {}
+        along = {bound: charge.along for bound, charge in known[i].items()} if known else point.epsilons if point else {}
         accuracy, error = (point.means("accuracy"), point.error("accuracy")) if point else ((), inf)
         own = [along[bound] for bound in along if BOUNDS[bound].of_this_run]
         if own:
@@ -186,4 +186,4 @@ def in_advance(K: int) -> Found:
     """The demonstration of K directions, `FEW` or its own, as `tools/price.py` has trained it."""
     found = load(PRICE)
     asked = Asked(DEMONSTRATION.replace(K=K), Accounting())
-    return asked, Frontier(**vars(found) | {"points": tuple(p for p in found.points if p.run["K"] == K)})
+    return asked, Frontier(**vars(found) | {"points": tuple(p for p in found.points if p.setting.K == K)})
