@@ -75,7 +75,7 @@ def secure(group):
 
 
 def sent(group):
-    """How many numbers cross between processes in a step, by dimension and directions."""
+    """How many bytes cross between processes in a step, by dimension and directions."""
     counted = {}
     for width, K in ((4, 3), (64, 3), (4, 5)):
         torch.manual_seed(0)
@@ -84,19 +84,26 @@ def sent(group):
         run = FREE.replace(d=d, K=K, T=6, xi=0.3, batch=12)
         optimiser = NoisyZOGD(module, cross_entropy, run, sources=Sources(1, 2), group=group)
         train(optimiser, 1)
-        with counting() as numbers:
+        with counting() as sizes:
             train(optimiser, 1)
-        counted[f"d = {d}, K = {K}"] = sum(numbers)
+        counted[f"d = {d}, K = {K}"] = sum(sizes)
     return counted
 
 
 @contextmanager
 def counting():
-    numbers, gather, broadcast = [], distributed.all_gather, distributed.broadcast
-    distributed.all_gather = lambda rows, row, **options: (numbers.append(row.numel()), gather(rows, row, **options))
-    distributed.broadcast = lambda x, **options: (numbers.append(x.numel()), broadcast(x, **options))
-    yield numbers
-    distributed.all_gather, distributed.broadcast = gather, broadcast
+    sizes, gather, broadcast = [], distributed.all_gather_object, distributed.broadcast_object_list
+    distributed.all_gather_object = lambda rows, row, **options: (sizes.append(size_of(row)), gather(rows, row, **options))
+    distributed.broadcast_object_list = lambda x, **options: (sizes.append(0), broadcast(x, **options), sizes.append(size_of(x)))
+    yield sizes
+    distributed.all_gather_object, distributed.broadcast_object_list = gather, broadcast
+
+
+def size_of(sent):
+    """Of its tensors, and of 8 bytes a number beside them."""
+    if isinstance(sent, torch.Tensor):
+        return sent.nbytes
+    return sum(map(size_of, sent)) if isinstance(sent, tuple | list) else 8
 
 
 def failing(group):

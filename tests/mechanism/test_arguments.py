@@ -81,9 +81,7 @@ class TestForEpsilon:
     @pytest.mark.parametrize("options", [{"epsilon": 0.0}, {"epsilon": -1.0}, {"delta": 0.0}, {"delta": 1.0}], ids=str)
     def test_what_no_noise_meets_or_what_would_undo_it(self, options):
         with pytest.raises(ValueError, match="is not allowed"):
-            NoisyZOGD.for_epsilon(
-                network(), cross_entropy, **{"n": 24, "epsilon": 1.0, "delta": 1e-5, "T": 50} | options
-            )
+            NoisyZOGD.for_epsilon(network(), cross_entropy, **{"n": 24, "epsilon": 1.0, "delta": 1e-5, "T": 50} | options)
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ class TestStates:
     def test_that_is_damaged_changes_nothing(self, how):
         saved, made = run(optimiser(FREE), 3), run(optimiser(FREE), 1)
         twin = run(optimiser(FREE), 1)
-        with pytest.raises(ValueError, match=r"state|the saved run had parameter 0 = 'none'"):
+        with pytest.raises(ValueError, match="state"):
             made.load_state_dict(self.damaged(saved.state_dict(), how))
         assert composed(made) == composed(twin)
         assert torch.equal(run(made, 2).w, run(twin, 2).w)

@@ -100,31 +100,3 @@ class TestData:
         made = run(optimiser(FREE.replace(batch=6)), 4, (X, y))
         run(made, 2, (X.flip(0), y.flip(0)))
         assert made.privacy_report().epsilon < inf
-
-    def test_copies_of_a_record_are_counted_and_warned_of(self):
-        X, y = data()
-        X, y = (
-            X[:24].index_copy(0, torch.tensor([5, 7, 9]), X[[2, 2, 2]]),
-            y.index_fill(0, torch.tensor([5, 7, 9]), float(y[2])),
-        )
-        made = optimiser(FREE)
-        with pytest.warns(UserWarning, match="3 of the 24 records seen so far equal an earlier one, bit by bit"):
-            run(made, 1, (X, y))
-        assert "3 records equal another one, bit by bit." in repr(made.privacy_report())
-
-    def test_records_that_change_are_counted(self):
-        X, y = data()
-        made = run(optimiser(FREE), 1, (X, y))
-        assert "changed from one step to another" not in repr(made.privacy_report())
-        X[:5] *= 2
-        assert "5 records changed from one step to another." in repr(run(made, 1, (X, y)).privacy_report())
-
-
-def test_records_that_become_equal_are_warned_of():
-    X, y = (x.clone() for x in classes())
-    made = over(network())
-    made.step(made.batch((X, y)))
-    X[:], y[:] = X[0].clone(), y[0].clone()
-    with pytest.warns(UserWarning, match="23 of the 24 records seen so far equal"):
-        made.step(made.batch((X, y)))
-    assert "23 records equal another one" in repr(made.privacy_report())

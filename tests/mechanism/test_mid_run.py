@@ -241,9 +241,9 @@ class TestElsewhere:
         """What is declared of a loss is declared on the ball."""
         far = optimiser(FREE.replace(R=100.0), start=torch.full((6,), 10.0, dtype=torch.float64))
         near = optimiser(FREE.replace(R=3.0))
-        with pytest.raises(ValueError, match=r"the saved run had come to length 24\.49, beyond R = 3"):
-            near.load_state_dict(far.state_dict())
-        assert torch.equal(near.w, torch.zeros(6, dtype=torch.float64))
+        near.load_state_dict(far.state_dict())
+        with pytest.raises(ValueError, match=r"the start has length 24\.49, beyond R = 3"):
+            run(near, 1)
         inside = optimiser(SETTING.replace(R=100.0), start=torch.full((6,), 1.0, dtype=torch.float64))
         near.load_state_dict(inside.state_dict())
         assert torch.equal(near.w, torch.ones(6, dtype=torch.float64))

@@ -165,7 +165,6 @@ def test_half_precision_trains_and_leaves_composition(kind):
     report = optimiser.privacy_report()
     assert [bound for bound, g in report.guarantees.items() if g.valid] == ["composition"]
     assert "rounded at every step" in report.guarantees["sharp"].reason
-    assert 0 < optimiser.record.quotient_error < 1
 
 
 class TestCitizenship:
@@ -210,7 +209,6 @@ class TestCitizenship:
             made = optimiser(SETTING.replace(xi=xi))
             expected = float(logistic(torch.zeros(6).double(), data()).mean())
             assert made.step(made.batch(data())) == pytest.approx(expected, rel=1e-6)
-
 
 
 class TestForEpsilon:

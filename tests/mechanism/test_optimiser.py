@@ -228,7 +228,7 @@ class TestResume:
         [
             ({"setting": SETTING.replace(n=25)}, "the saved run had n = 24, this one has 25"),
             ({"declared": DECLARED}, "the saved run had declared regime = 'non-convex'"),
-            ({"start": torch.zeros(6)}, r"the saved run had parameter 0 = 'torch.float64, shape \(6,\)'"),
+            ({"start": torch.zeros(6)}, r"the saved run had parameter 'w' = 'torch.float64 \(6,\)'"),
             ({"sources": Sources.secure()}, "the saved run drew from seeds"),
         ],
     )

@@ -37,13 +37,13 @@ def test_secure_noise_is_the_first_s_alone_and_another_each_time(two):
     assert found[0] == found[1] and found[0][0] != found[0][1]
 
 
-def test_what_is_sent_depends_on_the_directions_and_not_on_the_dimension(two):
+def test_what_is_sent_depends_on_records_and_directions_and_not_on_the_dimension(two):
     found = {rank: said["sent"] for rank, said in two.items()}
     assert found[0] == found[1]
     small, large, more = found[0].values()
-    agreed, counts, sums, key, checksum = 2, 5, 2 * 3, 4, 1
-    assert small == large == agreed + counts + sums + 3 + key + checksum
-    assert more == small + 3 * 2
+    agreed, counts, quotients, along, key, checksum = 2, 4, 6 * 3, 3, 4, 1
+    assert small == large == 8 * (agreed + counts + quotients + along + key + checksum)
+    assert more == large + 8 * 2 * (6 + 1)
 
 
 def test_one_that_fails_is_reported_to_all_and_they_go_on_together(two):

@@ -96,7 +96,7 @@ class TestChecks:
             made(nn.Linear(6, 6, bias=False).double()),
         )
         before, directions = other.w, repr(other.sources.state_dict())
-        with pytest.raises(ValueError, match=r"the saved run had parameter 0 = 'torch.float64, shape \(4, 6\)'"):
+        with pytest.raises(ValueError, match=r"the saved run had parameter '0.weight' = 'torch.float64 \(4, 6\)'"):
             other.load_state_dict(one.state_dict())
         assert torch.equal(other.w, before) and repr(other.sources.state_dict()) == directions
 
@@ -112,7 +112,7 @@ class TestChecks:
             )
 
         one, other = made(torch.float32, torch.bfloat16), made(torch.float32, torch.float64)
-        with pytest.raises(ValueError, match=r"the saved run had parameter 1 = 'torch\.bfloat16"):
+        with pytest.raises(ValueError, match=r"the saved run had parameter '1' = 'torch\.bfloat16"):
             other.load_state_dict(one.state_dict())
 
 

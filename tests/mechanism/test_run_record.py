@@ -29,7 +29,7 @@ from tests.mechanism.problems import (
     says_nothing,
 )
 from zoexplore import compose
-from zoexplore.mechanism import NoisyZOGD, Sources, together
+from zoexplore.mechanism import NoisyZOGD, Sources
 
 
 class TestTheRecordIsWhatCounts:
@@ -178,8 +178,8 @@ class TestAState:
         assert says_nothing(made, "changed since the last step")
 
 
-class TestTogether:
-    """Composition of all steps; those that branches share count in each."""
+class TestComposed:
+    """Composition of several runs' reports; steps that branches share count in each."""
 
     @staticmethod
     def branches(setting, count, before=3, after=5):
@@ -194,45 +194,46 @@ class TestTogether:
 
     def test_branches_of_one_state(self):
         reports = self.branches(FREE, 5)
-        assert "of this branch" in repr(reports[0]) and "zoexplore.mechanism.together" in repr(reports[0])
-        found = together(reports)
-        assert found.epsilon == pytest.approx(epsilon(FREE.replace(T=5 * 8), "composition"))
-        assert [bound for bound, g in found.guarantees.items() if g.valid] == ["composition"]
-        assert "5 runs or branches together, of 40 steps" in repr(found)
-        assert together(reports[:1]).epsilon == reports[0].epsilon
+        assert "of this branch" in repr(reports[0]) and "zoexplore.compose" in repr(reports[0])
+        assert compose(reports).epsilon == pytest.approx(epsilon(FREE.replace(T=5 * 8), "composition"))
+        assert compose(reports[:1]).epsilon == pytest.approx(reports[0].epsilon)
+
+    def test_branches_by_what_holds_where_all_iterates_are_seen(self):
+        """They go on from one hidden iterate, and a bound for a last one alone is of noise that is not shared."""
+        setting = SETTING.replace(T=8, R=inf, clip=1.0)
+        first = run(optimiser(setting, sources=Sources.secure(), declared=DECLARED), 4)
+        twin = copy.deepcopy(first)
+        reports = [run(made, 4).privacy_report() for made in (first, twin)]
+        assert reports[0].epsilon < composed(first)
+        assert compose(reports).epsilon == compose([report.guarantees["composition"] for report in reports]).epsilon
 
     def test_a_copy_and_the_run_it_was_made_of(self):
         first = run(optimiser(FREE, sources=Sources.secure()), 2)
         twin = run(copy.deepcopy(first), 4)
         first = run(first, 3)
-        assert together([first.privacy_report(), twin.privacy_report()]).epsilon == epsilon(FREE.replace(T=11), "composition")
+        both = compose([first.privacy_report(), twin.privacy_report()]).epsilon
+        assert both == pytest.approx(epsilon(FREE.replace(T=11), "composition"))
 
-    @pytest.mark.parametrize("after", [0, 1])
-    def test_branches_that_may_share_a_secret_batch_are_refused(self, after):
+    @pytest.mark.parametrize("before, after", [(1, 0), (1, 1), (0, 2)])
+    def test_branches_that_may_share_a_secret_batch_are_refused(self, before, after):
         setting = FREE.replace(batch=4, T=3)
-        reports = self.branches(setting, 2, before=1, after=after)
-        found = together(reports)
-        assert found.epsilon == inf and "several steps on one secret batch" in found.guarantees["composition"].reason
-        assert together(reports[:1]).epsilon == reports[0].epsilon
+        reports = self.branches(setting, 2, before=before, after=after)
+        with pytest.raises(ValueError, match="several steps on one secret batch"):
+            compose(reports)
+        assert compose(reports[:1]).epsilon == pytest.approx(reports[0].epsilon, rel=1e-2)
+        assert compose([reports[0]] * 2).epsilon > reports[0].epsilon  # as many runs like it
 
     def test_runs_of_their_own_on_secret_batches_compose(self):
         setting = FREE.replace(batch=4, T=3)
         reports = [run(optimiser(setting, sources=Sources.secure()), 3).privacy_report() for _ in range(2)]
-        assert together(reports).epsilon == pytest.approx(epsilon(setting.replace(T=6), "composition"), rel=1e-3)
-        assert compose(reports).epsilon == pytest.approx(together(reports).epsilon, rel=1e-2)
-
-    def test_the_accountant_composes_no_branches(self):
-        reports = self.branches(FREE.replace(batch=4, T=3), 2, before=0, after=2)
-        with pytest.raises(ValueError, match="several reports of one run, or of branches of it, are not composed"):
-            compose(reports)
-        assert compose([reports[0]] * 2).epsilon > reports[0].epsilon  # as many runs like it
+        assert compose(reports).epsilon == pytest.approx(epsilon(setting.replace(T=6), "composition"), rel=1e-2)
 
     def test_runs_that_share_nothing_and_models_of_other_sizes(self):
         reports = [run(optimiser(FREE, sources=Sources.secure()), steps).privacy_report() for steps in (2, 3)]
-        assert together(reports).epsilon == epsilon(FREE.replace(T=5), "composition")
+        assert compose(reports).epsilon == pytest.approx(epsilon(FREE.replace(T=5), "composition"))
         wide = optimiser(FREE.replace(d=12), loss=lambda w, b: logistic(w[:6], b), sources=Sources.secure())
-        found = together([*reports, run(wide, 4).privacy_report()]).guarantees["composition"]
         budget = sum(count * (2 / 24 / FREE.sigma) ** 2 / (0.5 + 0.5 * 3 / d) / 2 for d, count in ((6, 5), (12, 4)))
+        found = compose([*reports, run(wide, 4).privacy_report()]).risk
         assert budget <= found.rho <= budget * (1 + 1e-9)
 
     @pytest.mark.parametrize("steps", [(3, 2), (5, 4), (1, 1)])
@@ -240,31 +241,17 @@ class TestTogether:
         """Four batches in turn: a run's own first step meets the first one, wherever the run before it ended."""
         setting = FREE.replace(batch=6, sampling="cyclic", T=8)
         reports = [run(optimiser(setting, sources=Sources.secure()), count).privacy_report() for count in steps]
-        found, most = together(reports).epsilon, sum(-(-count // 4) for count in steps)
+        found, most = compose(reports).epsilon, sum(-(-count // 4) for count in steps)
         assert found == pytest.approx(epsilon(FREE.replace(n=6, T=most), "composition"), rel=1e-9)
         assert found >= epsilon(FREE.replace(n=6, T=most), "composition")
 
     def test_where_it_is_not_known_the_reason_is_reported(self):
-        secure = run(optimiser(FREE, sources=Sources.secure()), 2)
-        demonstration = run(optimiser(FREE), 2)
-        found = together([secure.privacy_report(), demonstration.privacy_report()])
-        assert found.epsilon == inf and "only those of Sources.secure() add up" in found.guarantees["composition"].reason
+        secure, other = (run(optimiser(FREE, sources=Sources.secure()), 2) for _ in range(2))
+        with pytest.raises(ValueError, match=r"only those of Sources\.secure\(\) are composed"):
+            compose([secure.privacy_report(), run(optimiser(FREE), 2).privacy_report()])
         secure._run.parameters.tensors[0].add_(1)
-        found = together([run(optimiser(FREE, sources=Sources.secure()), 1).privacy_report(), secure.privacy_report()])
-        assert found.epsilon == inf and "changed since the last step" in found.guarantees["composition"].reason
-
-    @pytest.mark.parametrize("changes", [{"n": 12}, {"delta": 1e-6}, {"neighbours": "add-remove"}], ids=str)
-    def test_reports_of_other_data_are_refused(self, changes):
-        (name,) = changes
-        one, other = (
-            run(optimiser(s, sources=Sources.secure()), 1, data(s.n)).privacy_report() for s in (FREE, FREE.replace(**changes))
-        )
-        with pytest.raises(ValueError, match=f"reports of {name} = .* are not allowed together"):
-            together([one, other])
-        with pytest.raises(ValueError, match="no report"):
-            together([])
-        with pytest.raises(TypeError, match="takes the reports"):
-            together([1.0])
+        found = compose([other.privacy_report(), secure.privacy_report()])
+        assert found.epsilon == inf and "changed since the last step" in found.reason
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -284,7 +271,7 @@ def test_what_a_forked_process_makes_is_another_branch():
         own = run(made, 4).privacy_report(released="all")
     finally:
         torch.set_num_threads(threads)
-    assert own.epsilon == theirs.epsilon < together([own, theirs]).epsilon < inf
+    assert own.epsilon == theirs.epsilon < compose([own, theirs]).epsilon < inf
 
 
 class TestACopyOfAnOptimiserWithAScheduler:

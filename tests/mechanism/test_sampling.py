@@ -71,8 +71,7 @@ def test_a_batch_of_nobody_leaves_the_noise_and_the_ridge(options):
     made = optimiser(POISSON.replace(batch=1, T=60), start=torch.ones(6, dtype=torch.float64), **options)
     empty = next(t for t in range(60) if len(made.drawn(t)) == 0)
     run(made, empty)
-    before, twin = made.w, Sources(1, 2)
-    twin.load_state_dict(made.sources.state_dict())
+    before, twin = made.w, Sources(1, 2).gone_on(made.sources.state_dict())
     assert isnan(made.step(made.batch(data())))
     if "directions" not in options:
         U = stiefel(6, 3, twin.directions)

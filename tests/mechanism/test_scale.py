@@ -11,8 +11,8 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from tests.mechanism.problems import N, classes, composed, cross_entropy, data, logistic, network, run
-from zoexplore import Setting, epsilon
-from zoexplore.mechanism import NoisyZOGD, Sources, privacy_report, together
+from zoexplore import Setting, compose, epsilon
+from zoexplore.mechanism import NoisyZOGD, Sources, privacy_report
 
 GIVEN = {"lr": 0.1, "clip": 0.5, "xi": 0.01}
 
@@ -71,7 +71,7 @@ class TestWhatAProbeCosts:
 
     def test_added_to_others(self):
         one, other = (run(made(sources=Sources.secure()), count, classes()) for count in (30, 50))
-        both = together([x.privacy_report(released="all") for x in (one, other)]).epsilon
+        both = compose([x.privacy_report(released="all") for x in (one, other)]).epsilon
         assert max(composed(one), composed(other)) < both < composed(one) + composed(other)
 
     def test_no_bound_on_hidden_iterates_counts_what_data_chose(self):

@@ -8,7 +8,7 @@ from zoexplore.mechanism.directions import stiefel
 from zoexplore.mechanism.noise import hybrid, project, variances
 from zoexplore.mechanism.optimiser import NoisyZOGD
 from zoexplore.mechanism.record import Declared, RunRecord, Step
-from zoexplore.mechanism.report import Report, privacy_report, together
+from zoexplore.mechanism.report import Report, privacy_report
 from zoexplore.mechanism.rng import Sources
 
 __all__ = [
@@ -27,6 +27,5 @@ __all__ = [
     "privacy_report",
     "project",
     "stiefel",
-    "together",
     "variances",
 ]

@@ -1,7 +1,6 @@
 """Batches as the accountant takes them: drawn afresh or one after the other, handed out, and checked when they return."""
 
 import random
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -195,12 +194,11 @@ def are_apart(collate_fn: Callable[[list], Any], records: list) -> bool:
 
 
 class SeenRecords:
-    """Checksums of the records as steps took them last; how many equal another one, and how many came back with other numbers."""
+    """Checksums of the records as steps took them last, and of public ones that told the scale."""
 
     def __init__(self, n: int) -> None:
-        self._sums, self._known, self._changed = np.zeros(n, np.int64), np.zeros(n, bool), np.zeros(n, bool)
-        self._next = 1  # records seen, at which equal ones are looked for: after twice as many, since sorting costs time
-        self.public, self._met = np.zeros(0, np.int64), np.zeros(0, np.int64)  # of what told the scale, and what of it came back
+        self._sums, self._known = np.zeros(n, np.int64), np.zeros(n, bool)
+        self.public, self._met = np.zeros(0, np.int64), np.zeros(0, np.int64)  # what told the scale, and what of it came back
 
     def state_dict(self) -> dict[str, Tensor]:
         """The checksums, as secret as the records."""
@@ -215,33 +213,13 @@ class SeenRecords:
         """Whether most of the records that told the scale, as public ones, are of these data."""
         return 2 * len(self._met) > len(self.public)
 
-    @property
-    def changed(self) -> int:
-        return int(self._changed.sum())
-
-    @property
-    def equal(self) -> int:
-        sums = self._sums[self._known]
-        return len(sums) - len(np.unique(sums))
-
     def note(self, records: Tensor, data: Any) -> str:
-        """Record a batch. Returns a message if a record came with another one's data, as after a change of order; warns of equal
-        records.
-        """
+        """Record a batch. Returns a message if a record came with another one's data, as after a change of order."""
         at, sums = records.numpy(), of_records(data, len(records))
         self._met = np.union1d(self._met, np.intersect1d(self.public, sums))
-        others = at[self._known[at] & (self._sums[at] != sums)]
-        swapped = others[np.isin(sums[np.isin(at, others)], self._sums[self._known])]
-        self._sums[at], self._known[at], self._changed[others] = sums, True, True
-        seen = int(self._known.sum())
-        became = len(others) and len(np.unique(sums)) < len(sums)
-        if (became or seen >= self._next) and (equal := self.equal):
-            warnings.warn(
-                f"{equal} of the {seen} records seen so far equal an earlier one, bit by bit. The report is of one record: of "
-                "whoever has several, equal or not, it says too little",
-                stacklevel=2,
-            )
-        self._next = max(self._next, min(2 * seen, len(self._known) + (seen == len(self._known))))
+        is_other = self._known[at] & (self._sums[at] != sums)
+        swapped = at[is_other & np.isin(sums, self._sums[self._known])]
+        self._sums[at], self._known[at] = sums, True
         return f"record {swapped[0]} came as another one had come before" if len(swapped) else ""
 
 

@@ -5,7 +5,6 @@ No clip bounds a record's influence on the losses of others, nor the rounding er
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf
 from typing import Any
 
 import torch
@@ -15,14 +14,12 @@ from zoexplore.mechanism.batches import number_of, part
 from zoexplore.mechanism.losses import Losses
 from zoexplore.mechanism.perturbation import Perturbed
 from zoexplore.mechanism.record import Step
-from zoexplore.mechanism.slopes import made_of, quotient
+from zoexplore.mechanism.slopes import made_of
 
 ENOUGH = 2  # fewest records in a batch for a check of mixing
 RARER = 4  # factor between the steps of two checks
-MEASURED = 64  # records whose quotients' error is measured
-FAR = 1e-3  # of the largest loss: the least jump of a score
-ULPS = 16  # roundings that a loss may be off by
-ROUNDED = 0.1  # of the signal: below it what two quotients differ by is curvature
+MEASURED = 64  # records whose losses' precision is measured
+ULPS = 4  # roundings that a loss may be off by
 LOOKED_AT = 16  # compared records, spread over the batch
 OWN = "a loss must depend on its own record alone"
 BY_CHANCE = "and not on chance (dropout: call eval(); sums in no fixed order: torch.use_deterministic_algorithms(True))"
@@ -38,8 +35,7 @@ class LossChecks:
     are checked, too.
     """
 
-    def __init__(self, quotient_error: float | None = None) -> None:
-        self.quotient_error = quotient_error
+    def __init__(self) -> None:
         self._together, self._structure = 0, ()  # number of records and structure of the module at the last check
         self._steps, self._next = 0, RARER
 
@@ -77,10 +73,8 @@ class LossChecks:
         losses.fingerprint.last = at
         objective.check()
         parameters.check_in_place()
-        if step.xi > 0 and step.kind == "step" and self.quotient_error is None:
-            error, rounding = quotient_error(losses, perturbed, data, step.xi, kind)
-            check_error(error if rounding > ROUNDED else 0.0, step.xi, parameters.d, kind)
-            self.quotient_error = error
+        if step.xi > 0 and step.kind == "step" and not moved:
+            check_precision(losses, perturbed, data, step.xi, kind)
         self._together, self._structure = number_of(data), objective.structure()
         while self._next <= self._steps:
             self._next *= RARER
@@ -200,49 +194,21 @@ def _same(own: Tensor, found: Tensor, tolerance: Tensor | None = None) -> Tensor
     return ((own == found) if tolerance is None else (own - found).abs() <= tolerance) | neither
 
 
-def quotient_error(
-    losses: Losses, perturbed: Perturbed, batch: Any, xi: float, kind: torch.dtype
-) -> tuple[float, float]:
-    """The root mean square over records of the difference of quotients over distances 2 xi and 4 xi, relative to the
-    latter; inf if those are all 0. And how much of it a few roundings of `kind` may be.
-
-    For a smooth loss they differ by a third derivative times xi^2, and by rounding, which doubles at half the distance. A score
-    that jumps, such as an accuracy, has no derivative to compare with, and is not rounded: it is 0 for that.
-    """
+def check_precision(losses: Losses, perturbed: Perturbed, batch: Any, xi: float, kind: torch.dtype) -> None:
+    """Raises ValueError where losses at two points differ by no more than roundings of `kind`, which come back divided by xi."""
     some = part(batch, slice(0, min(number_of(batch), MEASURED)))
-    found, values = [], []
-    for scale in (xi, 2 * xi):
-        perturbed.to(0, scale)
-        ahead = losses.here(some)
-        perturbed.to(0, -scale)
-        behind = losses.here(some)
-        values += [ahead, behind]
-        found.append(quotient(ahead, behind, scale).double())
+    ahead, behind = (_at(losses, perturbed, some, x) for x in (xi, -xi))
     perturbed.back()
-    if _jump(torch.stack(values).double()):
-        return 0.0, 0.0
-    near, far = (x.where(x.isfinite(), 0.0) for x in found)
-    signal = float(far.norm())
-    if signal == 0:
-        return inf, inf
-    rounding = ULPS * torch.finfo(kind).eps * float(torch.stack(values).nan_to_num(0.0, 0.0, 0.0).double()[0].norm()) / (2 * xi)
-    return float((near - far).norm()) / signal, rounding / signal
-
-
-def _jump(values: Tensor) -> bool:
-    """Whether losses at some points, shape (points, b), take few values, far apart where they differ, as scores do."""
-    steps = (values[1:] - values[:-1]).abs()
-    steps = steps[steps > 0]
-    few = RARER * len(values[0].unique()) <= values.shape[1]
-    return few and len(steps) > 0 and float(steps.min()) > FAR * float(values.abs().max())
-
-
-def check_error(error: float, xi: float, d: int, kind: torch.dtype) -> None:
-    """Raises ValueError if rounding swamps the signal: the quotients' error is then larger than the quotients."""
-    if kind != torch.float64 and error > 1:
-        usual = 1e-3 * d**0.5  # of large models
+    apart, rounding = float((ahead - behind).norm()), ULPS * torch.finfo(kind).eps * float(ahead.norm())
+    if kind != torch.float64 and apart <= rounding:
+        usual = 1e-3 * perturbed.parameters.d**0.5  # of large models
         larger = f"a larger xi (1e-3 sqrt(d) = {usual:.2g} is usual for large models)" if xi < usual / 2 else f"xi = {4 * xi:.2g}"
         raise ValueError(
-            f"xi = {xi:g} is not allowed in {kind}: at the first step the quotients' error is {error:.2g} times what they say. "
-            f"Take {larger}, a more precise kind, or xi = 0"
+            f"xi = {xi:g} is not allowed in {kind}: at the first step losses at two points differ by {apart:.2g} together, where "
+            f"rounding may be {rounding:.2g}. Take {larger}, a more precise kind, or xi = 0"
         )
+
+
+def _at(losses: Losses, perturbed: Perturbed, batch: Any, xi: float) -> Tensor:
+    perturbed.to(0, xi)
+    return losses.here(batch).double().nan_to_num(0.0, 0.0, 0.0)

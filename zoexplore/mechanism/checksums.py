@@ -162,8 +162,8 @@ class Fingerprint:
         if by_versions and self._marks == known:
             return ""
         now = _bits(rest)
-        before = {name: bits.rpartition(" ")[0] for name, bits in self._frozen.items()}  # kinds and shapes
-        caches = {x for x in {*before} | {*now} if x not in saved and before.get(x) != now.get(x, "").rpartition(" ")[0]}
+        before, after = kinds(self._frozen), kinds(now)
+        caches = {x for x in before | after if x not in saved and before.get(x) != after.get(x)}
         names = [name for name in _differing(self._frozen, now) if name not in caches]
         self._frozen = {name: x for name, x in self._frozen.items() if name not in caches} | {x: now[x] for x in caches & {*now}}
         self._marks = {} if names else self._marks  # so that it is found again
@@ -208,7 +208,7 @@ class Fingerprint:
         raise RuntimeError(
             f"another NoisyZOGD has moved {name!r}: neither report would count what both have learnt. Give this one the "
             "other's state_dict to go on from it; or train a copy of the model (copy.deepcopy), and add both reports up "
-            "with zoexplore.mechanism.together"
+            "with zoexplore.compose"
         )
 
 
@@ -247,6 +247,11 @@ def _marks(tensors: dict[str, Tensor]) -> dict[str, object]:
         return object() if t.is_inference() else (id(t), t.data_ptr(), t.shape, t.stride(), t._version)
 
     return {name: (id(t), *map(mark, _parts(t))) for name, t in tensors.items()}
+
+
+def kinds(bits: dict[str, str]) -> dict[str, str]:
+    """The dtypes and shapes of tensors with these `_bits`."""
+    return {name: text.rpartition(" ")[0] for name, text in bits.items()}
 
 
 def _differing(before: dict[str, str], now: dict[str, str]) -> list[str]:

@@ -1,9 +1,7 @@
-"""Clipping: bounds one record's influence on a step; and exact sums of clipped values."""
+"""Clipping: bounds one record's influence on a step."""
 
-from math import frexp, ldexp
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -45,33 +43,3 @@ def joint(quotients: Tensor, clip: float | Tensor) -> Clipped:
 
 
 RULES = {"each": each, "joint": joint}
-
-
-BITS = 38
-MOST = 2**24  # numbers in a sum of 64 bits
-
-
-def split(values: Tensor, clip: float) -> Tensor:
-    """The sums over the records in two parts, shape (2, K), int64, on the CPU, to be added to those of other records and joined.
-
-    Each number becomes two whole numbers of 38 bits, whose sums are exact in any order. Truncation is below 2^-76 of the clip and
-    towards 0, so no record exceeds the clip.
-
-    Args:
-        values: of magnitude at most the clip, shape (b, K).
-
-    Raises:
-        ValueError: there are more than 2^24 records.
-    """
-    if len(values) > MOST:
-        raise ValueError(f"a step on {len(values)} records is not allowed: give at most {MOST}")
-    scaled = np.ldexp(values.double().cpu().numpy(), BITS - frexp(clip)[1])
-    high = np.trunc(scaled)
-    low = np.trunc(np.ldexp(scaled - high, BITS))
-    return torch.from_numpy(np.stack([part.astype(np.int64).sum(0) for part in (high, low)]))
-
-
-def join(parts: Tensor, clip: float) -> Tensor:
-    """The sums, shape (K,), float64, rounded once."""
-    wholes = ((int(high) << BITS) + int(low) for high, low in parts.T)
-    return torch.tensor([ldexp(whole / (1 << 2 * BITS), frexp(clip)[1]) for whole in wholes], dtype=torch.float64)

@@ -27,7 +27,6 @@ class Frame:
     """
 
     xi_factor = 1.0
-    _inner: Tensor
 
     def __init__(self, parameters: Parameters, K: int) -> None:
         self.K, self.parameters = K, parameters
@@ -53,8 +52,12 @@ class Frame:
         return slopes
 
     def coordinates(self) -> Tensor:
-        """<w, u_k>, shape (K,), float64, at the parameters as they were when the frame was made."""
-        return self._inner
+        """<w, u_k>, shape (K,), float64, at the parameters as they stand."""
+        inner = torch.zeros(1, self.K, dtype=torch.float64)
+        for k in range(self.K):
+            for i, block in enumerate(self.parameters.blocks):
+                inner[0, k] += torch.dot(self.part(k, i).double(), block.double()).cpu()
+        return self.resolve(inner)[0]
 
     def combined(self, coefficients: Tensor) -> Iterator[Tensor]:
         """sum_k c_k u_k, block by block, in float64, so that nothing is rounded before noise is added; the caller may change a
@@ -66,12 +69,10 @@ class Frame:
 class Dense(Frame):
     """A frame in memory."""
 
-    def __init__(self, parameters: Parameters, K: int, directions: Generator, position: bool = True) -> None:
+    def __init__(self, parameters: Parameters, K: int, directions: Generator) -> None:
         super().__init__(parameters, K)
         self.U = stiefel(parameters.d, K, directions, dtype=parameters.working, device=parameters.device)
         self._parts = self.U.split(parameters.sizes)
-        pairs = zip(parameters.blocks, self._parts, strict=True) if position else ()
-        self._inner = sum((part.double().T @ block.double() for block, part in pairs), torch.zeros(()))
 
     def part(self, k: int, i: int) -> Tensor:
         return self._parts[i][:, k]
@@ -89,7 +90,7 @@ class Streamed(Frame):
         ValueError: 2K exceeds d, where orthonormality would be lost to rounding.
     """
 
-    def __init__(self, parameters: Parameters, K: int, directions: Generator, position: bool = True) -> None:
+    def __init__(self, parameters: Parameters, K: int, directions: Generator) -> None:
         super().__init__(parameters, K)
         if 2 * K > parameters.d:
             raise ValueError(
@@ -98,12 +99,10 @@ class Streamed(Frame):
         self._buffer = torch.empty(parameters.longest_block, dtype=parameters.working, device=parameters.device)
         self._sum = torch.empty_like(self._buffer, dtype=torch.float64)
         self._replays = [Replay(directions, parameters.sizes, parameters.device) for _ in range(K)]
-        self._A, self._inner = torch.eye(K, dtype=torch.float64), torch.zeros(K, dtype=torch.float64)
-        if K > 1 or position:
-            gram, inner = self._gram(position)
-            self._A = torch.linalg.solve_triangular(torch.linalg.cholesky(gram, upper=True), self._A, upper=True)
-            self._inner = self._A.T @ inner
-        self.xi_factor = float(torch.linalg.matrix_norm(self._A, 2)) if K > 1 else 1.0
+        self._A = torch.eye(K, dtype=torch.float64)
+        if K > 1:
+            self._A = torch.linalg.solve_triangular(torch.linalg.cholesky(self._gram(), upper=True), self._A, upper=True)
+            self.xi_factor = float(torch.linalg.matrix_norm(self._A, 2))
 
     def part(self, k: int, i: int) -> Tensor:
         return self._replays[k].fill(i, self._buffer[: self.parameters.sizes[i]])
@@ -120,20 +119,16 @@ class Streamed(Frame):
                     part.add_(numbers, alpha=c)
             yield total
 
-    def _gram(self, position: bool) -> tuple[Tensor, Tensor]:
-        """V'V and V'w, summed over blocks in float64, waited for once; w only on request."""
-        K = self.K
-        together = self._buffer if K == 1 else self._buffer.new_empty(K * self.parameters.longest_block)
-        gram = torch.zeros(K, K, dtype=torch.float64, device=self._buffer.device)
-        inner = torch.zeros(K, dtype=torch.float64, device=self._buffer.device)
-        for i, block in enumerate(self.parameters.blocks):
-            rows = together[: K * len(block)].view(K, len(block))
+    def _gram(self) -> Tensor:
+        """V'V, summed over blocks in float64, waited for once."""
+        together = self._buffer.new_empty(self.K * self.parameters.longest_block)
+        gram = torch.zeros(self.K, self.K, dtype=torch.float64, device=self._buffer.device)
+        for i, size in enumerate(self.parameters.sizes):
+            rows = together[: self.K * size].view(self.K, size)
             for row, replay in zip(rows, self._replays, strict=True):
                 replay.fill(i, row)
             gram += _products(rows)
-            if position:
-                inner += (rows @ block.to(rows.dtype)).double()
-        return gram.cpu().fill_diagonal_(1.0), inner.cpu()  # as its columns are unit vectors to more digits than their products
+        return gram.cpu().fill_diagonal_(1.0)  # as its columns are unit vectors to more digits than their products
 
 
 def _products(rows: Tensor) -> Tensor:
@@ -141,11 +136,6 @@ def _products(rows: Tensor) -> Tensor:
     if rows.device.type != "cpu":
         rows = rows.double()
     return (rows @ rows.T).double()
-
-
-def frame(parameters: Parameters, K: int, directions: Generator, *, streamed: bool, position: bool) -> Dense | Streamed:
-    """The directions of a step; `position`: whether `coordinates` will be used."""
-    return (Streamed if streamed else Dense)(parameters, K, directions, position)
 
 
 def is_streamed(kind: str, parameters: Parameters, K: int) -> bool:

@@ -25,7 +25,6 @@ from zoexplore.run.setting import Accounting, Setting, VariedSetting
 ULPS_UP = 1 + 4e-16
 SAME = 1e-8  # relative difference of costs that count as the plan's
 ORDERS = np.log(np.geomspace(1e-3, 1e5, 33))  # logarithms of orders over 1 that are tried first; any is sound
-SAME_COST = 48  # different steps on batches whose costs are added up one by one; more are rounded up to as many
 SECTIONS = 12  # of the search for an order
 
 
@@ -126,7 +125,7 @@ def _added_up(record: RunRecord, accounting: Accounting) -> Guarantee:
         one = guarantee(record.of(step, 1), "composition", how)
         if any(check.met is False for check in one.checks):
             return one
-    rho, sampled = _budget(record), {s: count for s, count in record.looked.items() if is_sampled(record, s)}
+    rho, sampled = _budget(record), {s: count for s, count in record.looked.items() if s.is_secret(record.setting.n)}
     like = record.of(first, record.steps, batch=None)
     if not sampled:
         mean = sqrt(2 * rho / record.steps)  # the constant step that costs as much
@@ -134,7 +133,7 @@ def _added_up(record: RunRecord, accounting: Accounting) -> Guarantee:
         return _noted(
             guarantee(alike, "composition", how), f"steps that differ cost together what σ = {alike.sigma:.4g} costs throughout"
         )
-    return _of_batches(_rounded_up(record, sampled), rho, guarantee(like, "composition", how), how)
+    return _of_batches(_counted(record, sampled), rho, guarantee(like, "composition", how), how)
 
 
 def cost(record: RunRecord, step: Step) -> float:
@@ -143,16 +142,11 @@ def cost(record: RunRecord, step: Step) -> float:
     return float(RunArrays.of(record.setting).person_share) * 2 * _each(step) / (step.batch or record.setting.n) / noise
 
 
-def is_sampled(record: RunRecord, step: Step) -> bool:
-    """Whether the step's batch is secret."""
-    return step.sampling != "cyclic" and not step.on_all(record.setting.n)
-
-
 def _budget(record: RunRecord) -> float:
     """Half the squared costs: of the steps on all records, and of those whose cyclic batch held the most-used record."""
     n, t, everywhere, met = record.setting.n, 0, 0.0, dict[int, np.ndarray]()
     for step, count in record.stages:
-        if step.eta > 0 and not is_sampled(record, step):
+        if step.eta > 0 and not step.is_secret(n):
             each = cost(record, step) ** 2 / 2
             if step.on_all(n):
                 everywhere += count * each
@@ -166,16 +160,12 @@ def _budget(record: RunRecord) -> float:
     return (everywhere + sum(float(sums.max()) for sums in met.values())) * ROUND_UP
 
 
-def _rounded_up(record: RunRecord, sampled: dict[Step, int]) -> dict[tuple[float, float, str], int]:
-    """How many steps have a share q of the records in their batch and cost mu, and how they were drawn; if many differ, with mu
-    a little larger.
-    """
-    costs, counted = {step: cost(record, step) for step in sampled}, dict[tuple[float, float, str], int]()
-    grid = np.geomspace(min(costs.values()), max(costs.values()) * ROUND_UP, SAME_COST)
-    for step, mu in costs.items():
-        rounded = mu if len(costs) <= SAME_COST else float(grid[min(int(np.searchsorted(grid, mu)), SAME_COST - 1)])
-        key = ((step.batch or record.setting.n) / record.setting.n, rounded, step.sampling)
-        counted[key] = counted.get(key, 0) + sampled[step]
+def _counted(record: RunRecord, sampled: dict[Step, int]) -> dict[tuple[float, float, str], int]:
+    """How many steps have a share q of the records in their batch and cost mu, and how they were drawn."""
+    counted = dict[tuple[float, float, str], int]()
+    for step, count in sampled.items():
+        key = ((step.batch or record.setting.n) / record.setting.n, cost(record, step), step.sampling)
+        counted[key] = counted.get(key, 0) + count
     return counted
 
 

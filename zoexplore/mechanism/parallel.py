@@ -1,7 +1,7 @@
-"""Processes that make the steps of one run together, each on a part of the batch, and exchange a few numbers a direction.
+"""Processes that make the steps of one run together, each on a part of the batch.
 
-They draw the same directions and the same batches, as they share the seeds of both. Each evaluates its own records, and the sums
-of clipped quotients add up exactly, in any order. The first process alone draws the noise along the directions, and a key for the
+They draw the same directions and the same batches, as they share the seeds of both. Each evaluates its own records, and sends
+their clipped quotients to all. The first process alone draws the noise along the directions, and a key for the
 noise in every coordinate, which is as secret as the noise. So all of them make the step that one alone would, bit by bit.
 """
 
@@ -16,7 +16,6 @@ from torch import Tensor, distributed
 from zoexplore.mechanism.parameters import flat
 from zoexplore.mechanism.rng import Sources
 
-MADE, FAILED = 0, 1
 GONE = "another process of this run has ended, or does not answer: start all of them again, and go on from a saved state"
 
 
@@ -34,20 +33,17 @@ class Ranks:
     def __init__(self, group: Any = None) -> None:
         self.group = group
         self.rank, self.size = (0, 1) if group is None else (distributed.get_rank(group), distributed.get_world_size(group))
-        on_gpu = group is not None and "nccl" in str(distributed.get_backend(group))
         self._shared = True
-        self._device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")
 
     def share(self, sources: Sources, tensors: Sequence[Tensor] = ()) -> None:
         """Give all processes the first one's tensors and generators, except that of the noise."""
         if self.size == 1:
             return
-        state: list[Any] = [sources.shared_state() if self.rank == 0 else None]
+        state = self.from_first(sources.shared_state() if self.rank == 0 else None)
         with _answering():
-            distributed.broadcast_object_list(state, group=self.group, group_src=0, device=self._device)
             for tensor in tensors:
                 distributed.broadcast(flat(tensor).view(torch.uint8), group=self.group, group_src=0)
-        sources.take_shared(state[0])
+        sources.take_shared(state)
 
     def records(self, b: int, microbatch: int) -> slice:
         """This process' part of a batch: whole microbatches, so that each is evaluated as one process would."""
@@ -58,52 +54,47 @@ class Ranks:
     def agree(self, what: str, value: Callable[[], object]) -> None:
         """Raises Drifted, naming the first process that differs, where something is not the same in all."""
         if self.size > 1:
-            self._compare(what, [int(row) for row in self._gather(torch.tensor([digest(value())]))])
+            self._compare(what, self._gather(digest(value())))
 
-    def gather(self, header: object, numbers: Tensor) -> list[Tensor]:
-        """Every process' numbers, shape (m,), int64, where all are at the same step.
+    def gather(self, header: object, part: Any) -> list[Any]:
+        """What every process found, where all are at the same step.
 
         Raises:
             RuntimeError: one has failed, or has ended; Flawed if a process found a flaw that makes the report useless.
             Drifted: one is at another step.
         """
         self._shared = True
-        if self.size == 1:
-            return [numbers]
-        rows = self._gather(torch.cat([torch.tensor([MADE, digest(header)]), numbers]))
-        if failed := [r for r, row in enumerate(rows) if row[0] != MADE]:
-            kind = Flawed if any(rows[r][1] for r in failed) else RuntimeError
+        rows = self._gather((None, digest(header), part))
+        if failed := [r for r, (flawed, *_) in enumerate(rows) if flawed is not None]:
+            kind = Flawed if any(rows[r][0] for r in failed) else RuntimeError
             raise kind(f"process {failed[0]} of this run failed, and no step was made in any; its own error says why")
-        self._compare("the step: its records, learning rate or parameters", [int(row[1]) for row in rows])
-        return [row[2:] for row in rows]
+        self._compare("the step: its records, learning rate or parameters", [at for _, at, _ in rows])
+        return [part for _, _, part in rows]
 
     @contextmanager
-    def telling(self, length: int, is_flawed: Callable[[], bool]) -> Iterator[None]:
-        """Report a failure before the gathering to the other processes, which wait for numbers."""
+    def telling(self, is_flawed: Callable[[], bool]) -> Iterator[None]:
+        """Report a failure before the gathering to the other processes, which wait for an answer."""
         self._shared = False
         try:
             yield
         except BaseException:
             if self.size > 1 and not self._shared:
-                self._gather(torch.tensor([FAILED, int(is_flawed())] + [0] * length))
+                self._gather((is_flawed(), 0, None))
             raise
 
-    def from_first(self, numbers: Tensor | None, length: int) -> Tensor:
-        """The first process' numbers, int64, in all."""
-        if self.size == 1 and numbers is not None:
-            return numbers
-        sent = torch.empty(length, dtype=torch.int64) if numbers is None else numbers
-        sent = sent.to(self._device)
-        with _answering():
-            distributed.broadcast(sent, group=self.group, group_src=0)
-        return sent.cpu()
+    def from_first(self, own: Any) -> Any:
+        """What the first process has, in all."""
+        sent = [own]
+        if self.size > 1:
+            with _answering():
+                distributed.broadcast_object_list(sent, group=self.group, group_src=0)
+        return sent[0]
 
-    def _gather(self, row: Tensor) -> list[Tensor]:
-        row = row.to(self._device)
-        rows = [torch.empty_like(row) for _ in range(self.size)]
+    def _gather(self, own: Any) -> list[Any]:
+        found = [None] * self.size
         with _answering():
-            distributed.all_gather(rows, row, group=self.group)
-        return [row.cpu() for row in rows]
+            distributed.all_gather_object(found, own, group=self.group)
+        return found
 
     def _compare(self, what: str, found: list[int]) -> None:
         if other := [r for r, x in enumerate(found) if x != found[0]]:

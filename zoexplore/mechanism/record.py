@@ -34,6 +34,10 @@ class Step:
         """Whether its batch is all n records, however it was drawn."""
         return self.batch in (None, n)
 
+    def is_secret(self, n: int) -> bool:
+        """Whether nobody knows which of the n records were in its batch."""
+        return self.sampling != "cyclic" and not self.on_all(n)
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -232,7 +236,6 @@ class RunRecord:
         noise: where the noise came from.
         xi_factor: the largest factor by which `Frame.resolve` may have lengthened two points' distance; 1 if none.
         rounded: whether parameters are in half precision, whose rounding no proof about distances covers.
-        quotient_error: of the two-point quotients at the first step, relative (`checks.quotient_error`); None where not measured.
         flaw: why the steps may have revealed more than planned; empty if not.
         checked: the last step at which losses were checked and were each record's own, 0 before the first.
         halves: whether losses were computed in half precision, whose rounding no proof about distances covers.
@@ -242,9 +245,6 @@ class RunRecord:
         found: the scale, where the run found it.
         target: the epsilon that the run keeps to; None if it has none.
         plan: that its entries are to cost no more than, as it is counted.
-        equal: of the records that were seen, how many equal an earlier one, bit by bit.
-        changed: how many records were handed out with other numbers than before.
-        runs: how many were added up (`report.together`).
     """
 
     setting: Setting
@@ -254,7 +254,6 @@ class RunRecord:
     noise: str
     xi_factor: float = 1.0
     rounded: bool = False
-    quotient_error: float | None = None
     flaw: str = ""
     checked: int = 0
     halves: bool = False
@@ -264,9 +263,6 @@ class RunRecord:
     found: Found | None = None
     target: float | None = None
     plan: Setting | None = None
-    equal: int = 0
-    changed: int = 0
-    runs: int = 1
 
     @cached_property
     def looked(self) -> dict[Step, int]:
@@ -302,6 +298,11 @@ class RunRecord:
     def probes(self) -> int:
         """How many of them moved nothing."""
         return sum(count for step, count in self.looked.items() if step.kind == "probe")
+
+    @property
+    def has_secret_batches(self) -> bool:
+        """Whether some entry's batch was secret."""
+        return any(step.is_secret(self.setting.n) for step in self.looked)
 
     @property
     def skips_batches(self) -> bool:

@@ -1,12 +1,12 @@
-"""The privacy report: every bound's guarantee for the steps made and its checks, of one run or several."""
+"""The privacy report: every bound's guarantee for the steps made, and its checks."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.assumptions import Check
-from zoexplore.mechanism.guarantees import against, composition, cost, is_sampled, of_last, refused
-from zoexplore.mechanism.record import Counts, Declared, RunRecord, Step
+from zoexplore.mechanism.guarantees import against, composition, of_last, refused
+from zoexplore.mechanism.record import RunRecord, Step
 from zoexplore.run.formatting import round_up
 from zoexplore.run.setting import Accounting
 
@@ -46,11 +46,9 @@ class Report:
         record, counts = self.record, self.record.counts
         what = "the last iterate alone" if self.released == "last" else "every iterate"
         delta = f"δ = {round_up(record.setting.delta, 6):g}"
-        steps, of = f"{counts.steps} of {record.setting.T} steps", "; of this branch alone"
-        if record.runs > 1:
-            steps, of = f"{record.runs} runs or branches together, of {counts.steps} steps", ""
+        steps = f"{counts.steps} of {record.setting.T} steps"
         head = f"{steps}, {_directions(record)}; released: {what}; {delta}; neighbours: {record.setting.neighbours}"
-        lines = [f"{head}{of}", ""]
+        lines = [f"{head}; of this branch alone", ""]
         for g in self.guarantees.values():
             epsilon = f"{round_up(g.epsilon):.4g}" if g.valid else "∞"
             lines.append(f"{g.title:<24} ε = {epsilon:<10}{'; '.join(filter(None, (g.reason, g.note)))}".rstrip())
@@ -62,10 +60,6 @@ class Report:
             lines.append(f"{how} the scale: {record.found.words}.")
         if record.target is not None:
             lines.append(f"Every step keeps to ε ≤ {record.target:g} by composition.")
-        if record.quotient_error is not None:
-            lines.append(
-                f"At the first step two points were off by {record.quotient_error:.2g} of the slope (rounding, curvature)."
-            )
         return "\n".join([*lines, record.noise, NEVER_COVERED])
 
 
@@ -134,18 +128,15 @@ def _checks(record: RunRecord, released: str) -> Iterator[Check]:
 def vouched_for(record: RunRecord, released: str) -> list[str]:
     """List what the report assumes and cannot check, as docs/mechanism.md does under "What you vouch for"."""
     n, sampled = record.setting.n, {step.sampling for step in record.looked if not step.on_all(record.setting.n)}
-    equal = f" {record.equal} records equal another one, bit by bit." if record.equal else ""
-    changed = f" {record.changed} records changed from one step to another." if record.changed else ""
     checked = f", last at step {record.checked} of {record.counts.steps}" if record.checked else ""
-    of = "this report is of this branch" if record.runs == 1 else f"this report is of these {record.runs} runs or branches"
     said = [
         f"Losses: each depends on its own record alone, at every step. Some were checked{checked}.",
         "Start: neither the parameters at the start, nor frozen parts, nor what else the loss uses, nor the means, vocabulary or "
         "columns that records were prepared with, were made from these data.",
         "Module: it keeps nothing of the records beside its parameters.",
-        f"Persons: whoever is to be protected has one record, and it is record i of {n} at every step.{equal}{changed}",
-        f"Other runs: {of} alone. Each further run on these data adds to it, and so does each that goes on from the same saved "
-        "state: zoexplore.mechanism.together(reports) adds them up, or says why it cannot.",
+        f"Persons: whoever is to be protected has one record, and it is record i of {n} at every step.",
+        "Other runs: this report is of this branch alone. Each further run on these data adds to it, and so does each that goes "
+        "on from the same saved state: zoexplore.compose(reports) adds them up, or says why it cannot.",
         "Choices: no setting, stopping time or best run was chosen by looking at these data, and no loss or count is shown.",
     ]
     if record.found is not None and record.found.public:
@@ -159,73 +150,3 @@ def vouched_for(record: RunRecord, released: str) -> list[str]:
     if "cyclic" in sampled:
         said.append("Order: the records' order never changes, and does not depend on what they contain.")
     return said
-
-
-ULPS_DOWN = 1 - 4e-15
-ALIKE = ("n", "delta", "neighbours", "records_per_person")  # what reports must share
-
-
-def together(reports: Sequence[Report], *, conversion: str = "gaussian") -> Report:
-    """The privacy of several runs on the same data, by composition: of models or settings, or of branches from one saved state,
-    whose common steps count in each. Each may have been chosen by the outcomes of those before.
-
-    Args:
-        reports: those of all runs that influenced the release, whether or not they are released.
-        conversion: from a budget to epsilon, as in `Accounting`.
-
-    Returns:
-        A report in which every iterate of every run counts as released. Its epsilon is inf, with the reason, where a run's is,
-        where runs may share noise (all need `Sources.secure()`), or secret batches, as branches of one run do.
-
-    Raises:
-        TypeError: something is no report.
-        ValueError: there is none, or they are of different n, delta or neighbours.
-    """
-    if not all(isinstance(report, Report) for report in reports):
-        raise TypeError("together() takes the reports that privacy_report() returns, in a list")
-    if not reports:
-        raise ValueError("there is no report to add up: give at least one")
-    records = [report.record for report in reports]
-    for name in ALIKE:
-        if len(given := {getattr(record.setting, name) for record in records}) > 1:
-            raise ValueError(f"reports of {name} = {sorted(given)} are not allowed together: give those of runs on the same data")
-    return privacy_report(_merged(records), released="all", conversion=conversion)
-
-
-def _merged(records: list[RunRecord]) -> RunRecord:
-    """One record of all steps, in units of the model of the most parameters."""
-    first = max(records, key=lambda record: record.setting.d)
-    flaws = [record.flaw for record in records] + ([_not_known(records)] if len(records) > 1 else [])
-    counts = Counts(**{f.name: sum(getattr(record.counts, f.name) for record in records) for f in fields(Counts)})
-    noise, flaw = ("; ".join(dict.fromkeys(filter(None, words))) for words in ([r.noise for r in records], flaws))
-    stages = tuple(stage for record in records for stage in _stages(record, first))
-    whole = replace(first, counts=counts, declared=Declared(), flaw=flaw, noise=noise, runs=len(records), stages=stages)
-    return replace(whole, plan=None, found=None, target=None) if len(records) > 1 else whole
-
-
-def _not_known(records: list[RunRecord]) -> str:
-    """Why the runs cannot be added up; empty where they can."""
-    if not all(record.is_secure for record in records):
-        return "several runs of which one is a demonstration may share their noise: only those of Sources.secure() add up"
-    roots = [record.root for record in records if any(is_sampled(record, step) for step in record.looked)]
-    if len({*roots} - {""}) < len(roots):
-        return (
-            "branches of one run share batches that were drawn before they parted, and several steps on one secret batch are not "
-            "counted: make each run from the start"
-        )
-    sizes = {step.batch for record in records for step in record.looked if step.sampling == "cyclic"}
-    return "cyclic batches are of several sizes" if len(sizes - {None}) > 1 else ""
-
-
-def _stages(record: RunRecord, first: RunRecord) -> Iterator[tuple[Step, int]]:
-    """A run's entries as those of another model, at the same cost, up to the end of a cycle of cyclic batches."""
-    cycle = 1
-    for step, count in record.stages:
-        if step.sampling == "cyclic" and not step.on_all(record.setting.n):
-            cycle = -(-record.setting.n // (step.batch or record.setting.n))
-        if record.setting.d != first.setting.d:
-            alone = replace(step, beta=1.0)  # all noise along the directions: of whichever dimension
-            step = replace(alone, sigma=step.sigma * cost(first, alone) / cost(record, step) * ULPS_DOWN)
-        yield step, count
-    if rest := -record.counts.steps % cycle:
-        yield replace(step, eta=0.0), rest

@@ -1,9 +1,10 @@
-"""Random numbers: directions, noise, data order and initialisation each have a generator of their own.
+"""Random numbers: directions, noise and data order each have a generator of their own.
 
 The directions may become known after the run; the noise must not. So its seed is never made from the seed of the others: it
 is drawn separately from the operating system, or given separately.
 """
 
+import copy
 import os
 import secrets
 from collections.abc import Iterator, Sequence
@@ -38,11 +39,10 @@ def process() -> tuple[int, int]:
 
 
 class Sources:
-    """The generators of one run: `directions`, `noise`, `data`, `initialisation`. Without seeds, no run repeats another.
+    """The generators of one run: `directions`, `noise`, `data`. Without seeds, no run repeats another.
 
     Args:
-        seed: of directions, data order and initialisation, each from a spawned seed of its own; drawn from the operating system
-            where None.
+        seed: of directions and data order, each from a spawned seed of its own; drawn from the operating system where None.
         noise_seed: of the noise; drawn from the operating system where None. A run repeats only where both are given.
         device: where directions are drawn: on the CPU by NumPy, elsewhere by torch.
 
@@ -56,11 +56,10 @@ class Sources:
                 raise ValueError(f"{name} = {value!r} is not allowed: give a whole number from 0 on, or None")
         if noise_seed is not None and noise_seed == seed:
             raise ValueError(f"noise_seed = {noise_seed} is not allowed: the directions' seed must not reveal the noise")
-        directions, data, initialisation = np.random.SeedSequence(seed).spawn(3)
+        directions, data = np.random.SeedSequence(seed).spawn(2)
         self.is_secure, self._process = False, process()
         self.origin = "an ordinary generator" if noise_seed is None else f"an ordinary generator and the seed {noise_seed}"
         self.directions = _directions(directions, torch.device(device))
-        self.initialisation = torch.Generator().manual_seed(_word(initialisation))
         self._data, self._noise = _ordinary(data), _ordinary(np.random.SeedSequence(noise_seed))
 
     @classmethod
@@ -78,7 +77,7 @@ class Sources:
 
     @property
     def _kept(self) -> tuple[str, ...]:
-        return ("directions", "initialisation") + (() if self.is_secure else ("noise", "data"))
+        return ("directions",) if self.is_secure else ("directions", "noise", "data")
 
     @property
     def kind(self) -> tuple[bool, str]:
@@ -105,7 +104,7 @@ class Sources:
 
     def shared_state(self) -> dict[str, Any]:
         """The state of all generators but the noise's, for other processes of the run. As secret as a batch's records."""
-        return {name: _state(getattr(self, name)) for name in ("directions", "initialisation", "data")}
+        return {name: _state(getattr(self, name)) for name in ("directions", "data")}
 
     def take_shared(self, state: dict[str, Any]) -> None:
         """Continue from another process's `shared_state`."""
@@ -138,31 +137,24 @@ class Sources:
         return SECURE if self.is_secure else DEMONSTRATION.format(origin=self.origin)
 
     def state_dict(self) -> dict[str, Any]:
-        """The state of every generator; of a secure run only directions and initialisation, since its keys are never saved."""
-        return {"is_secure": self.is_secure, "origin": self.origin} | {name: _state(getattr(self, name)) for name in self._kept}
+        """The state of every generator; of a secure run only the directions', since its keys are never saved."""
+        return {"kind": self.kind, "origin": self.origin} | {name: _state(getattr(self, name)) for name in self._kept}
 
-    def check_state(self, state: dict[str, Any]) -> None:
-        """Raises ValueError where a state is of sources of another kind, KeyError or TypeError where it is none."""
-        if state["is_secure"] != self.is_secure:
-            saved, own = ("Sources.secure()" if x else "seeds" for x in (state["is_secure"], self.is_secure))
-            raise ValueError(f"the saved run drew from {saved}, this one draws from {own}: use the same")
-        if isinstance(state["directions"], dict) != isinstance(self.directions, np.random.Generator):
-            raise ValueError("the saved run drew its directions on another kind of device; give Sources the same device")
-        for name in self._kept:
-            _restore(_fresh(getattr(self, name)), state[name])
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state` was taken. A secure run gets new keys for noise and data order, of which `RunState.load` warns.
+    def gone_on(self, state: dict[str, Any]) -> "Sources":
+        """Sources that go on where `state` was taken, a secure run's with new keys for noise and data order.
 
         Raises:
-            ValueError: one of the two is secure and the other is not, or directions were drawn on another kind of device.
+            ValueError: the state is of sources of another kind: secure or not, or drawing directions elsewhere.
         """
-        self.check_state(state)
+        if tuple(state["kind"]) != self.kind:
+            raise ValueError(
+                f"the saved run drew from {_named(state['kind'])}, this one draws from {_named(self.kind)}: use the same"
+            )
+        found = copy.deepcopy(self)
         for name in self._kept:
-            _restore(getattr(self, name), state[name])
-        self.origin = state["origin"]
-        if self.is_secure:
-            self._take_new_keys()
+            _restore(getattr(found, name), state[name])
+        found.origin = state["origin"]
+        return found
 
 
 @contextmanager
@@ -243,15 +235,12 @@ def _word(seed: np.random.SeedSequence) -> int:
     return int(seed.generate_state(1, np.uint64)[0] >> 1)
 
 
+def _named(kind: Any) -> str:
+    return f"{'Sources.secure()' if kind[0] else 'seeds'}, with directions of {kind[1]}"
+
+
 def _state(generator: Generator) -> Any:
     return generator.bit_generator.state if isinstance(generator, np.random.Generator) else generator.get_state()
-
-
-def _fresh(generator: Generator) -> Generator:
-    """Another one of its kind."""
-    if isinstance(generator, np.random.Generator):
-        return np.random.Generator(type(generator.bit_generator)())
-    return torch.Generator(generator.device)
 
 
 def _restore(generator: Generator, state: Any) -> None:

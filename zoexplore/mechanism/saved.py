@@ -1,19 +1,15 @@
 """A run's saved state: made, and read whole before anything is changed."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, replace
-from itertools import zip_longest
-from math import sqrt
 from typing import Any, NamedTuple
 
-from torch import Tensor
-
 from zoexplore.mechanism.batches import BatchDraws, SeenRecords
-from zoexplore.mechanism.checks import LossChecks
+from zoexplore.mechanism.checksums import kinds
 from zoexplore.mechanism.parallel import digest
 from zoexplore.mechanism.record import Counts, Ledger
-from zoexplore.mechanism.rng import REKEYED
+from zoexplore.mechanism.rng import REKEYED, Sources
 from zoexplore.mechanism.scale import Scale, probe_of
 from zoexplore.mechanism.state import RunState
 from zoexplore.mechanism.target import noise_for, spent
@@ -21,20 +17,17 @@ from zoexplore.run.setting import Setting
 
 VERSION = 1  # of saved states
 SHARED = ("n", "d", "neighbours")  # fields that two phases of one run must share
-STATE = {
-    *("version", "run", "rate", "param_group", "w", "bits", "frozen", "ledger", "counts", "draws"),
-    *("quotient_error", "sources", "scale", "noise", "seen"),
-}
+STATE = set("version run rate param_group w bits frozen ledger counts draws sources scale noise seen".split())
 WHOLE = "give one as state_dict() made it"
 
 
 class Loaded(NamedTuple):
-    """What a saved state describes beside weights and generators."""
+    """What a saved state describes beside weights."""
 
     ledger: Ledger
     counts: Counts
+    sources: Sources
     draws: BatchDraws
-    checks: LossChecks
     scale: Scale
     plan: Setting
 
@@ -62,7 +55,6 @@ def state_of(run: RunState, group: dict[str, Any], weights: bool) -> dict[str, A
         "ledger": run.ledger.state_dict(),
         "counts": asdict(run.counts),
         "draws": run.draws.state_dict(run.counts.steps),
-        "quotient_error": run.watch.checks.quotient_error,
         "sources": run.sources.state_dict(),
         "seen": run.watch.seen.state_dict() if run.setting.sampling == "cyclic" else None,
     }
@@ -78,13 +70,13 @@ def load(run: RunState, state: dict[str, Any], group: dict[str, Any]) -> None:
     loaded = _read(run, state)
     run.watch.fingerprint.claim(whole=True)  # they are where the state's steps led, whoever moved them before
     run.parameters.displaced = True  # an interruption from here on leaves neither the old run nor the saved one
-    run.sources.load_state_dict(state["sources"])
     if state["w"] is not None:
         for tensor, saved in zip(run.parameters.tensors, state["w"], strict=True):
             tensor.data.copy_(saved)
     run.watch.fingerprint.renew()
     loaded.ledger.flaw = run.ledger.flaw or run.watch.fingerprint.changes() or loaded.ledger.flaw  # of this model and loss too
-    run.ledger, run.counts, run.draws, run.watch.checks, run.scale, run.plan = loaded
+    run.ledger, run.counts, run.sources, run.draws, run.scale, run.plan = loaded
+    run.watch.begin_again()
     if state["seen"] is not None:
         run.watch.seen.load_state_dict(state["seen"])
     run.settle()
@@ -110,17 +102,16 @@ def _read(run: RunState, state: Any) -> Loaded:
         run.watch.fingerprint.start()
     try:
         _check_state(run, state)
-        run.sources.check_state(state["sources"])
-        draws = BatchDraws(run.setting, run.sources)
+        sources = run.sources.gone_on(state["sources"])
+        draws = BatchDraws(run.setting, sources)
         draws.load_state_dict(state["draws"], state["counts"]["steps"])
         dict(state["param_group"])
         ledger, counts, scale = Ledger.of(state["ledger"]), Counts(**state["counts"]), Scale(run.scale.choices)
         scale.load_state_dict(state["scale"] if scale.choices.auto else scale.state_dict())
         noise = float(state["noise"])
-        checks = LossChecks(state["quotient_error"])
         if state["seen"] is not None:
             SeenRecords(run.setting.n).load_state_dict(state["seen"])
-        return Loaded(ledger, counts, draws, checks, scale, _with_noise_left(run, ledger, counts.steps, noise))
+        return Loaded(ledger, counts, sources, draws, scale, _with_noise_left(run, ledger, counts.steps, noise))
     except (KeyError, TypeError, AttributeError, IndexError, RuntimeError) as error:
         raise ValueError(f"the state is damaged ({type(error).__name__}: {error}): {WHOLE}") from error
 
@@ -148,30 +139,28 @@ def _arguments(run: RunState) -> dict[str, Any]:
 
 
 def _check_state(run: RunState, state: dict[str, Any]) -> None:
-    own, tensors, made = _arguments(run), run.parameters.tensors, state["counts"]["steps"]
-    saved_at: Sequence[Tensor] = tensors if state["w"] is None else state["w"]
-    if state["w"] is None and state["bits"] != run.watch.fingerprint.bits_of(tensors):
+    """Raises ValueError where a state is of other data, of another model, or of a longer run."""
+    fingerprint = run.watch.fingerprint
+    bits = fingerprint.bits_of(run.parameters.tensors)
+    if state["w"] is None and state["bits"] != bits:
         raise ValueError("the state is of parameters saved beside it, and these are others: load that model, then the state")
-    compared = {name: (x, own[name]) for name, x in state["run"].items() if name in SHARED or name.startswith("declared")}
-    kinds = {f"parameter {i}": (_kind(saved), _kind(now)) for i, (saved, now) in enumerate(zip_longest(saved_at, tensors))}
-    for name, (saved, now) in (compared | kinds).items():
-        if now != saved:
-            raise ValueError(f"the saved run had {name} = {saved!r}, this one has {now!r}: make it the same way")
-    frozen = run.watch.fingerprint.frozen()
-    for name, bits in state["frozen"].items():
-        if frozen.get(name) != bits:
+    saved, own = _shared(state["run"], state["bits"]), _shared(_arguments(run), bits)
+    if name := next((name for name in saved | own if saved.get(name) != own.get(name)), ""):
+        raise ValueError(f"the saved run had {name} = {saved.get(name)!r}, this one has {own.get(name)!r}: make it the same way")
+    frozen = fingerprint.frozen()
+    for name, before in state["frozen"].items():
+        if frozen.get(name) != before:
             raise ValueError(f"the saved run had other numbers in {name!r}, which it does not train: give it the same model")
-    if state["bits"] != run.watch.fingerprint.bits_of(saved_at):
+    if state["w"] is not None and state["bits"] != fingerprint.bits_of(state["w"]):
         raise ValueError("the saved numbers are not those that the saved steps led to: the state was changed since")
+    made = state["counts"]["steps"]
     if made != sum(count for _, count in state["ledger"]["stages"]):
         raise ValueError(f"the saved run has {made} steps and a record of others: it was changed")
     if made > run.setting.T:
         raise ValueError(f"the saved run had made {made} steps, more than T = {run.setting.T}: give the setting a larger T")
-    R, before = run.setting.R, state["run"]["R"]
-    length = sqrt(sum(float(w.double().norm()) ** 2 for w in saved_at)) if R < before else 0.0
-    if length > R:
-        raise ValueError(f"the saved run had come to length {length:.4g}, beyond R = {R:.4g}: take a larger R")
 
 
-def _kind(tensor: Tensor | None) -> str:
-    return "none" if tensor is None else f"{tensor.dtype}, shape {tuple(tensor.shape)}"
+def _shared(arguments: dict[str, Any], bits: dict[str, str]) -> dict[str, Any]:
+    """What two phases of one run must share."""
+    of_run = {name: x for name, x in arguments.items() if name in SHARED or name.startswith("declared")}
+    return of_run | {f"parameter {name!r}": kind for name, kind in kinds(bits).items()}

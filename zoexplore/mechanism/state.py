@@ -9,7 +9,6 @@ from typing import Any
 from torch import Tensor
 
 from zoexplore.mechanism.batches import BatchDraws
-from zoexplore.mechanism.checks import LossChecks
 from zoexplore.mechanism.guarantees import cost
 from zoexplore.mechanism.losses import Objective
 from zoexplore.mechanism.parallel import Ranks
@@ -23,6 +22,7 @@ from zoexplore.run.setting import Setting
 
 LEAST_NOISE = 1e-270  # eta sigma: so far above the least double that a coordinate's part does not underflow
 FIXED = ("K", "sigma", "clip", "clipping", "batch", "xi", "ridge", "R", "sampling")
+
 
 class RunState:
     """A run of `NoisyZOGD` up to the last step made. It holds its arguments, the steps and their counts, the next batches, the
@@ -139,7 +139,7 @@ class RunState:
         """Take over what the scale's probes have found."""
         if self.setting is self.plan and self.scale.choices.auto and self.scale.asking is None:
             self.settle()
-            self.watch.checks = LossChecks()
+            self.watch.begin_again()
 
     def _keep_target(self, step: Step) -> None:
         """Raises RuntimeError where a step would exceed the target: as a plan's steps do not, up to its T."""

@@ -4,7 +4,7 @@ What makes sure that this is what happens, and nothing else, is `watch`'s.
 """
 
 from dataclasses import dataclass
-from math import inf, nan
+from math import fsum, inf, isfinite, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,8 +14,8 @@ from torch import Tensor
 from zoexplore.mechanism import batches
 from zoexplore.mechanism.batches import Batch
 from zoexplore.mechanism.checksums import of_records
-from zoexplore.mechanism.clipping import RULES, join, split
-from zoexplore.mechanism.directions import Frame, frame
+from zoexplore.mechanism.clipping import RULES
+from zoexplore.mechanism.directions import Dense, Frame, Streamed
 from zoexplore.mechanism.losses import Losses
 from zoexplore.mechanism.noise import deviations
 from zoexplore.mechanism.parallel import Ranks
@@ -26,8 +26,6 @@ from zoexplore.mechanism.rng import Sources, normal, untouched_on_error, words
 from zoexplore.mechanism.scale import Scale
 from zoexplore.mechanism.slopes import Slopes, measure
 from zoexplore.mechanism.state import RunState
-
-HEAD = 5  # numbers on a step's records that processes exchange, beside sums
 
 
 @dataclass
@@ -43,13 +41,12 @@ class Steps:
     def make(self, batch: Batch, lr: float) -> float:
         """A step of a learning rate, or a probe; the mean loss."""
         run, watch = self.run, self.run.watch
-        length = HEAD + 2 * (run.setting.K if run.scale.asking is None else 1)
-        with watch.telling(length):
+        with watch.telling():
             step, drawn = run.next_step(lr), run.batch_of(run.counts.steps)
             data = batches.checked(batch, drawn, run.parameters.device)
             watch.batch(batch)
             if step.eta == 0:  # as at either end of many learning rates' schedules
-                watch.gather(step, drawn, data, torch.zeros(length, dtype=torch.int64))
+                watch.gather(step, drawn, data, None)
                 run.write_down(step, run.counts.after())
                 return nan
             with watch.step(step, drawn, data), untouched_on_error(run.sources.directions):
@@ -58,17 +55,17 @@ class Steps:
     def _made(self, step: Step, drawn: Tensor, data: Any) -> float:
         """Measure slopes, release their noisy mean, and move along it, or take a probe's answer."""
         run, watch = self.run, self.run.watch
-        losses, directions = self._losses(len(drawn)), self._directions(step.K, step.ridge > 0)
+        losses, directions = self._losses(len(drawn)), self._directions(step.K)
         with self.perturbation.along(directions, losses.here, data) as perturbed:
             watch.losses(losses, perturbed, data, step)
             slopes = self._slopes(step, losses, perturbed, data, len(drawn))
             perturbed.back()
             watch.evaluated()
             ridge = step.ridge * directions.coordinates().cpu() if step.ridge > 0 else 0.0
-            found = estimated(watch.gather(step, drawn, data, summed(slopes, step)), step, run.setting.n, ridge)
+            found = estimated(watch.gather(step, drawn, data, clipped(slopes, step)), step, run.setting.n, ridge)
             if step.kind == "probe":
                 run.write_down(step, run.counts.after())
-                run.answered(-float(self._released(step, found)[:1].view(torch.float64)))
+                run.answered(-float(self._released(step, found).along))
                 return found.loss
             counts = run.counts.after(found.looked_at, found.clipped, found.not_finite)
             run.write_down(step, counts, directions.xi_factor if step.xi > 0 else 1.0)
@@ -80,8 +77,8 @@ class Steps:
     def _losses(self, records: int) -> Losses:
         return Losses(self.run.objective, max(1, min(self.microbatch, records)), self.run.watch.fingerprint)
 
-    def _directions(self, K: int, position: bool) -> Frame:
-        return frame(self.run.parameters, K, self.run.sources.directions, streamed=self.streamed, position=position)
+    def _directions(self, K: int) -> Frame:
+        return (Streamed if self.streamed else Dense)(self.run.parameters, K, self.run.sources.directions)
 
     def _slopes(self, step: Step, losses: Losses, perturbed: Perturbed, data: Any, records: int) -> Slopes:
         """Those of this process' part of the batch; a probe's answers."""
@@ -93,16 +90,16 @@ class Steps:
             return self.run.scale.answers(losses, perturbed, part)
         return measure(losses, perturbed, part, step.xi)
 
-    def _released(self, step: Step, found: "Estimate") -> Tensor:
+    def _released(self, step: Step, found: "Estimate") -> "Released":
         """What leaves the step: `noisy`, of the first process."""
         own = noisy(step, found.mean, self.run.parameters.d, self.run.sources.noise) if self.ranks.rank == 0 else None
-        return self.ranks.from_first(own, step.K + 4)
+        return self.ranks.from_first(own)
 
     def _rounding(self) -> torch.Generator | None:
-        """The generator that rounds half-precision parameters: public, as rounding follows the noise, and new at every step."""
+        """The generator that rounds half-precision parameters: as public as the directions, since rounding follows the noise."""
         if not self.run.parameters.has_halves:
             return None
-        seed = (self.run.sources.initialisation.initial_seed() + self.run.counts.steps) % 2**63
+        seed = int(words(self.run.sources.directions)[0]) % 2**63
         return torch.Generator(self.run.parameters.device).manual_seed(seed)
 
     def find_publicly(self, scale: Scale, data: Any) -> None:
@@ -110,9 +107,21 @@ class Steps:
         losses = self._losses(batches.number_of(data))
         self.run.watch.seen.public = of_records(data, batches.number_of(data))
         while scale.asking is not None:
-            with torch.no_grad(), self.perturbation.along(self._directions(1, False), losses.here, data) as perturbed:
+            with torch.no_grad(), self.perturbation.along(self._directions(1), losses.here, data) as perturbed:
                 answers = scale.answers(losses, perturbed, data).values
             scale.take(float(answers.mean()), 0)
+
+
+class Part(NamedTuple):
+    """What one process found on its records: clipped quotients, shape (records, K), float64; the mean loss; how many numbers were
+    evaluated, clipped and not finite.
+    """
+
+    values: Tensor
+    loss: float
+    looked_at: int
+    clipped: int
+    not_finite: int
 
 
 class Estimate(NamedTuple):
@@ -127,54 +136,54 @@ class Estimate(NamedTuple):
     not_finite: int
 
 
-def summed(found: Slopes, step: Step) -> Tensor:
-    """Sums over records as integers that add up across processes, shape (HEAD + 2K,). First come how many quotients were
-    evaluated, clipped and not finite, then the number of records and the bits of their mean loss. The rest are the sums of
-    clipped quotients along each direction, in two parts.
+class Released(NamedTuple):
+    """What a step releases: coefficients along its directions, noise included, shape (K,), float64; and the key of the noise in
+    every coordinate, empty where there is none.
     """
+
+    along: Tensor
+    key: tuple[int, ...]
+
+
+def clipped(found: Slopes, step: Step) -> Part:
+    """A process' slopes within the clip."""
     values, active = RULES[step.clipping](found.values, step.clip)
-    loss = torch.tensor([found.loss], dtype=torch.float64).view(torch.int64)
-    counted = torch.tensor([active.numel(), int(active.sum()), found.not_finite, len(values)])
-    return torch.cat([counted, loss, split(values, step.clip).flatten()])
+    return Part(values.cpu(), found.loss, active.numel(), int(active.sum()), found.not_finite)
 
 
-def estimated(rows: list[Tensor], step: Step, n: int, ridge: Tensor | float) -> Estimate:
-    """Combine what every process has `summed`. The mean divides by the setting's batch size, however many were drawn."""
-    together = torch.stack(rows)
-    mean = join(together[:, HEAD:].sum(0).view(2, step.K), step.clip) / (step.batch or n) + ridge
-    losses, b = together[:, 4].contiguous().view(torch.float64), together[:, 3].double()
-    finite = losses.isfinite()
-    loss = float((losses[finite] * b[finite] / b[finite].sum()).sum()) if finite.any() else nan
-    return Estimate(mean, loss, *together[:, :3].sum(0).tolist())
-
-
-def noisy(step: Step, estimate: Tensor, d: int, noise: np.random.Generator) -> Tensor:
-    """A step's released values, as 64-bit words to send, shape (K + 4,): K coefficients along the directions, noise included, and
-    the key of the noise in every coordinate, 0 where there is none. The coefficients' noise is drawn first. `estimate` is g,
-    shape (K,).
+def estimated(parts: list[Part], step: Step, n: int, ridge: Tensor | float) -> Estimate:
+    """Combine all processes' parts. Sums are exact but for one rounding, so that they depend on no order and no record says more
+    than it may. The mean divides by the setting's batch size, however many were drawn.
     """
+    columns = torch.cat([part.values for part in parts]).T.tolist()
+    mean = torch.tensor([fsum(column) for column in columns], dtype=torch.float64) / (step.batch or n) + ridge
+    losses = [(part.loss * len(part.values), len(part.values)) for part in parts if isfinite(part.loss)]
+    loss = sum(x for x, _ in losses) / sum(b for _, b in losses) if losses else nan
+    return Estimate(mean, loss, *(sum(counts) for counts in zip(*(part[2:] for part in parts), strict=True)))
+
+
+def noisy(step: Step, estimate: Tensor, d: int, noise: np.random.Generator) -> Released:
+    """What a step releases of its estimate g, shape (K,). The coefficients' noise is drawn first."""
     inside, everywhere = deviations(step.sigma, step.beta, step.eta, d, step.K)
     along = -(step.eta / step.K) * estimate.double().cpu() + inside * normal(noise, (step.K,))
-    key = torch.from_numpy(words(noise).view(np.int64)) if everywhere > 0 else torch.zeros(4, dtype=torch.int64)
-    return torch.cat([along.view(torch.int64), key])
+    return Released(along, tuple(words(noise).tolist()) if everywhere > 0 else ())
 
 
 def apply(
     parameters: Parameters,
     frame: Frame,
     step: Step,
-    released: Tensor,
+    released: Released,
     sources: Sources,
     rounding: torch.Generator | None,
 ) -> None:
     """w <- w - (eta/K) sum_k g_k u_k + noise, from what `noisy` has released. Sums stay in float64 until they contain all noise:
     later rounding to the parameters' dtype, in half precision by the generator `rounding`, is post-processing.
     """
-    along = released[: step.K].view(torch.float64)
     _, everywhere = deviations(step.sigma, step.beta, step.eta, parameters.d, step.K)
-    noise = sources.keyed([word % 2**64 for word in released[step.K :].tolist()])
-    for block, moved in zip(parameters.blocks, frame.combined(along), strict=True):
-        for part in pieces(moved) if everywhere > 0 else ():
+    noise = sources.keyed(released.key) if released.key else sources.noise  # not drawn from
+    for block, moved in zip(parameters.blocks, frame.combined(released.along), strict=True):
+        for part in pieces(moved) if released.key else ():
             part.add_(normal(noise, (len(part),), device=part.device), alpha=everywhere)
         for part, change in zip(pieces(block), pieces(moved), strict=True):
             add(part, change, rounding)

@@ -32,7 +32,7 @@ class Watch:
 
     Attributes:
         fingerprint: of the whole model after the last step.
-        checks: of the losses, when they are due, and the quotients' error.
+        checks: of the losses, when they are due.
         seen: the records that steps have had.
     """
 
@@ -45,9 +45,9 @@ class Watch:
         """Record a flaw, unless there is one already."""
         self.run.ledger.flaw = self.run.ledger.flaw or flaw
 
-    def telling(self, length: int) -> Any:
-        """While open, a failure is told to the other processes, which wait for so many numbers."""
-        return self.ranks.telling(length, lambda: bool(self.run.ledger.flaw))
+    def telling(self) -> Any:
+        """While open, a failure is told to the other processes, which wait for an answer."""
+        return self.ranks.telling(lambda: bool(self.run.ledger.flaw))
 
     @contextmanager
     def step(self, step: Step, drawn: Tensor, data: Any) -> Iterator[None]:
@@ -104,12 +104,12 @@ class Watch:
         """Check, at w again, that no loss has written to the model where torch does not count that."""
         self.fingerprint.check(by_versions=not self._due)
 
-    def gather(self, step: Step, drawn: Tensor, data: Any, numbers: Tensor) -> list[Tensor]:
-        """Every process' numbers, where all are about to make the same step."""
+    def gather(self, step: Step, drawn: Tensor, data: Any, part: Any) -> list[Any]:
+        """What every process found, where all are about to make the same step."""
         if self.ranks.size == 1:
-            return [numbers]
+            return [part]
         records = drawn.numpy().tobytes(), of_records(data, len(drawn)).tobytes()
-        return self.ranks.gather((self.run.counts.steps, step, records, self.fingerprint.bits()), numbers)
+        return self.ranks.gather((self.run.counts.steps, step, records, self.fingerprint.bits()), part)
 
     @contextmanager
     def moving(self) -> Iterator[None]:
@@ -142,14 +142,14 @@ class Watch:
 
     def report(self, record: RunRecord) -> RunRecord:
         """Add to a record what was found."""
-        facts = self.run.ledger.facts() | {"equal": self.seen.equal, "changed": self.seen.changed}
+        facts = self.run.ledger.facts()
         if self.run.parameters.displaced and not self.run.is_making:
             facts["flaw"] = facts["flaw"] or INTERRUPTED
-        return replace(record, quotient_error=self.checks.quotient_error, **facts)
+        return replace(record, **facts)
 
     def begin_again(self) -> None:
         """Check losses again: they may be others, as those of a copy."""
-        self.checks = LossChecks(self.checks.quotient_error)
+        self.checks = LossChecks()
 
     def _note_order(self, step: Step, drawn: Tensor, data: Any) -> None:
         """Record a flaw if records of a cyclic run changed places, or are those that told the scale as public ones."""

@@ -177,8 +177,8 @@ def compose(runs: Iterable[Any], delta: float | None = None, accounting: Account
             are of one run.
     """
     runs = list(runs)
-    _check_apart({id(run): run for run in runs}.values())
-    runs = list(map(_reported, runs))
+    branched = _branched([run.record for run in {id(run): run for run in runs}.values() if hasattr(run, "record")])
+    runs = [_reported(run, branched) for run in runs]
     about = [getattr(run, "setting", run) for run in runs]  # a guarantee's
     deltas = {run.delta for run in about if not isinstance(run, Mechanism)}
     if delta is None and len(deltas) != 1:
@@ -262,19 +262,34 @@ def _as_pairs(alone: Composed) -> TradeOff:
     return risk
 
 
-def _check_apart(runs: Iterable[Any]) -> None:
-    """Raises ValueError where several reports are of one run, whose branches may share noise or a secret batch."""
-    roots = [root for run in runs if (root := getattr(getattr(run, "record", None), "root", ""))]
-    if len({*roots}) < len(roots):
+def _branched(records: list[Any]) -> set[str]:
+    """The roots that several of the reports' records have, which are branches of one run.
+
+    Raises:
+        ValueError: they may share noise, as demonstrations do, or secret batches.
+    """
+    if len(records) > 1 and not all(record.is_secure for record in records):
         raise ValueError(
-            "several reports of one run, or of branches of it, are not composed: zoexplore.mechanism.together adds up what can be"
+            "several runs of which one is a demonstration may share their noise: only those of Sources.secure() are composed"
         )
+    roots = [record.root for record in records]
+    branched = {root for root in roots if root and roots.count(root) > 1}
+    if any(record.has_secret_batches for record in records if record.root in branched):
+        raise ValueError(
+            "branches of one run share batches that were drawn before they parted, and several steps on one secret batch are not "
+            "counted: make each run from the start"
+        )
+    return branched
 
 
-def _reported(run: Any) -> Any:
-    """What can be composed as it is: of a report its least guarantee, of others themselves."""
+def _reported(run: Any, branched: set[str]) -> Any:
+    """What can be composed as it is: of a report its least guarantee; of one of several branches, whose steps others share, that
+    which holds if all iterates are seen; of others themselves.
+    """
     guarantees = getattr(run, "guarantees", None)
     found = min(guarantees.values(), key=lambda g: g.epsilon) if isinstance(guarantees, dict) else run
+    if isinstance(guarantees, dict) and run.record.root in branched:
+        found = guarantees["composition"]
     if not isinstance(found, (Setting, Guarantee, Mechanism, Composed)):
         raise ValueError(f"{shown(run)} cannot be composed: give settings, guarantees, reports, gaussian() or subsampled()")
     return found
@@ -323,4 +338,3 @@ def _by_order(losses: Sequence[Lossy], sampling: str, delta: float) -> tuple[flo
         worst = np.maximum(worst, (moments - log(within) + TILTS * np.log(TILTS) - (1 + TILTS) * np.log1p(TILTS)) / TILTS)
     best = int(worst.argmin())
     return float(TILTS[best]), float(worst[best]) * (1 + SLACK)
-
