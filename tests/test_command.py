@@ -144,7 +144,7 @@ def test_what_cannot_be_composed_is_reported(capsys, file, tmp_path):
     code, answer, _ = ask(capsys, "compose", file, str(other), "--delta", "1e-5")
     assert code == 0 and float(answer.split()[1]) == pytest.approx(compose([DEMONSTRATION] * 2).epsilon)
     code, _, complaint = ask(capsys, "epsilon", file, file, "--bound", "sharp")
-    assert code == 2 and "--bound is for one run" in complaint
+    assert code == 2 and "--bound and --forget are for one run" in complaint
 
 
 def test_a_plan_says_what_a_search_among_such_runs_costs(capsys, file):
@@ -261,6 +261,8 @@ def test_what_json_has_no_number_for_is_text(value, text):
         (None, ["sigma=1", "noise_multiplier=-2"], "noise_multiplier = -2 is not allowed"),
         ("{", [], "this is not YAML"),
         ("K: 52", [], "n, d, T, sigma, beta are not given: a run needs n, d, K, T, sigma, beta\n"),
+        ("k: 52", [], "are not given: a run needs n, d, K, T, sigma, beta; 'k' is an unknown setting: did you mean K?"),
+        ("{n: 9, d: 5, k: 5, steps: 3, Sigma: 1, beta: 1}", [], "an unknown setting: did you mean T?; 'Sigma' is"),
         ("# K: 52", [], "the text is empty: a run needs n, d, K, T, sigma, beta\n"),
         ("x" * 50_000, [], "the text is longer than 10000 characters"),
         ("K: \xff", [], "not text in UTF-8"),
@@ -430,4 +432,4 @@ def test_what_steps_without_a_record_leave_of_it(capsys, file):
     code, answer, _ = ask(capsys, "epsilon", file, "--forget", "10", "--set", "releases=3")
     assert code == 1 and "released before the end" in answer
     code, answer, _ = ask(capsys, "epsilon", file, "--forget", "10", "--json")
-    assert code == 0 and json.loads(answer)["epsilon"] == forgetting(DEMONSTRATION, 10).epsilon
+    assert code == 0 and json.loads(answer)["forgetting"]["epsilon"] == forgetting(DEMONSTRATION, 10).epsilon

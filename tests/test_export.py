@@ -138,6 +138,9 @@ def test_a_name_that_is_nearly_a_field_is_asked_about(name, field):
     kind = Accounting() if field == "conversion" else DEMONSTRATION
     with pytest.raises(ValueError, match=f"did you mean {field}"):
         kind.replace(**{name: 3})
+    if field != "conversion":
+        with pytest.raises(ValueError, match=f"did you mean {field}"):
+            Setting.of(n=9, **{name: 3})
 
 
 def test_the_fields_other_numbers_are_read_and_refused_with_what_they_stand_for():

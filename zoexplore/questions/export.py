@@ -20,6 +20,7 @@ from zoexplore.run.reading import Unreadable, fields_of, value_of
 from zoexplore.run.setting import FIELD_NAMES, IN_PLACE, OWN, Accounting, Refused, Setting, shown, supposition
 
 OPTIONS = tuple(asdict(Accounting()))
+NAMES = (*FIELD_NAMES, *OPTIONS)
 UNASSUMING = Setting(**{name: getattr(DEMONSTRATION, name) for name in OWN})  # of the loss, which a file by hand may leave out
 _AT_MOST = {"K": "d", "m": "M", "ridge": "m"}  # fields that are lowered if only the other is given
 _BLAMED = {"eta": ("M",)} | {field: (rate,) for rate, field in IN_PLACE.items()}  # what a value was computed from
@@ -63,17 +64,21 @@ def from_fields(given: Mapping[Any, Any], base: Setting = DEMONSTRATION) -> Load
     >>> from_fields({"K": "52", "sigma": "1e-2"}).setting.K
     52
     """
-    values, problems, names = {}, [], (*FIELD_NAMES, *OPTIONS)
-    for name, text in given.items():
-        if name not in names:
-            problems.append(f"{shown(name)} is an unknown setting{meant(name, names)}")
-        elif isinstance(text, str):
-            values[name] = value_of(name, text)
-        else:
-            problems.append(f"{name} is not used: give a single value")
+    known = {name: text for name, text in given.items() if name in NAMES}
+    values = {name: value_of(name, text) for name, text in known.items() if isinstance(text, str)}
+    problems = [*unknown(given), *(f"{name} is not used: give a single value" for name in known if name not in values)]
     accounting, options = _built(Accounting(), {k: v for k, v in values.items() if k in OPTIONS}, problems)
     setting, fields = _built(base, {k: v for k, v in values.items() if k in FIELD_NAMES}, problems)
     return Loaded(setting, accounting, tuple(problems), read=bool(options or fields) or not given)
+
+
+def unknown(names: Iterable[object]) -> list[str]:
+    """A sentence for each name that no field has.
+
+    >>> unknown(["K", "k"])
+    ["'k' is an unknown setting: did you mean K?"]
+    """
+    return [f"{shown(name)} is an unknown setting{meant(name, NAMES)}" for name in names if name not in NAMES]
 
 
 def to_query(setting: Setting, accounting: Accounting) -> str:

@@ -4,6 +4,7 @@ Both are frozen and hashable. They refuse invalid values with a `ValueError` tha
 values, for a slider, a URL or a YAML file to show as it is.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from fractions import Fraction
 from math import ceil, inf, nan, nextafter
@@ -159,6 +160,7 @@ class Setting:
         >>> Setting.of(n=60_000, d=100, K=1, beta=1.0, noise_multiplier=1.1, epochs=15, sample_rate=0.01).T
         1500
         """
+        _check_names("Setting", given, FIELD_NAMES)
         unset = {"sigma": 1.0, "T": 1}
         rates = {name: given[name] for name in IN_PLACE if name in given}
         own = {name: value for name, value in given.items() if name not in rates}
@@ -179,9 +181,7 @@ class Setting:
         for name in rates:
             if IN_PLACE[name] in changes:
                 raise Refused(f"{name} and {IN_PLACE[name]} say the same: give one of them", name)
-        for unknown in sorted(set(changes) - set(SETTING_FIELDS)):
-            allowed = f"; the fields are {', '.join(SETTING_FIELDS)}"
-            raise Refused(f"{unknown} is not a field of Setting{meant(unknown, FIELD_NAMES) or allowed}", unknown)
+        _check_names("Setting", changes, FIELD_NAMES)
         run = replace(self, **{"eta": None, **changes} if self.eta_follows else changes)
         return run._at(rates) if rates else run
 
@@ -278,11 +278,7 @@ class Accounting:
 
     def replace(self, **changes: Any) -> "Accounting":
         """The same accounting with some options changed. Raises `Refused` as the constructor does."""
-        unknown = sorted(set(changes) - {f.name for f in fields(self)})
-        if unknown:
-            names = ", ".join(f.name for f in fields(self))
-            allowed = meant(unknown[0], names.split(", ")) or f"; the options are {names}"
-            raise Refused(f"{unknown[0]} is not an option of Accounting{allowed}", unknown[0])
+        _check_names("Accounting", changes, [f.name for f in fields(self)])
         return replace(self, **changes)
 
 
@@ -302,6 +298,12 @@ def supposition(setting: Setting, accounting: Accounting) -> str:
         return "nothing is known of gradients: the clip may act"
     counted = ", and a record is counted by the clip" if accounting.sensitivity == "clip" else ""
     return f"every record's gradient is at most L = {slope:g} long{counted}"
+
+
+def _check_names(owner: str, given: Iterable[str], names: Sequence[str]) -> None:
+    for unknown in sorted(set(given) - {*names}):
+        allowed = f"; these are {', '.join(names)}"
+        raise Refused(f"{unknown} is not a field of {owner}{meant(unknown, names) or allowed}", unknown)
 
 
 def _refuse(name: str, value: Any, allowed: str) -> Refused:
