@@ -46,7 +46,6 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=find(), args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page(viewport=SIZE)
         page.set_default_timeout(1000 * PATIENCE)
-        page.add_init_script("try { localStorage.setItem('zoexplore-all-bounds', '1'); } catch {}")
         page.goto(f"{server.page}?tab=curves")
         page.wait_for_function(IDLE, polling=100)
         page.locator(".zx-table td.number").first.wait_for()

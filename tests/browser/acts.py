@@ -20,8 +20,7 @@ IDLE = "() => window.Bokeh && Bokeh.documents.length > 0 && Bokeh.documents[0].i
 HTML = "<img src=x onerror=window.hacked=1>"
 VIEWPORT = {"width": 1280, "height": 900}
 VISIT = "search => { history.replaceState({}, '', location.pathname + search); dispatchEvent(new PopStateEvent('popstate')); }"
-# A reader who knows the page.
-KNOWN = "try { for (const name of ['all-bounds', 'met']) localStorage.setItem(`zoexplore-${name}`, '1'); } catch {}"
+KNOWN = "try { localStorage.setItem('zoexplore-met', '1'); } catch {}"  # a reader who knows the page
 CLOSE = """() => {
   scrollTo(0, 0);
   for (const model of Bokeh.documents[0].all_models) if (/Card$/.test(model.type)) model.collapsed = true;
@@ -71,8 +70,10 @@ def idle(page):
 
 
 def opened(page, url):
-    """The page, drawn and ready to be used."""
+    """The page, drawn and ready to be used; with all bounds where its address names no view."""
     page.set_default_timeout(1000 * PATIENCE)
+    if not any(part in url for part in ("tab=", "show=", "story=")):
+        url = f"{url}{'&' if '?' in url else '?'}tab=curves"
     page.add_init_script(KNOWN)
     page.goto(url, wait_until="commit")  # what the page loads is waited for below
     return drawn(page)

@@ -144,9 +144,9 @@ def test_a_link_for_teaching_stays_in_the_address_and_reports_what_it_cannot_do(
 
 
 def parts(explorer):
-    """What the explorer's room holds, by the classes."""
+    """What the explorer's room shows, by the classes."""
     room, _ = explorer.__panel__()
-    return [part.css_classes[0] for part in room if part.css_classes]
+    return [part.css_classes[0] for part in room if part.css_classes and part.visible]
 
 
 def test_a_link_for_teaching_locks_and_hides():
@@ -182,6 +182,20 @@ def test_what_could_not_be_used_is_reported_once(shown, where):
     assert len(said) == 1 and where in parts(explorer) and "there is no 'moon' to show" in said[0].object
 
 
+@pytest.mark.parametrize("search", ["?show=claims,T&T=0", "?tab=claims&T=0", "?show=publish&T=0", "?show=publish,T&T=0"])
+def test_what_is_refused_is_seen_whichever_view_is_shown(search):
+    """Beside the controls, or above a view that has none."""
+    explorer = Explorer(search=search)
+    room, _ = explorer.__panel__()
+    notice = explorer.controls.notice
+    assert "T = 0 is not allowed" in notice.object
+    seen = [part.css_classes[0] for part in room if part.visible and part.select(lambda each: each is notice)]
+    assert len(seen) == 1
+    explorer.state.ask(T=9)
+    explorer.state.note = ""
+    assert "zx-prompt" not in [part.css_classes[0] for part in room if part.visible and part.css_classes]
+
+
 def test_a_link_for_teaching_of_which_all_is_used_tells_nothing():
     quiet = Explorer(search="?show=curves")
     assert [part.visible for part in quiet.__panel__()[0] if "zx-prompt" in part.css_classes] == [False]
@@ -198,14 +212,3 @@ def test_a_link_for_teaching_that_names_the_choice_of_the_axis_shows_it(plain):
 def test_an_address_opens_the_view_that_it_names(search, shown):
     page = Explorer(search=search)
     assert page.tabs.selected == shown and page.state.note == ""
-
-
-def test_who_looked_at_all_bounds_last_time_sees_them_again():
-    page = Explorer(search="")
-    page.bridge.returns = True
-    assert page.tabs.selected == "curves"
-    page.all_bounds.clicks += 1
-    assert page.tabs.selected == "publish" and not page.bridge.all
-    asked = Explorer(search="?tab=helps")
-    asked.bridge.returns = True
-    assert asked.tabs.selected == "helps"

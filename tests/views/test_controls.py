@@ -163,7 +163,7 @@ def test_the_clip_never_acts_until_it_may():
 def test_what_is_released_and_who_is_protected_can_be_set():
     controls = Controls()
     controls.fields["releases"].text.value, controls.fields["records_per_person"].text.value = "5", "3"
-    controls.options["neighbours"].value, controls.dials["batch"].below.menu.value = "add-remove", "cyclic"
+    controls.options["neighbours"].value, controls.drawn.menu.value = "add-remove", "cyclic"
     expected = {"releases": 5, "records_per_person": 3, "neighbours": "add-remove", "sampling": "cyclic"}
     assert controls.state.setting == DEMONSTRATION.replace(**expected)
     controls.fields["releases"].text.value = "0"
@@ -202,7 +202,7 @@ def test_the_batch_is_all_until_it_is_set():
 
 def test_neighbours_that_no_bound_covers_are_changed_in_one_step():
     state = State(DEMONSTRATION.replace(batch=2000))
-    drawn = Controls(state).dials["batch"].below
+    drawn = Controls(state).drawn
     assert drawn.parts.visible and not drawn.misfit.visible
     drawn.menu.value = "poisson"
     assert drawn.misfit.visible and guarantee(state.setting, "best").epsilon == inf
@@ -216,8 +216,9 @@ def test_neighbours_that_no_bound_covers_are_changed_in_one_step():
 
 def test_the_cool_down_is_set_in_its_sentence():
     controls = Controls(State(DEMONSTRATION.replace(beta=1.0)))
-    cool = controls.dials["beta"].below.sentence
+    cool = controls.cooldown
     cool.asked = ["cooldown", "1", 0]
+    assert "nothing changes" not in cool.said
     assert controls.state.setting == DEMONSTRATION.replace(beta=1.0, cooldown=1)
     assert [each["text"] for each in cool.blanks.values()] == ["1", "½"]
     cool.asked = ["cooldown_beta", "2", 1]
@@ -255,7 +256,22 @@ def test_a_delta_of_one_over_n_is_remarked_on_while_it_is_set():
 
 def test_one_control_alone_has_nothing_below_it():
     controls = Controls()
-    panel, cool = controls.__panel__(), controls.dials["beta"].below.sentence
+    panel, cool = controls.__panel__(), controls.cooldown
     assert panel and cool.visible
     controls.sole = "beta"
     assert not cool.visible and controls.dials["beta"].whole.visible
+
+
+def test_a_cool_down_that_changes_nothing_or_is_the_whole_run_says_so():
+    controls = Controls()
+    cool = controls.cooldown
+    assert controls.state.beta == 0.5 and cool.said.endswith("{cooldown_beta}")
+    cool.asked = ["cooldown", "5", 0]
+    assert "nothing changes. Take β = 1" in cool.said
+    controls.state.ask(beta=1.0)
+    assert cool.said.endswith("{cooldown_beta}")
+    cool.asked = ["cooldown", "300", 1]
+    assert "that is all 200" in cool.said and "none has β = 1" in cool.said
+    assert guarantee(controls.state.setting, "sharp").epsilon == guarantee(DEMONSTRATION, "sharp").epsilon
+    controls.state.ask(T=400)
+    assert cool.said.endswith("{cooldown_beta}")

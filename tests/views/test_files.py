@@ -45,15 +45,6 @@ def test_what_is_no_setting_changes_nothing(text):
     assert state.note.startswith("Nothing was changed: ")
 
 
-@pytest.mark.parametrize("start", ["http://127.0.0.1:5006/app", "", "https://example.org/zoexplore/app"])
-def test_a_link_is_pasted(start):
-    explorer = Explorer(search="")
-    state = paste(explorer, f" {start}?tab=plan&T=9&K=52&colour=red#top\n")
-    assert (state.setting, explorer.tabs.selected) == (DEMONSTRATION.replace(T=9, K=52), "plan")
-    assert state.note == "In this link, 'colour' is an unknown setting."
-    assert explorer.bridge.search == "?tab=plan&K=52&T=9"
-
-
 def test_the_code_follows_while_the_drawer_is_open():
     files = Files(State())
     assert files.code.object == "" and not files.drawer.visible

@@ -12,7 +12,7 @@ from zoexplore.questions.statement import statement
 from zoexplore.run.formatting import THIN, format_number, format_percent
 from zoexplore.run.presets import DEMONSTRATION, PAPER_CONVENTION
 from zoexplore.views import State
-from zoexplore.views.panels.readouts import Headline, More, Odds, measures_of, odds, times
+from zoexplore.views.panels.readouts import Headline, More, measures_of, odds, times
 
 
 def opened(setting=DEMONSTRATION, accounting=None):
@@ -44,7 +44,7 @@ def test_the_odds_are_of_the_smallest_guarantees_whole_curve(changes):
     run = DEMONSTRATION.replace(**changes)
     best = smallest(guarantees(run, Accounting()))
     most = format_percent(float(best.true_positive_rate(0.01)), 3).removesuffix(f"{THIN}%")
-    assert f"catches at most {most} in 100 members" in Odds(State(run)).pane.object
+    assert f"catches at most {most} in 100 members" in Headline(State(run)).odds.object
 
 
 def test_where_epsilon_is_0_one_in_a_hundred_is_caught():
@@ -53,18 +53,22 @@ def test_where_epsilon_is_0_one_in_a_hundred_is_caught():
 
 
 def test_no_odds_are_given_where_nothing_is_known_or_guaranteed():
-    assert "rules nothing out" in Odds(State(BEFORE.replace(sigma=1e-5), PAPER_CONVENTION)).pane.object
-    assert "No bound applies" in Odds(State(DEMONSTRATION.replace(sigma=1e-300))).pane.object
+    assert "rules nothing out" in Headline(State(BEFORE.replace(sigma=1e-5), PAPER_CONVENTION)).odds.object
+    assert "No bound applies" in Headline(State(DEMONSTRATION.replace(sigma=1e-300))).odds.object
     printed = State(BEFORE.replace(R=1e-3, beta=0.0), PAPER_CONVENTION.replace(printed=True))
-    assert "As printed: not a guarantee." in Headline(printed).number.object and Odds(printed).pane.object == "<p></p>"
+    view = Headline(printed)
+    assert "As printed: not a guarantee." in view.number.object and view.odds.object == "<p></p>"
 
 
-def test_the_numbers_follow_at_once_held_or_not():
+def test_the_number_follows_a_held_slider_and_the_odds_its_release():
     view = Headline(State())
+    shown = dict(view.odds.styles)
     view.state.slide(sigma=0.002)
     assert format_number(epsilon(DEMONSTRATION.replace(sigma=0.002), "sharp")) in view.number.object
-    view.state.ask(sigma=0.003)
-    assert format_number(epsilon(DEMONSTRATION.replace(sigma=0.003), "sharp")) in view.number.object
+    assert view.odds.styles != shown and not view.waiting, "which are marked as those of an earlier run"
+    view.state.moving = False
+    run = DEMONSTRATION.replace(sigma=0.002)
+    assert odds(smallest(guarantees(run, Accounting())).risk, run.delta) in view.odds.object and view.odds.styles == shown
 
 
 def test_what_is_behind_the_number_is_written_while_it_is_open_and_follows():
@@ -84,7 +88,8 @@ def test_what_is_behind_the_number_is_written_while_it_is_open_and_follows():
 def test_assumptions_are_met_not_met_or_assumed():
     view = opened()
     view.state.ask(K=300)
-    text = view.assumptions.object + view.others.object
+    view.state.ask(sigma=1e-300)
+    text = view.assumptions.object
     assert 'aria-label="met"' in text and 'aria-label="assumed"' in text
     assert re.search(r'aria-label="not met">✗</span><span>At most half the dimension', text)
     items = re.findall("<li>.*?</li>", text)
@@ -93,10 +98,10 @@ def test_assumptions_are_met_not_met_or_assumed():
 
 def test_the_least_bounds_own_assumptions_stand_first():
     view, g = opened(), guarantee(DEMONSTRATION, "sharp")
-    assert "What the sharper bound assumes" in view.assumptions.object and view.beside.visible
+    assert "What the sharper bound assumes" in view.assumptions.object
     assert view.assumptions.object.count("<li>") == len({(c.words, c.met) for c in g.checks})
     view.state.ask(sigma=1e-300)
-    assert "What each bound assumes" in view.assumptions.object and not view.beside.visible
+    assert "What each bound assumes" in view.assumptions.object and "<small>" in view.assumptions.object
 
 
 def test_printed_constants_mark_the_bounds_that_they_enter_and_no_other():

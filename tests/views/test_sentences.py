@@ -62,7 +62,8 @@ def test_steps_are_counted_in_words(T, said):
 def test_reasons_are_sentences_without_ids():
     run = DEMONSTRATION.replace(batch=100, sampling="poisson", neighbours="add-remove", K=300, lipschitz=5.0)
     view = behind(run)
-    said = " ".join(plain(view.assumptions.object + view.others.object))
+    shown = Theory(view.state).checks.values()
+    said = " ".join(plain("".join(each.object for each in shown)))
     assert "Poisson sampled, with one record added or removed" in said and "'" not in said.replace("'s ", "")
     assert "never acts. The clip may act" in said and "2K ≤ d. 2K = 600 exceeds" in said
 

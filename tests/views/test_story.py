@@ -114,7 +114,8 @@ def test_the_story_ends_with_the_readers_own_run(place, view):
     page.story.yours.asked = ["n", "5000", 1]
     page.story.yours.asked = ["d", "0", 2]
     assert page.state.n == 5000 and page.story.yours.blanks["d"]["wrong"] and page.story.yours.blanks["d"]["text"] == "0"
-    page.story.own[1][place].clicks += 1
+    assert page.controls.notice in list(page.story.own) and "d = 0 is not allowed" in page.controls.notice.object
+    page.story.own[-1][place].clicks += 1
     assert (page.story.step, page.tabs.selected) == ("", view) and page.state.n == 5000
 
 

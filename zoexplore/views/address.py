@@ -83,8 +83,6 @@ class Bridge(pn.custom.JSComponent):
     heard = param.Integer(0, doc="of how many steps back or forth the page knows")
     went = param.String("", doc="the query that the last of them led to")
     visits = param.Integer(0, doc="how often the reader has gone back or forth")
-    returns = param.Boolean(False, doc="whether this browser looked at all bounds when it was last here")
-    all = param.Boolean(False, doc="whether all bounds are looked at, which the browser remembers")
     met = param.Boolean(False, doc="whether this browser's reader has been invited to the story")
     scheme = param.String("", doc="the colour scheme that this browser was last used with, or else prefers: dark or light")
     ready = param.Boolean(False, doc="whether a browser is there")
@@ -135,11 +133,6 @@ class Address:
         self.bridge.param.update(heard=self.bridge.visits, search=self.bridge.went)
         self.read(self.bridge.went)
 
-    def visit(self, search: str) -> None:
-        """Show the state of a query, as a new step of history."""
-        self.read(search)
-        self.write()
-
     def write(self, *_: Any) -> None:
         """Give the browser the address of the state, unless a slider is still held."""
         if not (self.state.moving or self._reading):
@@ -161,8 +154,8 @@ class Address:
         """Set the state from an address."""
         pairs = parse_qsl(search.removeprefix("?"), keep_blank_values=True)
         given = dict(pairs)
-        for tab, names in self.tabs.asks().items() if self.tabs else ():
-            if self.tabs and any(f"{tab}.{name}" in given for name in names):
+        for tab in self.tabs.kept if self.tabs else ():
+            if self.tabs and any(name.startswith(f"{tab}.") for name in given):
                 self.tabs[tab]  # builds the view, and follows its params
         others = (*Teaching.NAMES, *self._kept, "pin", "compare")
         fields = {name: text for name, text in pairs if name not in others}

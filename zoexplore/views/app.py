@@ -107,7 +107,7 @@ def prime() -> Iterator[None]:
     pn.panel(explorer)
     first.remember("", explorer)
     # once more with the odds, which are computed in the background
-    explorer.odds.pane.param.watch(lambda _: first.remember("", explorer, anew=True), "object")
+    explorer.headline.odds.param.watch(lambda _: first.remember("", explorer, anew=True), "object")
 
 
 def _search(document: Document) -> str:

@@ -1,5 +1,5 @@
 // What only the browser can do: its address and history, and what it remembers.
-const KEPT = "zoexplore-scheme", ALL = "zoexplore-all-bounds", MET = "zoexplore-met";
+const KEPT = "zoexplore-scheme", MET = "zoexplore-met";
 const BURST = 700; // ms: commits that follow each other faster, as of a key that is held, are one step of history, unless a click lies between
 
 function scheme() {
@@ -27,10 +27,8 @@ function follow(model) {
 
 export function render({model}) {
   follow(model);
-  try { model.returns = localStorage.getItem(ALL) === "1"; } catch {}
   try { model.met = localStorage.getItem(MET) === "1"; } catch {}
   model.on("met", () => { try { localStorage.setItem(MET, "1"); } catch {} });
-  model.on("all", () => { try { localStorage.setItem(ALL, model.all ? "1" : "0"); } catch {} });
   model.scheme = scheme();
   model.ready = true;
   return document.createElement("span");

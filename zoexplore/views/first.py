@@ -94,7 +94,7 @@ def picture(explorer: Explorer, numbers: bool = True) -> str:
         host("zx-switch", "radio switch", f'<div class="bk-input-group">{_choices(explorer.publish)}</div>'),
         host("zx-tools", "first_row first_above", _buttons(explorer.pin, explorer.all_bounds)),
         host("zx-headline", "text headline", explorer.headline.number.object if numbers else _EMPTY),
-        host("zx-said", "text said", explorer.odds.pane.object if numbers else "<p></p>"),
+        host("zx-said", "text said", explorer.headline.odds.object if numbers else "<p></p>"),
         "<div></div>",  # as a row's gap ends the live page's
     ]
     figure = host("", "view figure first_figure", _figure(explorer.publish, numbers))

@@ -8,81 +8,65 @@ import param
 from zoexplore.run.fields import FIELDS, in_symbols
 from zoexplore.run.formatting import parse_number
 from zoexplore.run.presets import DEMONSTRATION
-from zoexplore.run.setting import (
-    CLIPPINGS,
-    CONVERSIONS,
-    LARGEST_INTEGER,
-    NEIGHBOURS,
-    REGIMES,
-    SAMPLINGS,
-    SCHEDULES,
-    SENSITIVITIES,
-    SETTING_FIELDS,
-    Accounting,
-    Setting,
-)
+from zoexplore.run.setting import SETTING_FIELDS, Accounting, Setting
 
 OPTIONS = tuple(option.name for option in fields(Accounting))
 LONGEST = 40  # characters of a typed number, at most
-_A = Accounting()
+_DEFAULTS = DEMONSTRATION.as_dict() | asdict(Accounting())
+_MEANINGS = {
+    "regime": "what the reader knows about the loss", "clipping": "what the clip limits",
+    "linear": "the clipped loss is a function of one linear form of the parameters",
+    "neighbours": "what two datasets differ by", "sampling": "how batches are drawn", "conversion": "from the shift budget to ε",
+    "sensitivity": "what bounds a record's effect on a step", "schedule": "the share β along the run",
+    "printed": "the constants as printed in the paper, which are no guarantee",
+}  # fmt: skip
 _HELD = "K is held at d = {d}: there are no more orthonormal directions than dimensions (asked for: K = {asked})."
 
 
-def _number(name: str, **more: Any) -> param.Number:
-    """A param of a numeric field, with the table's range for its slider and the demonstration run's value as default."""
-    known = FIELDS[name]
-    soft: dict[str, Any] = {} if known.linear else {"softbounds": (known.low, known.high)}
-    if known.whole:
-        soft = {"softbounds": (int(known.low), int(known.high))}
-        whole: dict[str, Any] = {"bounds": (1, LARGEST_INTEGER)} | soft | more
-        return param.Integer(getattr(DEMONSTRATION, name), doc=known.meaning, **whole)
-    return param.Number(getattr(DEMONSTRATION, name), doc=known.meaning, **(soft | more))
-
-
-_POSITIVE: dict[str, Any] = {"bounds": (0, None), "inclusive_bounds": (False, True)}
+def _given(name: str) -> Any:
+    """A param with the demonstration run's value. `Setting` and `Accounting` know which values are possible."""
+    return param.Parameter(_DEFAULTS[name], doc=FIELDS[name].meaning if name in FIELDS else _MEANINGS[name])
 
 
 class State(param.Parameterized):
     """One run's parameters and its accounting as params; `setting` and `accounting` are the validated values.
 
-    `softbounds` are the ranges of sliders, `bounds` those of possible values. Setting a param to an impossible value (K above
-    d, m above M) raises `ValueError` and changes nothing. `ask` refuses instead, and says why in `refusal`.
+    Setting a param to an impossible value (K above d, m above M) raises `ValueError` and changes nothing. `ask` refuses
+    instead, and says why in `refusal`.
 
     K never exceeds d: if d falls below the requested K, K is held at d, `note` says so, and K returns when d does.
     """
 
-    n = _number("n")
-    d = _number("d")
-    K = _number("K")
-    T = _number("T")
-    sigma = _number("sigma", **_POSITIVE)
-    beta = _number("beta", bounds=(0.0, 1.0), step=0.01)
-    regime = param.Selector(default=DEMONSTRATION.regime, objects=list(REGIMES), doc="what the reader knows about the loss")
-    R = _number("R", **_POSITIVE)
-    clip = _number("clip", **_POSITIVE)
-    clipping = param.Selector(default=DEMONSTRATION.clipping, objects=list(CLIPPINGS), doc="what the clip limits")
-    M = _number("M", **_POSITIVE)
-    m = _number("m", bounds=(0.0, None), softbounds=None)
-    ridge = _number("ridge", bounds=(0.0, None), softbounds=None)
-    eta = param.Number(None, doc=FIELDS["eta"].meaning, **_POSITIVE)
-    xi = _number("xi", bounds=(0.0, None), softbounds=None)
-    delta = _number("delta", bounds=(0.0, 1.0), inclusive_bounds=(False, False), softbounds=None)
-    batch = _number("batch", allow_None=True)
-    lipschitz = _number("lipschitz", allow_None=True, **_POSITIVE)
-    linear = param.Boolean(DEMONSTRATION.linear, doc="the clipped loss is a function of one linear form of the parameters")
-    neighbours = param.Selector(default=DEMONSTRATION.neighbours, objects=list(NEIGHBOURS), doc="what two datasets differ by")
-    sampling = param.Selector(default=DEMONSTRATION.sampling, objects=list(SAMPLINGS), doc="how batches are drawn")
-    releases = _number("releases")
-    records_per_person = _number("records_per_person")
-    cooldown = _number("cooldown", bounds=(0, LARGEST_INTEGER))
-    cooldown_beta = _number("cooldown_beta", bounds=(0.0, 1.0), allow_None=True)
+    n = _given("n")
+    d = _given("d")
+    K = _given("K")
+    T = _given("T")
+    sigma = _given("sigma")
+    beta = _given("beta")
+    regime = _given("regime")
+    R = _given("R")
+    clip = _given("clip")
+    clipping = _given("clipping")
+    M = _given("M")
+    m = _given("m")
+    ridge = _given("ridge")
+    eta = _given("eta")
+    xi = _given("xi")
+    delta = _given("delta")
+    batch = _given("batch")
+    lipschitz = _given("lipschitz")
+    linear = _given("linear")
+    neighbours = _given("neighbours")
+    sampling = _given("sampling")
+    releases = _given("releases")
+    records_per_person = _given("records_per_person")
+    cooldown = _given("cooldown")
+    cooldown_beta = _given("cooldown_beta")
 
-    conversion = param.Selector(default=_A.conversion, objects=list(CONVERSIONS), doc="from the shift budget to ε")
-    sensitivity = param.Selector(
-        default=_A.sensitivity, objects=list(SENSITIVITIES), doc="what bounds a record's effect on a step"
-    )
-    schedule = param.Selector(default=_A.schedule, objects=list(SCHEDULES), doc="the share β along the run")
-    printed = param.Boolean(_A.printed, doc="the constants as printed in the paper, which are no guarantee")
+    conversion = _given("conversion")
+    sensitivity = _given("sensitivity")
+    schedule = _given("schedule")
+    printed = _given("printed")
 
     setting = param.ClassSelector(class_=Setting, constant=True, doc="the run, validated")
     accounting = param.ClassSelector(class_=Accounting, constant=True, doc="how it is accounted, validated")

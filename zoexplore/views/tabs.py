@@ -81,11 +81,6 @@ class Tabs(pn.viewable.Viewer):
         """The title of the tab whose view is shown."""
         return next(tab for tab, views in TABS.items() if self.selected in views)
 
-    @staticmethod
-    def asks() -> dict[str, tuple[str, ...]]:
-        """View -> its params that an address keeps."""
-        return {name: kind.asks for name, (_, kind) in VIEWS.items()}
-
     def keep(self, views: tuple[str, ...]) -> None:
         """Restrict the selectable views, also for addresses."""
         self.kept = views

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from zoexplore.bounds import BOUNDS, curve, guarantee
+from zoexplore.bounds.guarantee import as_printed
 from zoexplore.compute.computations import smallest
 from zoexplore.run.axes import AXES, EDGE
 from zoexplore.run.fields import in_symbols
 from zoexplore.run.setting import Accounting, Refused, Setting, shown
 from zoexplore.views.figures.curves import lack
 from zoexplore.views.figures.game import allowed
-from zoexplore.views.panels.readouts import as_printed, odds
+from zoexplore.views.panels.readouts import odds
 
 ALONE, TOGETHER = 121, 31  # places of a slider that moves alone, and of each of two that move together
 REACH = 100.0  # how far a slider goes from the run's own value, either way
@@ -116,7 +117,8 @@ def facts(setting: Setting, accounting: Accounting) -> tuple[list[float], dict[s
     """
     found = {bound: guarantee(setting, bound, accounting) for bound in BOUNDS}
     both = {"every": found["composition"], "last": smallest(found)}
-    told = {name: odds(g.risk, setting.delta) if g.valid and not as_printed(g) else "" for name, g in both.items()}
+    said = {name: g.valid and not as_printed(g.bound, accounting) for name, g in both.items()}
+    told = {name: odds(g.risk, setting.delta) if said[name] else "" for name, g in both.items()}
     known = {"why": [lack(g) for g in found.values()], "odds": told, "game": allowed(found)}
     return [g.epsilon for g in found.values()], known
 

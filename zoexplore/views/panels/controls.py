@@ -1,6 +1,6 @@
 """The controls: eight always in view, and everything else in one fold."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from html import escape
 from math import inf
 from typing import Any
@@ -10,13 +10,13 @@ import param
 
 from zoexplore.questions.risk import remark_on_delta
 from zoexplore.run.fields import FIELDS, OPTIONS
-from zoexplore.run.formatting import format_exact, format_short, format_typed
+from zoexplore.run.formatting import format_count, format_exact, format_short, format_typed
 from zoexplore.run.presets import DEMONSTRATION
-from zoexplore.run.setting import NEIGHBOURS
+from zoexplore.run.setting import NEIGHBOURS, Setting
 from zoexplore.views.address import Teaching
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
-from zoexplore.views.style.inputs import Ladder, Quick, Sentence, decades, interval
+from zoexplore.views.style.inputs import FieldSentence, Ladder, Quick, decades, interval
 
 HINTS = {  # explanations beside the labels of the fold
     "R": "The iterates are projected onto a ball of this radius; ∞ for no ball.",
@@ -40,8 +40,11 @@ MENUS = {  # of a field: what its menu says
     "regime": "regime of the loss", "clipping": "the clip limits", "neighbours": "neighbours", "sampling": "batches are",
     "conversion": "conversion", "sensitivity": "sensitivity", "schedule": "noise share",
 }  # fmt: skip
-# The supposition on a record's gradient: L, and how a record is counted.
-_SUPPOSED = {"nothing": (inf, "least"), "length": (DEMONSTRATION.lipschitz, "least"), "clip": (None, "clip")}
+SUPPOSED: dict[str, dict[str, Any]] = {  # of a record's gradient: L, and how a record is counted
+    "nothing": {"lipschitz": inf, "sensitivity": "least"},
+    "length": {"lipschitz": DEMONSTRATION.lipschitz, "sensitivity": "least"},
+    "clip": {"lipschitz": None, "sensitivity": "clip"},
+}
 SLIDERS = ("K", "beta", "sigma", "n", "batch", "d", "T")
 ENDS = {"K": "d", "batch": "n"}  # of a slider: the field that ends it
 COOLED = ("cooldown", "cooldown_beta")
@@ -63,25 +66,21 @@ IN_FOLD = (
 
 def ladder_of(state: State, name: str) -> Ladder:
     """The values of a field's slider; those of K end at d, of a batch at n."""
-    if name == "beta":
-        return interval(FIELDS[name].low, FIELDS[name].high, 0.01)
-    low, high = state.param[name].softbounds
-    return decades(low, getattr(state, ENDS[name]) if name in ENDS else high, whole=name != "sigma")
+    field = FIELDS[name]
+    if field.linear:
+        return interval(field.low, field.high, 0.01)
+    return decades(field.low, getattr(state, ENDS[name]) if name in ENDS else field.high, field.whole)
 
 
 def flaw(state: State, field: str, widget: Any, holder: Any) -> None:
-    """A line at the end of a control's holder that says why the shown view cannot take its value, made when it is needed."""
-    lines: list[widgets.Text] = []
+    """At the end of a control's holder say why the shown view cannot take its value."""
+    line = widgets.html("", "flaw")
+    parts, looks = list(holder), widget.css_classes
 
     def mark(*_: Any) -> None:
-        why = state.flaws.get(field, "")
-        if why and not lines:
-            lines.append(widgets.html("", "flaw"))
-            holder.append(lines[0])
-        for line in lines:
-            line.param.update(object=f'<p role="alert">▲ {escape(why)}</p>' if why else "", visible=bool(why))
-            kinds = [name for name in widget.css_classes if name != "zx-flawed"]
-            widget.css_classes = [*kinds, *(["zx-flawed"] if why else [])]
+        why = state.flaws.get(field)
+        line.object = f'<p role="alert">▲ {escape(why or "")}</p>'
+        holder.objects, widget.css_classes = ([*parts, line], [*looks, "zx-flawed"]) if why else (parts, looks)
 
     state.param.watch(mark, "flaws")
     mark()
@@ -95,6 +94,7 @@ class Field(pn.viewable.Viewer):
         self.state, self.field = state, field
         sheets = ["number", *(["symbol"] if len(FIELDS[field].symbol) == 1 else [])]  # no word
         self.text = widgets.field(FIELDS[field].caption, *sheets, value=self.shown())
+        self.inputs = [self.text]
         self.text.param.watch(self._typed, "value")
         state.param.watch(self.show, [field, *(("K", "M") if field == "eta" else ())])
 
@@ -129,6 +129,7 @@ class Dial(Field):
             value=self._rung(), start=0, end=self.ladder.top, step=1, show_value=False, tooltips=False, tags=self._said(),
             **widgets.look("slider", **theme.STRETCH),
         )  # fmt: skip
+        self.inputs += [self.slider]
         self.below: Any = BELOW[field](state) if field in BELOW else None
         more = [self.below] if self.below else []
         self.whole = widgets.component("dial", self.text, self.slider, *more, sheet="")
@@ -173,33 +174,17 @@ class Dial(Field):
         return self.whole
 
 
-class Cooldown(pn.viewable.Viewer):
+def cooldown(state: State) -> FieldSentence:
     """How many steps at the end have another share of their noise along the directions, and which."""
 
-    def __init__(self, state: State) -> None:
-        super().__init__()
-        self.state, self.locked = state, tuple[str, ...]()
-        self.sentence = Sentence(self._take, "tiny_blanks")
-        state.param.watch(self.write, list(COOLED))
-        self.write()
+    def said(s: Setting) -> str:
+        words = "the last {cooldown} steps with β = {cooldown_beta}"
+        if s.cooldown >= s.T:
+            return f"{words}: that is all {format_count(s.T)}, and none has β = {format_short(s.beta)}"
+        same = s.cooldown and s.beta_at(s.T - 1) == s.beta
+        return f"{words}, as all others: nothing changes. Take β = 1 for those before" if same else words
 
-    def lock(self, names: Iterable[str]) -> None:
-        """Let the reader set these of its fields no more."""
-        self.locked = tuple(names)
-        self.write()
-
-    def _take(self, name: str, text: str) -> None:
-        self.sentence.wrong = {} if self.state.ask_text(name, text) else {name: text}
-        self.write()
-
-    def write(self, *_: Any) -> None:
-        """Show the values of now."""
-        texts = {name: format_typed(getattr(self.state, name)) or FIELDS[name].left_out for name in COOLED}
-        blanks = {n: {"text": text, "label": FIELDS[n].noun, "disabled": n in self.locked} for n, text in texts.items()}
-        self.sentence.write("the last {cooldown} steps with β = {cooldown_beta}", blanks)
-
-    def __panel__(self) -> pn.viewable.Viewable:
-        return self.sentence
+    return FieldSentence(state, said, "tiny_blanks")
 
 
 class Drawn(pn.viewable.Viewer):
@@ -207,28 +192,21 @@ class Drawn(pn.viewable.Viewer):
 
     def __init__(self, state: State) -> None:
         super().__init__()
-        self.state = state
-        self.menu = menu(state, "sampling")
-        self.why = widgets.html("", "flaw")
-        self.switch = widgets.button("", self._switch)
+        self.state, self.menu = state, menu(state, "sampling")
+        self.why, self.switch = widgets.html("", "flaw"), widgets.button("", self._switch)
         self.misfit = widgets.stack(self.why, self.switch)
         self.parts = widgets.stack(self.menu, self.misfit)
-        flaw(state, "sampling", self.menu, self.parts)
         state.param.watch(self._show, "setting")
         self._show()
-
-    @property
-    def _pair(self) -> tuple[str, str]:
-        return self.state.sampling, self.state.neighbours
+        flaw(state, "sampling", self.menu, self.parts)
 
     def _show(self, *_: Any) -> None:
-        drawn = not self.state.setting.full_batch
-        why, label = MISFITS.get(self._pair, ("", "", ""))[:2]
+        why, label, self._note = MISFITS.get((self.state.sampling, self.state.neighbours), ("", "", ""))
         self.why.object, self.switch.label = f"<p>▲ {why}</p>", label
-        self.misfit.visible, self.parts.visible = drawn and bool(why), drawn
+        self.misfit.visible, self.parts.visible = bool(why), not self.state.setting.full_batch
 
     def _switch(self) -> None:
-        note = MISFITS[self._pair][-1]
+        note = self._note
         self.state.ask(neighbours=next(who for who in NEIGHBOURS if who != self.state.neighbours))
         self.state.note = note
 
@@ -236,7 +214,7 @@ class Drawn(pn.viewable.Viewer):
         return self.parts
 
 
-BELOW: dict[str, type] = {"beta": Cooldown, "batch": Drawn}
+BELOW: dict[str, Callable[[State], Any]] = {"beta": cooldown, "batch": Drawn}
 
 
 def follow(widget: Any, state: State, field: str) -> Any:
@@ -269,88 +247,78 @@ class Controls(pn.viewable.Viewer):
             "printed": self._box("printed", "constants as printed: no guarantee"),
         }
         self.known = self._known()
+        self.cooldown, self.drawn = self.dials["beta"].below, self.dials["batch"].below
         self.top: list[pn.viewable.Viewable] = []  # above the dials: presets and reset
-        self.notice = widgets.Text("", visible=False, **widgets.look("notice", margin=0))
+        self.notice = widgets.Text("", **widgets.look("notice", margin=0))
+        self.by_task = widgets.html("", "by_task")  # in place of what the reader does not set
+        self._parts: dict[str, Any] = {"by_task": self.by_task}  # that come and go, by the field of each
         self.state.param.watch(self._write_notice, ["refusal", "note", "setting"])
+        self.state.param.watch(self._narrow, "by_task")
+        self.param.watch(self._narrow, "sole")
         self._write_notice()
-        self.by_task = widgets.html("", "by_task", visible=False)  # in place of what the reader does not set
-        self.state.param.watch(self._lock, "by_task")
-        self._lock()
+        self._narrow()
 
-    def _lock(self, *_: Any) -> None:
-        """Disable the fields that a link for teaching locks, or that the shown view sets."""
+    def _narrow(self, *_: Any) -> None:
+        """Lock the fields that a link for teaching locks, or that the shown view sets, and show the others, or the sole one."""
         given = self.state.by_task
-        inputs = [(control.field, control.text) for control in (*self.dials.values(), *self.fields.values())]
-        inputs += [(field, dial.slider) for field, dial in self.dials.items()]
-        inputs += [*self.options.items(), ("lipschitz", self.known), ("sampling", self.dials["batch"].below.menu)]
-        for field, widget in inputs:
-            widget.disabled = field in self.teaching.lock or field in given
-        self.dials["beta"].below.lock({*self.teaching.lock, *given})
-        words = escape("; ".join(dict.fromkeys(given.values())))
-        self.by_task.param.update(object=f"<p>{words}</p>" if words else "", visible=bool(words))
+        locked = self.cooldown.locked = {*self.teaching.lock, *given}
+        self.cooldown.show()
+        self.cooldown.visible = not self.sole  # one control is one
+        inputs = [(control.field, each) for control in (*self.dials.values(), *self.fields.values()) for each in control.inputs]
+        for field, widget in (*inputs, *self.options.items(), ("lipschitz", self.known), ("sampling", self.drawn.menu)):
+            widget.disabled = field in locked
+        self.by_task.object = f"<p>{escape('; '.join(dict.fromkeys(given.values())))}</p>"
+        for field, part in self._parts.items():
+            part.visible = self.sole in ("", field) and (bool(given) if field == "by_task" else field not in given)
 
     def _known(self) -> pn.widgets.Select:
         """A menu of the field L, the known bound on a record's gradient, on which every ε rests."""
-        menu = widgets.select("one record's gradient is", self._said_of_gradients(), "known")
+        made = widgets.select("one record's gradient is", {}, "known")
+
+        def supposed() -> str:
+            return "nothing" if self.state.lipschitz == inf else "clip" if self.state.sensitivity == "clip" else "length"
+
+        def show(*_: Any) -> None:
+            L = self.state.lipschitz
+            length = "Δ" if L is None else format_short(L) if L < inf else "1"
+            kinds = "of any length, clipped", f"at most {length} long", "clipped, at most Δ (the paper)"
+            made.param.update(options=dict(zip(kinds, SUPPOSED, strict=True)), value=supposed())
 
         def chosen(event: Any) -> None:
-            if event.new != self._supposed:
-                L, sensitivity = _SUPPOSED[event.new]
-                self.state.ask(lipschitz=L, sensitivity=sensitivity)
+            if event.new != supposed():
+                self.state.ask(**SUPPOSED[event.new])
 
-        def changed(*_: Any) -> None:
-            menu.param.update(options=self._said_of_gradients(), value=self._supposed)
-
-        menu.value = self._supposed
-        menu.param.watch(chosen, "value")
-        self.state.param.watch(changed, ["lipschitz", "sensitivity"])
-        return menu
-
-    @property
-    def _supposed(self) -> str:
-        if self.state.lipschitz == inf:
-            return "nothing"
-        return "clip" if self.state.sensitivity == "clip" else "length"
-
-    def _said_of_gradients(self) -> dict[str, str]:
-        """The possible assumptions on gradients, with the length where there is one."""
-        L = self.state.lipschitz
-        length = format_short(L) if L is not None and L < inf else "Δ" if L is None else "1"
-        return {"of any length, clipped": "nothing", f"at most {length} long": "length", "clipped, at most Δ (the paper)": "clip"}
+        show()
+        made.param.watch(chosen, "value")
+        self.state.param.watch(show, ["lipschitz", "sensitivity"])
+        return made
 
     def _box(self, field: str, label: str) -> pn.widgets.Checkbox:
         """A box for a field that is true or false."""
         return follow(widgets.box(label, getattr(self.state, field), margin=_BESIDE), self.state, field)
 
     def _write_notice(self, *_: Any) -> None:
-        refusal = f"{self.state.refusal}. Nothing was changed." if self.state.refusal else ""
-        remark = remark_on_delta(self.state.setting)
-        notices = (refusal, "refused", "alert"), (self.state.note, "note", "status"), (remark and f"{remark}.", "note", "status")
-        lines = [f'<p class="{kind}" role="{role}">{escape(words, quote=False)}</p>' for words, kind, role in notices if words]
-        self.notice.object = "".join(lines)
-        self.notice.visible = bool(self.notice.object)
+        refusal, remark = self.state.refusal, remark_on_delta(self.state.setting)
+        notices = (refusal and f"{refusal}. Nothing was changed.", "refused", "alert"), (self.state.note, "note", "status")
+        lines = [
+            f'<p class="{kind}" role="{role}">{escape(words, quote=False)}</p>'
+            for words, kind, role in (*notices, (remark and f"{remark}.", "note", "status"))
+            if words
+        ]
+        self.notice.param.update(object="".join(lines), visible=bool(lines))
 
     def __panel__(self) -> pn.viewable.Viewable:
         regime = widgets.stack(widgets.label("the loss is"), self.options["regime"], css_classes=["zx-dial"])
-        also = {"beta": COOLED, "batch": ("sampling",)}
-        parts = {f: dial.__panel__() for f, dial in self.dials.items() if self.teaching.shows(f, *also.get(f, ()))}
-        parts |= {"regime": regime} if self.teaching.shows("regime") else {}
-        parts |= {"lipschitz": self.known} if self.teaching.shows("lipschitz") else {}
-        parts |= {"by_task": self.by_task} if self.teaching.shows("regime") else {}
-        fold, parts_above = self._fold(), widgets.row("top", *self.top)
-
-        def narrow(*_: Any) -> None:
-            given = self.state.by_task
-            self.dials["beta"].below.sentence.visible = not self.sole  # one control is one
-            for field, part in {**parts, "fold": fold, "top": parts_above}.items():
-                part.visible = self.sole in ("", field) and field not in given and (field != "by_task" or bool(given))
-
-        self.param.watch(narrow, "sole")
-        self.state.param.watch(narrow, "by_task")
-        narrow()
+        dials = {field: dial.whole for field, dial in self.dials.items()}
+        parts = {**dials, "regime": regime, "lipschitz": self.known, "by_task": self.by_task}
+        also = {"beta": COOLED, "batch": ("sampling",), "by_task": ("regime",)}
+        parts = {field: part for field, part in parts.items() if self.teaching.shows(field, *also.get(field, ()))}
+        fold, top = self._fold(), widgets.row("top", *self.top)
+        self._parts = {**parts, "fold": fold, "top": top}
+        self._narrow()
         return widgets.component(
             "settings",
-            *([parts_above] if self.top and self.teaching.shows("tools") else []),
+            *([top] if self.top and self.teaching.shows("tools") else []),
             *parts.values(),
             self.notice,  # below the dials, so that none moves under the reader's hand
             *([fold] if len(fold) else []),
@@ -358,11 +326,10 @@ class Controls(pn.viewable.Viewer):
         )
 
     def _fold(self) -> pn.Card:
-        inputs = {name: field.text for name, field in self.fields.items()}
-        inputs |= {name: widget for name, widget in self.options.items() if name != "regime"}
-        parts = {}
-        for name, widget in inputs.items():
-            hint = [widgets.short(f"<p>{HINTS[name]}</p>", "hint")] if name in HINTS else []
-            parts[name] = widgets.stack(widget, *hint) if hint else widget
-        shown = (part for name, part in parts.items() if self.teaching.shows(name))
+        inputs = {name: field.text for name, field in self.fields.items()} | self.options
+        shown = [
+            widgets.stack(widget, widgets.short(f"<p>{HINTS[name]}</p>", "hint")) if name in HINTS else widget
+            for name, widget in inputs.items()
+            if name != "regime" and self.teaching.shows(name)
+        ]
         return widgets.fold("More settings", *shown, collapsed=not self.teaching.show)  # open, so that a link's fields show

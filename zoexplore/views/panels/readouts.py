@@ -10,6 +10,8 @@ import panel as pn
 import param
 
 from zoexplore.bounds import BOUNDS, Guarantee
+from zoexplore.bounds.assumptions import Check
+from zoexplore.bounds.guarantee import as_printed
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.bounds.words import words_of
 from zoexplore.compute import computations
@@ -33,7 +35,6 @@ AS_PRINTED = (
     "The paper's constants are used as printed, errors included.</p>"
 )
 FPR = 0.01
-REST = 0.25  # seconds between two sentences while a slider is held: each costs as much processor time as a redraw
 _NONE = "With batches there is no Gaussian budget, and so neither μ nor ρ."
 _SAYS = """<h2>Statement to copy</h2>
 <p>For a paper or a model card: what is protected, what may be seen, what was assumed and what is not covered.</p>"""
@@ -43,16 +44,6 @@ TRAINED = {  # by what is published; "same" where hiding gains nothing
     "last": "Train for {T} steps and publish only the last model: ε falls from <b>{other}</b> to <b>{now}</b>.",
 }
 MARKS = {True: ("✓", "met", "met"), False: ("✗", "unmet", "not met"), None: ("○", "supposed", "assumed")}
-
-
-def guarantee_by(found: dict[str, Guarantee], by: str) -> Guarantee:
-    """The guarantee by a bound, or by the least if none is named."""
-    return found[by] if by else smallest(found)
-
-
-def as_printed(g: Guarantee) -> bool:
-    """Whether a bound's number depends on the paper's printed constants; some do not."""
-    return g.accounting.printed and bool(BOUNDS[g.bound].printed)
 
 
 def found_at(allowed: TradeOff, fpr: float, delta: float) -> str:
@@ -88,60 +79,41 @@ def times(before: float, now: float) -> str:
 
 
 class Headline(View):
-    """One big epsilon, beside that of the other way of publishing."""
+    """One big epsilon, beside that of the other way of publishing; and a sentence on what it allows an attacker."""
 
     precedence = 1  # after the figure, which the reader waits for
     by = param.String("", doc="the bound that it is by; empty for the smallest")
     compares = param.Boolean(True, doc="whether it is compared")
 
     def build(self) -> None:
-        self.number = widgets.answer("headline")
+        self.number, self.odds = widgets.answer("headline"), widgets.answer("said")
+        self.odds.object = "<p></p>"  # which keeps its room
         self.veil(self.number, theme.VEILED)
         self.param.watch(self.changed, ["by", "compares"])
 
     async def refresh(self) -> None:
-        found = await ask(guarantees, self.state.setting, self.state.accounting)
-        best = guarantee_by(found, self.by)
-        kind, now, by, said = "every" if best.bound == "composition" else "last", format_number(best.epsilon), "", ""
-        if self.compares and best.epsilon < inf:
-            other = guarantee_by(found, "" if self.by else "composition").epsilon
-            by = times(other, best.epsilon)
-            said = self._sentence(format_number(other), now, bool(by))
-        pill, warning = f'<span class="by">{by}</span>' if by else "", AS_PRINTED if as_printed(best) else ""
-        number = f'{warning}<p class="epsilon {kind}"><i>ε</i> = <b>{now}</b> {pill}</p><p class="sentence">{said}</p>'
-        self.number.object = number
-
-    def _sentence(self, other: str, now: str, gains: bool) -> str:
-        """What the number is of, and what the other way of publishing costs."""
-        kind = "same" if not gains else "every" if self.by else "last"
-        return TRAINED[kind].format(T=format_count(self.state.setting.T), other=other, now=now)
-
-    def __panel__(self) -> pn.viewable.Viewable:
-        return self.number
-
-
-class Odds(View):
-    """A sentence on what epsilon allows an attacker, computed in the background."""
-
-    rest, precedence = REST, 1
-    by = param.String("", doc="the bound that it is by; empty for the smallest")
-
-    def build(self) -> None:
-        self.pane = widgets.answer("said")
-        self.pane.object = "<p></p>"  # which keeps its room
-        self.veil(self.pane, theme.VEILED)
-        self.param.watch(self.changed, "by")
-
-    async def refresh(self) -> None:
         run = self.state.setting, self.state.accounting
-        best = guarantee_by(await ask(guarantees, *run), self.by)
-        said = "" if best.valid else "No bound applies to this run: “More” says why."
-        if best.valid and not as_printed(best):
-            said = odds(await ask(computations.attack, *run, best.bound), run[0].delta)
-        self.pane.object = f"<p>{said}</p>"
+        found = await ask(guarantees, *run)
+        best = found[self.by] if self.by else smallest(found)
+        printed, other = as_printed(best.bound, best.accounting), found["composition"] if not self.by else smallest(found)
+        by = times(other.epsilon, best.epsilon) if self.compares else ""
+        kind, numbers = "every" if best.bound == "composition" else "last", map(format_number, (best.epsilon, other.epsilon))
+        number, instead = numbers
+        told = TRAINED[kind if by else "same"] if self.compares and best.valid else ""
+        self.number.object = (
+            f"{AS_PRINTED if printed else ''}"
+            f'<p class="epsilon {kind}"><i>ε</i> = <b>{number}</b> {by and f"""<span class="by">{by}</span>"""}</p>'
+            f'<p class="sentence">{told.format(T=format_count(run[0].T), other=instead, now=number)}</p>'
+        )
+        self.sketch, self.waiting = self.state.moving, False  # the odds follow at rest: they cost as much as a redraw
+        self.odds.styles = {theme.STATE: theme.VEILED}
+        if not self.sketch:
+            curve = await ask(computations.attack, *run, best.bound) if best.valid and not printed else None
+            said = odds(curve, run[0].delta) if curve else "" if best.valid else "No bound applies to this run: “More” says why."
+            self.odds.param.update(object=f"<p>{said}</p>", styles={theme.STATE: "shown"})
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return self.pane
+        return widgets.stack(self.number, self.odds)
 
 
 class More(View):
@@ -151,15 +123,12 @@ class More(View):
 
     def build(self) -> None:
         self.active = False
-        kinds = "verdict", "measures", "assumptions", "assumptions"
-        self.verdict, self.measures, self.assumptions, self.others = map(widgets.answer, kinds)
+        self.verdict, self.measures, self.assumptions = map(widgets.answer, ("verdict", "measures", "assumptions"))
         self.statement = widgets.html("", "code", "statement")
         self.copiers = {"text": widgets.copier("Copy text", "#"), "json": widgets.copier("Copy JSON", "#")}
         said, tools = widgets.html(_SAYS, "words"), widgets.tools(*self.copiers.values(), margin=(0, 0, 10, 0))
         copy = widgets.stack(said, tools, widgets.fold("Read it here", self.statement))
-        self.beside = widgets.fold("What the other bounds assume besides", self.others)
-        left, right = (self.verdict, self.measures, copy), (self.assumptions, self.beside)
-        columns = widgets.column("more", widgets.stack(*left), widgets.stack(*right))
+        columns = widgets.column("more", widgets.stack(self.verdict, self.measures, copy), self.assumptions)
         # in a stack that is hidden as a whole, since a grid's own style sheet would keep it visible
         self.fold = widgets.fold("More: why, what is assumed, other measures, a statement", widgets.stack(columns))
         self.fold.param.watch(lambda event: self.param.update(active=not event.new), "collapsed")
@@ -178,8 +147,7 @@ class More(View):
         with pn.io.hold():
             self.verdict.object = verdict(best)
             self.measures.object = _measures(best)
-            self.assumptions.object, self.others.object = _assumptions(found, best)
-            self.beside.visible = best.valid
+            self.assumptions.object = _assumptions([best] if best.valid else list(found.values()))
             self.copiers["text"].tags, self.copiers["json"].tags = [words], [data]
             self.statement.object = f'<pre tabindex="0" aria-label="statement of the guarantee">{escape(words)}</pre>'
 
@@ -191,23 +159,22 @@ def verdict(best: Guarantee) -> str:
     """A text: which bound is the least, and why."""
     if not best.valid:
         return "<p>No bound applies to this run: the list says what each one lacks.</p>"
-    kind = "number" if as_printed(best) else "guarantee"
+    kind = "number" if as_printed(best.bound, best.accounting) else "guarantee"
     return f"<p><b>{escape(best.title)}</b> gives the least {kind} of this run. {words_of(best.bound).explain(best)}</p>"
 
 
-def _assumptions(found: dict[str, Guarantee], best: Guarantee) -> tuple[str, str]:
-    """Two lists: what the least bound assumes, or all if none applies; the other assumptions, with the bounds that need them."""
-    rests: dict[tuple[str, bool | None, str], list[str]] = {}
-    own = {(c.words, c.met, c.shortfall) for c in best.checks if best.valid}
-    for g in found.values():
-        for c in g.checks:
-            rests.setdefault((c.words, c.met, c.shortfall), []).append(g.title)
-    rows = "".join(assumption(*each) for each in rests if each in own)
-    others = "".join(assumption(*each, ", ".join(titles)) for each, titles in rests.items() if each not in own)
+def _assumptions(shown: list[Guarantee]) -> str:
+    """What these bounds assume, with the bounds that need each if they are several."""
+    needed: dict[Check, list[str]] = {}
+    for g in shown:
+        for check in g.checks:
+            needed.setdefault(check, []).append(g.title)
+    alone = len(shown) == 1
+    rows = (assumption(check.words, check.met, check.shortfall, "" if alone else ", ".join(by)) for check, by in needed.items())
     key = ", ".join(f'<span class="{kind}">{mark}</span> {name}' for mark, kind, name in MARKS.values())
-    who = BOUNDS[best.bound].in_text if best.valid else "each bound"
+    who = BOUNDS[shown[0].bound].in_text if alone else "each bound"
     head = f'<h2>What {who} assumes</h2><p class="key">{key}: numbers cannot check this, so you must guarantee it.</p>'
-    return f"{head}<ul>{rows or others}</ul>", f"<ul>{others}</ul>"
+    return f"{head}<ul>{''.join(rows)}</ul>"
 
 
 def assumption(words: str, met: bool | None, shortfall: str, who: str = "") -> str:
@@ -219,13 +186,13 @@ def assumption(words: str, met: bool | None, shortfall: str, who: str = "") -> s
 
 
 def measures_of(g: Guarantee) -> list[tuple[str, str, str]]:
-    """Symbol, meaning and number of every measure of a guarantee."""
+    """Symbol as HTML, meaning and number of every measure of a guarantee."""
     found = [("z", "noise multiplier of a step", format_short(g.setting.noise_multiplier, 4))]
     if g.gaussian_dp and g.zero_concentrated:
         found = [
             ("μ", "Gaussian privacy, μ-GDP", format_number(g.gaussian_dp.mu)),
             ("ρ", "zero-concentrated, ρ-zCDP", format_number(g.zero_concentrated.rho)),
-            *([("δ_f", "failure probability", format_number(g.delta_f))] if g.delta_f else []),
+            *([("δ<sub>f</sub>", "failure probability", format_number(g.delta_f))] if g.delta_f else []),
             *found,
         ]
     return found
@@ -234,16 +201,11 @@ def measures_of(g: Guarantee) -> list[tuple[str, str, str]]:
 def _measures(g: Guarantee) -> str:
     """A short table under the bounds' numbers."""
     lines = "".join(
-        f'<tr><th scope="row"><i>{_symbol(symbol)}</i> <span>{words}</span></th><td>{number}</td></tr>'
+        f'<tr><th scope="row"><i>{symbol}</i> <span>{words}</span></th><td>{number}</td></tr>'
         for symbol, words, number in measures_of(g)
     )
     why = f"<p>{_NONE}</p>" if g.valid and not g.gaussian_dp else ""
     return f"<table><caption>In other measures, by {BOUNDS[g.bound].in_text}</caption>{lines}</table>{why}"
-
-
-def _symbol(symbol: str) -> str:
-    letter, _, below = symbol.partition("_")
-    return f"{letter}<sub>{below}</sub>" if below else letter
 
 
 class Readouts(pn.viewable.Viewer):
@@ -252,7 +214,7 @@ class Readouts(pn.viewable.Viewer):
     def __init__(self, state: State | None = None, **params: Any) -> None:
         super().__init__(**params)
         self.state = state or State()
-        self.headline, self.odds, self.more = Headline(self.state, compares=False), Odds(self.state), More(self.state)
+        self.headline, self.more = Headline(self.state, compares=False), More(self.state)
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return widgets.component("readouts", self.headline, self.odds, self.more.fold)
+        return widgets.component("readouts", self.headline.number, self.headline.odds, self.more.fold)

@@ -14,15 +14,14 @@ from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees, smallest
 from zoexplore.compute.session_task import SessionTask
-from zoexplore.run.fields import FIELDS
-from zoexplore.run.formatting import format_count, format_number, format_typed
+from zoexplore.run.formatting import format_count, format_number
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import Accounting
 from zoexplore.views.figures.legend import UNASKED
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.state import State
 from zoexplore.views.style import widgets
-from zoexplore.views.style.inputs import Sentence
+from zoexplore.views.style.inputs import FieldSentence
 from zoexplore.views.tabs import Tabs
 
 Found = dict[str, Guarantee]
@@ -175,11 +174,10 @@ class Story(pn.viewable.Viewer):
         self.buttons["end"].js_on_click(code=_TO_BEGIN)
         # Every step has the same buttons in the same places, so that none moves under the mouse.
         self.guesses = widgets.row("guesses", *(widgets.button("–", partial(self.take, place)) for place in range(GUESSES)))
-        self.yours = Sentence(self._take_blank, "small_blanks")
-        leads = widgets.button("Plan my run", lambda: self.leave("plan"), "primary"), widgets.button(
-            "See published runs", lambda: self.leave("claims")
-        )
-        self.own = widgets.stack(self.yours, widgets.row("guesses", *leads))
+        self.yours = FieldSentence(state, lambda _: _YOURS, "small_blanks")
+        plan = widgets.button("Plan my run", lambda: self.leave("plan"), "primary")
+        published = widgets.button("See published runs", lambda: self.leave("claims"))
+        self.own = widgets.stack(self.yours, controls.notice, widgets.row("guesses", plan, published))
         self.row = widgets.stack(self.guesses)  # hidden as a whole, since a row's own style sheet would keep it visible
         moves = widgets.row("moves", self.buttons["back"], self.dots, self.buttons["next"], self.buttons["end"])
         parts = moves, self.words, self.row, self.answer, self.own
@@ -187,7 +185,7 @@ class Story(pn.viewable.Viewer):
         self._answering = SessionTask()
         self._leads = ""  # the view that the story ends in, with the run as it is; empty to begin anew
         self.param.watch(self._set_up, "step")
-        self.state.param.watch(self._write_blanks, "setting")
+        tabs["publish"].param.watch(self.drew, "yours")
 
     def go(self, place: int) -> None:
         """Show a step by its number; 0, or one beyond the last, ends the story."""
@@ -233,7 +231,6 @@ class Story(pn.viewable.Viewer):
             return
         self.answer.object = ""
         self._tell(step)
-        self._write_blanks()
         self.row.visible, self.own.visible = bool(step.guesses), not step.guesses
         for text, button in zip(step.guesses, self.guesses, strict=False):
             button.param.update(label=text, css_classes=["zx-button"])
@@ -241,16 +238,6 @@ class Story(pn.viewable.Viewer):
         self.buttons["back"].css_classes = ["zx-button", *(["zx-spent"] if self.step == "1" else [])]  # it keeps the focus
         dots = "".join("●" if name == self.step else "○" for name in STEPS)
         self.dots.object = f'<p role="img" aria-label="step {self.step} of {len(STEPS)}">{dots}</p>'
-
-    def _write_blanks(self, *_: Any) -> None:
-        """Show the run in the last step's sentence."""
-        if self.step and not STEPS[self.step].guesses:
-            texts = {name: format_typed(getattr(self.state.setting, name)) for name in ("d", "n", "T", "sigma")}
-            self.yours.write(_YOURS, {name: {"text": text, "label": FIELDS[name].noun} for name, text in texts.items()})
-
-    def _take_blank(self, name: str, text: str) -> None:
-        self.yours.wrong = {} if self.state.ask_text(name, text) else {name: text}
-        self._write_blanks()
 
     def _tell(self, step: Step, answered: str = "") -> None:
         """Write the question; on a phone the answer takes the summary's place, so that the figure stays in view."""

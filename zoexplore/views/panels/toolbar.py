@@ -1,6 +1,5 @@
 """The toolbar: presets, reset, a link to the page's state, the colour scheme; and the run as a file and as code."""
 
-from collections.abc import Callable
 from html import escape
 from io import StringIO
 from typing import Any
@@ -81,18 +80,15 @@ class Toolbar(pn.viewable.Viewer):
 
 
 class Files(pn.viewable.Viewer):
-    """A drawer with the run as YAML and as code and, with `visit`, a box for a setting; `toggle` opens it.
+    """A drawer with the run as YAML and as code and a box for a setting; `toggle` opens it."""
 
-    `visit` shows the state of an address's query.
-    """
-
-    def __init__(self, state: State, visit: Callable[[str], Any] | None = None, **params: Any) -> None:
+    def __init__(self, state: State, **params: Any) -> None:
         super().__init__(**params)
-        self.state, self.visit = state, visit
+        self.state = state
         self.toggle = widgets.toggle("Export")
         self.yaml = widgets.download("YAML", "zoexplore.yaml", lambda: StringIO(to_yaml(state.setting, state.accounting)))
         look = widgets.look("pasted", **theme.STRETCH)
-        self.pasted = pn.widgets.TextAreaInput(label="a setting as YAML, or a link", rows=2, max_length=LARGEST_FILE, **look)
+        self.pasted = pn.widgets.TextAreaInput(label="a setting as YAML", rows=2, max_length=LARGEST_FILE, **look)
         self.code = widgets.html("", "code")
         self.copy = widgets.copier("Copy code")
         self.copy.disabled = True
@@ -103,11 +99,8 @@ class Files(pn.viewable.Viewer):
 
     def take(self) -> None:
         """Show what was pasted, and report what is wrong with it."""
-        text, self.toggle.value = self.pasted.value_input.strip(), False
-        if self.visit and text.startswith(("http://", "https://", "/", "?")):
-            self.visit(text.partition("?")[2].partition("#")[0])
-            return
-        loaded = from_yaml(text)
+        self.toggle.value = False
+        loaded = from_yaml(self.pasted.value_input.strip())
         said = "; ".join(map(in_symbols, loaded.problems))
         if loaded.read:
             self.state.replace(loaded.setting, loaded.accounting)
@@ -134,7 +127,7 @@ class Files(pn.viewable.Viewer):
         return widgets.component(
             "files",
             widgets.tools(said[0], self.yaml),
-            *([widgets.row("paste", self.pasted, widgets.button("Open", self.take, align="end"))] if self.visit else []),
+            widgets.row("paste", self.pasted, widgets.button("Open", self.take, align="end")),
             widgets.tools(said[1], self.copy),
             self.code,
             sheet="files",

@@ -1,5 +1,6 @@
 """Inputs that Panel lacks: a slider over a list of values, a slider without delay, a sentence with blanks."""
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable
 from functools import lru_cache
@@ -11,10 +12,14 @@ import panel as pn
 import param
 from panel.widgets import IntSlider
 
-from zoexplore.views.state import LONGEST
+from zoexplore.run.fields import FIELDS
+from zoexplore.run.formatting import format_typed
+from zoexplore.run.setting import Setting
+from zoexplore.views.state import LONGEST, State
 from zoexplore.views.style import theme
 
 STEPS_PER_DECADE = 40
+_BLANK = re.compile(r"\{(\w+)\}")
 
 
 class Ladder:
@@ -101,3 +106,29 @@ class Sentence(pn.custom.JSComponent):
         """Show a sentence with its values, and what was typed in vain in their place."""
         wrong = {name: {"wrong": name in self.wrong, "text": self.wrong.get(name, each["text"])} for name, each in blanks.items()}
         self.param.update(blanks={name: each | wrong[name] for name, each in blanks.items()}, said=said)
+
+
+class FieldSentence(Sentence):
+    """A sentence whose blanks are fields of the state, which refuses what it cannot take."""
+
+    def __init__(self, state: State, said: Callable[[Setting], str], *sheets: str) -> None:
+        """`said` words a run."""
+        super().__init__(self._set, *sheets)
+        self.state, self.said_of, self.locked = state, said, set[str]()
+        state.param.watch(self.show, "setting")
+        self.show()
+
+    def _set(self, name: str, text: str) -> None:
+        self.wrong = {} if self.state.ask_text(name, text) else {name: text}
+        self.show()
+
+    def show(self, *_: Any) -> None:
+        """Show the values of now; those of `locked` fields cannot be set."""
+        said = self.said_of(self.state.setting)
+        blanks = {name: self.blank(self.state, name) | {"disabled": name in self.locked} for name in _BLANK.findall(said)}
+        self.write(said, blanks)
+
+    @staticmethod
+    def blank(state: State, name: str) -> dict[str, Any]:
+        """The blank of a field."""
+        return {"text": format_typed(getattr(state, name)) or FIELDS[name].left_out, "label": FIELDS[name].noun}
