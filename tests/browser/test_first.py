@@ -6,39 +6,21 @@ import re
 
 import pytest
 
+from tests.browser.acts import FIGURE
 from tests.browser.conftest import new_page
 from zoexplore import Accounting
-from zoexplore.run.fields import FIELDS
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views.preview import picture
 
 NEAR = 2  # pixels
-PLACES = ("h1", ".epsilon", "p.sentence", ".zx-tabs", ".zx-switch", ".zx-controls", ".zx-answer")
-DIALS = tuple(FIELDS[name].caption for name in ("K", "d"))
-FRAME = """() => {
-  const still = document.querySelector(".zx-first");
-  const found = (function find(root, what) {
-    for (const e of root.querySelectorAll("*")) {
-      if (e.matches(what) && e.getBoundingClientRect().width) return e;
-      const inner = e.shadowRoot && find(e.shadowRoot, what);
-      if (inner) return inner;
-    }
-  })(document, still ? ".frame" : ".frame > svg");
-  const box = found.getBoundingClientRect();
-  if (still) return [box.x, box.y, box.width, box.height];
-  const {left, top, right, bottom} = found.getRootNode().querySelector(".frame").chart.frame;
-  return [box.x + left, box.y + top, right - left, bottom - top];
-}"""
+PLACES = ("h1", ".epsilon", "p.sentence", ".zx-tabs", ".zx-switch", ".zx-controls", ".zx-answer", ".frame > svg")
+CURVES = """svg => [...svg.querySelectorAll("path")].map((path) => path.getAttribute("d"))"""
 
 
 def places(page):
     """Where what is seen first stands."""
     found = {name: page.locator(name).locator("visible=true").first.bounding_box() for name in PLACES}
-    boxes = {name: [box[side] for side in ("x", "y", "width", "height")] for name, box in found.items()}
-    for words in DIALS:  # whose numbers stand below each other
-        box = page.get_by_text(words).locator("visible=true").first.bounding_box()
-        boxes[words] = [box["x"], box["y"] + box["height"] / 2]
-    return boxes | {"frame": page.evaluate(FRAME)}
+    return {name: [box[side] for side in ("x", "y", "width", "height")] for name, box in found.items()}
 
 
 @pytest.mark.parametrize(
@@ -51,16 +33,17 @@ def test_the_still_picture_stands_where_the_live_page_does(browser, console_erro
         page.goto(app_url)  # the picture is kept when a page has been made
         page.route(re.compile(r"\.js"), lambda route: route.abort())
         page.goto(app_url)
-        still = places(page)
+        still, drawn = places(page), page.locator(".frame > svg").first.evaluate(CURVES)
         page.unroute(re.compile(r"\.js"))
         console_errors.clear()
         page.goto(app_url)
         page.wait_for_function("() => window.Bokeh?.documents.length && !document.querySelector('.zx-first')")
-        live = places(page)
+        live, seen = places(page), page.locator(FIGURE).first.evaluate(CURVES)
         page.wait_for_timeout(500)
     for name, box in still.items():
-        sides = slice(0, 2) if name in (".zx-answer", ".zx-controls", ".epsilon") else slice(0, 4)
+        sides = slice(0, 2) if name in (".zx-answer", ".zx-controls", ".epsilon", ".zx-tabs") else slice(0, 4)
         assert box[sides] == pytest.approx(live[name][sides], abs=NEAR), name
+    assert len(drawn) == len(seen) >= 4 and all(drawn)
 
 
 def test_a_link_shows_its_run_to_whom_it_is_sent(page, app_url):
