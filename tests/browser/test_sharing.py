@@ -15,7 +15,6 @@ from tests.browser.acts import (
     harmless,
     lightness,
     open_export,
-    open_fold,
     opened,
     press,
     readouts,
@@ -30,7 +29,7 @@ from tests.browser.axe import serious
 from tests.effort import usually
 from zoexplore import Accounting, curve, guarantee
 from zoexplore.palette import PINS, colour
-from zoexplore.questions.export import from_fields, to_yaml
+from zoexplore.questions.export import from_fields, from_yaml, to_yaml
 from zoexplore.run.axes import AXES
 from zoexplore.run.presets import DEMONSTRATION, PRESETS
 
@@ -165,15 +164,6 @@ def test_presets_and_reset(explorer):
     reads(explorer, "Composition", guarantee(DEMONSTRATION, "composition").epsilon)
 
 
-@pytest.mark.proof  # the theory's box says and does the same
-def test_printed_constants_are_said_to_be_no_guarantee(explorer):
-    open_fold(explorer)
-    box = explorer.get_by_label("constants as printed: no guarantee")
-    settled(explorer, box.check, lambda: readouts(explorer))
-    explorer.get_by_text("(as printed)").first.wait_for()
-    becomes(explorer, lambda: query(explorer), "printed=1")
-
-
 @pytest.mark.proof  # both buttons are pressed where layouts are counted, and where an address is restored
 def test_dark_is_a_button_away_and_back(explorer):
     assert lightness(background(explorer)) > 200
@@ -213,16 +203,16 @@ def test_files_are_saved_and_a_setting_is_pasted_back(explorer):
     explorer.locator("pre").get_by_text("K=52").wait_for()
     kept = exported(explorer, "YAML").path().read_text()
     assert kept == to_yaml(DEMONSTRATION.replace(K=52), Accounting())
-    pasted, use = explorer.get_by_label("a setting as YAML, or a link"), explorer.get_by_role("button", name="Open", exact=True)
+    pasted, use = explorer.get_by_label("a setting as YAML"), explorer.get_by_role("button", name="Open", exact=True)
     pasted.fill(kept.replace("T: 200", "T: 9").replace("M: 0.75", "M: -1"))
     settled(explorer, use.click, lambda: readouts(explorer))
     reads(explorer, "Composition", guarantee(DEMONSTRATION.replace(K=52, T=9), "composition").epsilon)
     explorer.get_by_text("M = -1 is not allowed").wait_for()
     until(explorer, lambda: query(explorer).startswith("K=52&T=9&M=inf"))
     open_export(explorer)
-    pasted.fill(f"https://example.org/app?K=20&{quote(HTML)}=1")
+    pasted.fill(f'K: 20\n"{HTML}": 1')
     settled(explorer, use.click, lambda: readouts(explorer))
-    reads(explorer, "Composition", guarantee(DEMONSTRATION.replace(K=20), "composition").epsilon)
+    reads(explorer, "Composition", guarantee(from_yaml("K: 20").setting, "composition").epsilon)
     explorer.get_by_text("is an unknown setting").wait_for()
     assert harmless(explorer)
     code = explorer.get_by_label("Python code")

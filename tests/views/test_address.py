@@ -104,7 +104,7 @@ def test_an_address_that_ends_the_story_is_shown():
 
 
 def test_what_is_asked_in_a_view_comes_back_from_its_address():
-    asked = {"attack.fpr": "0.05", "plan.target": "3", "plan.field": "T"}
+    asked = {"attack.fpr": "0.05", "plan.target": "3", "plan.field": "T", "train.hidden": "False"}
     asked |= {"hide": "theorem", "tab": "curves", "game.seed": "77"}
     one = Explorer(search="?" + "&".join(f"{key}={text}" for key, text in asked.items()))
     assert one.state.note == "" and one.tabs["attack"].fpr == 0.05 and one.tabs["plan"].target == 3
@@ -171,10 +171,10 @@ def test_a_link_for_teaching_says_what_its_address_says():
     assert steps.html() == "<ol><li>Move K.</li><li>What does it do?</li></ol>"
     assert len(Teaching.of("?" + "&".join(["say=x"] * 20)).say) == 9
     page = Explorer(search="?show=curves&say=Look.&T=9")
-    assert "zx-prompt" in parts(page) and page.address.search() == "?show=curves&say=Look.&T=9"
+    assert "zx-told" in parts(page) and page.address.search() == "?show=curves&say=Look.&T=9"
 
 
-@pytest.mark.parametrize(("shown", "where"), [("curves,K,moon", "zx-controls"), ("curves,moon", "zx-prompt")])
+@pytest.mark.parametrize(("shown", "where"), [("curves,K,moon", "zx-controls"), ("curves,moon", "zx-told")])
 def test_what_could_not_be_used_is_reported_once(shown, where):
     """Beside the controls; with a link that shows none, above the figure."""
     explorer = Explorer(search=f"?show={shown}")
@@ -193,12 +193,12 @@ def test_what_is_refused_is_seen_whichever_view_is_shown(search):
     assert len(seen) == 1
     explorer.state.ask(T=9)
     explorer.state.note = ""
-    assert "zx-prompt" not in [part.css_classes[0] for part in room if part.visible and part.css_classes]
+    assert "zx-told" not in [part.css_classes[0] for part in room if part.visible and part.css_classes]
 
 
 def test_a_link_for_teaching_of_which_all_is_used_tells_nothing():
     quiet = Explorer(search="?show=curves")
-    assert [part.visible for part in quiet.__panel__()[0] if "zx-prompt" in part.css_classes] == [False]
+    assert [part.visible for part in quiet.__panel__()[0] if "zx-told" in part.css_classes] == [False]
     assert not quiet.curves.choice.visible, "which is not named"
 
 

@@ -229,12 +229,12 @@ def test_the_cool_down_is_set_in_its_sentence():
     assert [each["text"] for each in cool.blanks.values()] == ["0", "½"]
 
 
-def test_sensitivity_and_printed_constants():
+def test_how_a_record_is_counted_can_be_set():
     controls = Controls()
-    controls.options["sensitivity"].value, controls.options["printed"].value = "lipschitz", True
-    assert controls.state.accounting == Accounting(sensitivity="least", printed=True)
-    controls.state.ask(printed=False, sensitivity="clip")
-    assert (controls.options["sensitivity"].value, controls.options["printed"].value) == ("clip", False)
+    controls.options["sensitivity"].value = "clip"
+    assert controls.state.accounting == Accounting(sensitivity="clip")
+    controls.state.ask(sensitivity="least")
+    assert controls.options["sensitivity"].value == "least"
 
 
 def test_every_control_has_a_name():

@@ -186,9 +186,7 @@ class Address:
 
 def text_of(value: Any) -> str:
     """A param's value in an address."""
-    if isinstance(value, list):
-        return ",".join(map(text_of, value))
-    return value if isinstance(value, str) else format_exact(value)
+    return ",".join(value) if isinstance(value, list) else value if isinstance(value, str) else format_exact(value)
 
 
 def taken(owner: param.Parameterized, name: str, key: str, asked: str | None, first: Any) -> str:
@@ -207,12 +205,11 @@ def taken(owner: param.Parameterized, name: str, key: str, asked: str | None, fi
 
 def _value(parameter: param.Parameter, text: str) -> Any:
     """The value of a text for a param. Raises ValueError if it has none."""
-    if isinstance(parameter, param.List):
-        kind = str if parameter.item_type is str else parse_number
-        return [parameter.item_type(kind(part)) for part in text.split(",") if part]
     if isinstance(parameter, param.Number):
-        return (int if isinstance(parameter, param.Integer) else float)(parse_number(text))
-    return text
+        return parse_number(text)
+    if isinstance(parameter, param.Boolean):
+        return {"True": True, "False": False}.get(text, text)
+    return list(filter(None, text.split(","))) if isinstance(parameter, param.List) else text
 
 
 def _query(pairs: list[tuple[str, str]]) -> str:

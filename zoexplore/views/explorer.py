@@ -175,7 +175,7 @@ class Explorer(pn.viewable.Viewer):
         shown, notice = self.teaching.shows(*SETTABLE), self.controls.notice
         controls = widgets.stack(self.controls.__panel__(), self.invite, css_classes=["zx-controls"])  # hidden as a whole
         words = widgets.html(self.teaching.html(), "words", "story")
-        prompt = widgets.component("prompt", words, notice, sheet="prompt")  # of a link; what is refused where no control is
+        prompt = widgets.component("told", words, notice, sheet="prompt")  # of a link; what is refused where no control is
         story = self.story.panel if self._tells else None
         rows = self._header(), prompt, story, controls if shown else None, self._answer(), self.bridge
         parts = widgets.component("explorer", *filter(None, rows), sheet="explorer")

@@ -219,6 +219,7 @@ BELOW: dict[str, Callable[[State], Any]] = {"beta": cooldown, "batch": Drawn}
 
 def follow(widget: Any, state: State, field: str) -> Any:
     """Keep a widget and one of the state's fields equal."""
+    widget.value = getattr(state, field)
     widget.param.watch(lambda event: state.ask(**{field: event.new}), "value")
     state.param.watch(lambda event: widget.param.update(value=event.new), field)
     return widget
@@ -227,7 +228,7 @@ def follow(widget: Any, state: State, field: str) -> Any:
 def menu(state: State, field: str, made: Callable = widgets.select) -> Any:
     """A menu of a field's options, or a row of them."""
     options = {name: option for option, name in OPTIONS[field].items()}
-    return follow(made(MENUS[field], options, value=getattr(state, field)), state, field)
+    return follow(made(MENUS[field], options), state, field)
 
 
 class Controls(pn.viewable.Viewer):
@@ -242,9 +243,8 @@ class Controls(pn.viewable.Viewer):
         self.fields = {f: Field(self.state, f) for f in IN_FOLD}
         self.options = {
             "regime": menu(self.state, "regime", widgets.radio),
-            "linear": self._box("linear", "a linear model, one score a record"),
+            "linear": follow(widgets.box("a linear model, one score a record", False, margin=_BESIDE), self.state, "linear"),
             **{field: menu(self.state, field) for field in MENUS if field not in ("regime", "sampling")},
-            "printed": self._box("printed", "constants as printed: no guarantee"),
         }
         self.known = self._known()
         self.cooldown, self.drawn = self.dials["beta"].below, self.dials["batch"].below
@@ -292,10 +292,6 @@ class Controls(pn.viewable.Viewer):
         made.param.watch(chosen, "value")
         self.state.param.watch(show, ["lipschitz", "sensitivity"])
         return made
-
-    def _box(self, field: str, label: str) -> pn.widgets.Checkbox:
-        """A box for a field that is true or false."""
-        return follow(widgets.box(label, getattr(self.state, field), margin=_BESIDE), self.state, field)
 
     def _write_notice(self, *_: Any) -> None:
         refusal, remark = self.state.refusal, remark_on_delta(self.state.setting)

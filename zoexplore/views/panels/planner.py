@@ -5,7 +5,6 @@ from collections.abc import Callable, Coroutine
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from html import escape
 from math import inf, isclose
-from typing import Any
 
 import panel as pn
 import param
@@ -22,7 +21,6 @@ from zoexplore.questions.recommendation import PASSES
 from zoexplore.run.axes import AXES
 from zoexplore.run.fields import FIELDS, in_symbols
 from zoexplore.run.formatting import (
-    THIN,
     format_count,
     format_delta,
     format_exact,
@@ -37,7 +35,7 @@ from zoexplore.views.figures.chart import Chart
 from zoexplore.views.figures.target import draw
 from zoexplore.views.state import refused
 from zoexplore.views.style import theme, widgets
-from zoexplore.views.style.inputs import Sentence
+from zoexplore.views.style.inputs import FieldSentence, Sentence
 from zoexplore.views.style.widgets import details, listed, unbroken, warning
 from zoexplore.views.view import View
 
@@ -55,6 +53,11 @@ _PLANS = (
 BATCHES_COOL = 20  # last steps of a cool-down on fresh batches
 REST = 0.25  # seconds after a change before an answer is looked for
 _OF_RUN = ("d", "n", "T", "delta", "batch")
+_OWN = {"target": "target ε", "passes": "passes over each record"}
+_WAYS = {BEST: "only the last model", "composition": "every step"}
+_WAYS |= {b: f"only the last model, by {bound.in_text}" for b, bound in BOUNDS.items() if b not in _WAYS}
+_SOUGHT = {field: f"{FIELDS[field].best} {AXES[field].symbol}" for field in SOLVABLE_FIELDS}
+_MENUS = {"bound": ("what is published", _WAYS), "field": ("what is sought", _SOUGHT)}
 
 
 class Planner(View):
@@ -85,37 +88,29 @@ class Planner(View):
 
     def take(self, name: str, text: str) -> None:
         """Set a blank from a text, or say why it is refused."""
-        self.state.refusal = why = ""
+        self.state.refusal = ""
         try:
             if name in _OF_RUN:
-                why = "" if self.state.ask_text(name, text) else self.state.refusal
+                self.state.ask_text(name, text)
             else:
-                self.param.update(**{name: _positive(text) if name in ("target", "passes") else text})
+                self.param.update(**{name: _positive(text) if name in _OWN else text})
         except ValueError as error:
-            why = refused(FIELDS[name].symbol if name in FIELDS else name, text, error)
-        if why:
+            self.state.refusal = refused(name, text, error)
+        if self.state.refusal:
             self.sentence.wrong = {name: text}
             self._write()
-            self._refuse(f"{why}.")
+            self._refuse(f"{self.state.refusal}.")
 
     def _write(self) -> None:
         """Show the sentence with the values of now; the sought field's own blank reads its symbol."""
-        s, one = self.state.setting, self.whole == "one"
-        texts = {name: format_typed(getattr(s, name)) or "all" for name in _OF_RUN}
-        texts |= {name: format_typed(getattr(self, name)) for name in ("target", "passes")}
-        if one and self.field in texts:
-            texts[self.field] = FIELDS[self.field].symbol
-        named = {"target": "target ε", "passes": "passes over each record"}
-        blanks: dict[str, dict[str, Any]] = {
-            name: {"text": text, "label": FIELDS[name].noun if name in FIELDS else named[name]} for name, text in texts.items()
-        }
-        ways = {BEST: "only the last model", "composition": "every step"}
-        ways |= {b: f"only the last model, by {bound.in_text}" for b, bound in BOUNDS.items() if b not in ways}
-        blanks["bound"] = {"text": self.bound, "label": "what is published", "options": [list(way) for way in ways.items()]}
-        sought = [[field, f"{FIELDS[field].best} {AXES[field].symbol}"] for field in SOLVABLE_FIELDS]
-        blanks["field"] = {"text": self.field, "label": "what is sought", "options": sought}
-        said = _SOLVES if one else _PLANS
-        self.sentence.write(said, {name: blank for name, blank in blanks.items() if f"{{{name}}}" in said})
+        one = self.whole == "one"
+        blanks = {name: FieldSentence.blank(self.state, name) for name in _OF_RUN}
+        blanks |= {name: {"text": format_typed(getattr(self, name)), "label": label} for name, label in _OWN.items()}
+        if one and self.field in blanks:
+            blanks[self.field]["text"] = FIELDS[self.field].symbol
+        for name, (label, options) in _MENUS.items():
+            blanks[name] = {"text": getattr(self, name), "label": label, "options": [list(each) for each in options.items()]}
+        self.sentence.write(_SOLVES if one else _PLANS, blanks)
 
     def _goal(self) -> str:
         """The target in words."""
@@ -170,24 +165,23 @@ class Planner(View):
             await asyncio.sleep(REST)
 
     async def _solve(self) -> None:
-        setting, accounting, bound = self.state.setting, self.state.accounting, self.bound
-        field, target = self.field, float(self.target)
-        found = {"last": await ask(solved, setting, field, target, bound, accounting)}
+        setting, accounting, field, target = self.state.setting, self.state.accounting, self.field, float(self.target)
+        ways = {"last": self.bound, "every": "composition"}
+        found = {name: await ask(solved, setting, field, target, bound, accounting) for name, bound in ways.items()}
         curves = await ask(curve_set, setting, accounting, field)
-        every = found["last"] if bound == "composition" else await ask(solved, setting, field, target, "composition", accounting)
-        counted = accounting.replace(printed=accounting.printed and bound != BEST)
-        now = _by(await ask(guarantees, setting, counted), bound)
-        runs, given = {"yours": (setting, now.epsilon)}, {}
-        for name, run, by in (("last", found["last"], bound), ("every", every, "composition")):
-            if isinstance(run, Setting):
-                given[name] = _by(await ask(guarantees, run, counted), by)
-                runs[name] = run, given[name].epsilon
+        counted = accounting.replace(printed=accounting.printed and self.bound != BEST)
+        now = _by(await ask(guarantees, setting, counted), self.bound)
+        given = {
+            name: _by(await ask(guarantees, run, counted), ways[name]) for name, run in found.items() if isinstance(run, Setting)
+        }
+        runs = {"yours": now, **given}
         last = given["last"].setting if "last" in given else setting
         offer, limit = await self._offer(last, field), await self._truth(last)
         with pn.io.hold():  # answer and figure in one change of the page: else a button moves before it is pressed
-            draw(self.chart, field, "" if bound == BEST else bound, target, curves, runs)
+            drawn = {name: (g.setting, g.epsilon) for name, g in runs.items()}
+            draw(self.chart, field, "" if self.bound == BEST else self.bound, target, curves, drawn)
             if g := given.get("last"):
-                head, words = _solution(field, self._goal(), g, now, every if g.bound != "composition" else None)
+                head, words = _solution(field, self._goal(), g, now, found["every"] if g.bound != "composition" else None)
                 self._say(limit + words, g.setting, head=head + offer)
             else:
                 self._say(warning(_sentence(str(found["last"]))) + limit, head=self._equals("–") + offer)
@@ -270,22 +264,11 @@ def _solution(field: str, goal: str, g: Guarantee, before: Guarantee, every: Set
         if found == "∞"
         else f"That is {FIELDS[field].best} with which {by} {goal}"
     )
-    beside = f"{_against(field, value, now)} {_publicly(field, value, every)}"
+    beside = _publicly(field, value, every) + (f" Your run has {a.symbol} = {_found(field, now)}." if now is not None else "")
     head = f'<p class="found"><i>{a.symbol}</i> = <b>{found}</b></p><p>{beside}</p>'
     said = f"<p>{most}. Now ε = {format_number(before.epsilon)}.</p>"
     supposed = details(_SUPPOSED, f"<ul>{''.join(f'<li>{escape(each)}</li>' for each in g.supposes)}</ul>")
     return unbroken(head), said + listed("Keep in mind", [g.reason]) + supposed
-
-
-def _against(field: str, value: float, now: float | None) -> str:
-    """A solution beside the sliders' value."""
-    if now is None or not 0 < min(value, now) <= max(value, now) < inf:
-        return ""
-    was = f"{AXES[field].symbol} = {_found(field, now)}"
-    if field != "sigma" or not 0.005 < abs(value / now - 1) < 1:
-        return f"Your run has {was}."
-    share, kind = f"{abs(value / now - 1):.0%}".replace("%", f"{THIN}%"), "more" if value > now else "less"
-    return f"That is {share} {kind} noise than your run has ({was})."
 
 
 def _publicly(field: str, value: float, every: Setting | str | None) -> str:

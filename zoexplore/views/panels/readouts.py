@@ -128,7 +128,7 @@ class More(View):
         self.copiers = {"text": widgets.copier("Copy text", "#"), "json": widgets.copier("Copy JSON", "#")}
         said, tools = widgets.html(_SAYS, "words"), widgets.tools(*self.copiers.values(), margin=(0, 0, 10, 0))
         copy = widgets.stack(said, tools, widgets.fold("Read it here", self.statement))
-        columns = widgets.column("more", widgets.stack(self.verdict, self.measures, copy), self.assumptions)
+        columns = widgets.stack(widgets.stack(self.verdict, self.measures, copy), self.assumptions, **widgets.look("more"))
         # in a stack that is hidden as a whole, since a grid's own style sheet would keep it visible
         self.fold = widgets.fold("More: why, what is assumed, other measures, a statement", widgets.stack(columns))
         self.fold.param.watch(lambda event: self.param.update(active=not event.new), "collapsed")

@@ -18,7 +18,7 @@ from zoexplore.run.paper import ERRATA
 from zoexplore.views.panels.controls import follow
 from zoexplore.views.panels.readouts import MARKS, assumption
 from zoexplore.views.style import theme, widgets
-from zoexplore.views.style.widgets import link
+from zoexplore.views.style.widgets import link, region
 from zoexplore.views.view import View
 
 _BELOW = re.compile(r"_(?:\{([^}]*)\}|(\w))")
@@ -57,7 +57,7 @@ class Theory(View):
         source = f" <small>Source: {_linked(entry.source)}.</small>" if entry.source else ""
         head = f"<h2>{swatch} {escape(entry.title)}</h2><p>{escape(entry.summary)}{source}</p>"
         formulas = _math(_formula(words_of(bound).latex)), self.numbers[bound], self.checks[bound]
-        return widgets.column("bound", _html(head), *formulas, *_proofs(entry.proofs))
+        return widgets.stack(_html(head), *formulas, *_proofs(entry.proofs), **widgets.look("bound"))
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("theory", *map(self._section, BOUNDS))
@@ -67,7 +67,7 @@ class Errata(View):
     """The table of misprints, with the switch that draws with them."""
 
     def build(self) -> None:
-        box = widgets.box("Draw with the paper's printed constants", self.state.printed, margin=(6, 0, 4, 0))
+        box = widgets.box("Draw with the paper's printed constants", False, margin=(6, 0, 4, 0))
         self.printed = follow(box, self.state, "printed")
 
     def __panel__(self) -> pn.viewable.Viewable:
@@ -142,5 +142,8 @@ def _checks(g: Guarantee) -> str:
 
 def _errata() -> str:
     """The misprints as a table, with subscripts after underscores."""
-    table = widgets.table(_TITLES, ERRATA, "misprints")
+    head = "".join(f'<th scope="col">{title}</th>' for title in _TITLES)
+    rows = (f'<th scope="row">{where}</th>{"".join(f"<td>{escape(each)}</td>" for each in others)}' for where, *others in ERRATA)
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    table = region("misprints", f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>", "wide")
     return _BELOW.sub(lambda found: f"<sub>{found[1] or found[2]}</sub>", table)

@@ -27,15 +27,17 @@ class Toolbar(pn.viewable.Viewer):
         super().__init__(**params)
         self.state, self.bridge, self.pins = state or State(), bridge, pins or Pins()
         presets = {"Presets": "", **{preset.name: key for key, preset in PRESETS.items()}}
-        look = widgets.look("preset", "arrow", margin=0, sizing_mode="stretch_width")
-        self.preset = pn.widgets.Select(options=presets, value=self._shown()[0], tags=["preset"], **look)
+        look = widgets.look("button", margin=0)
+        self.preset = pn.widgets.Select(
+            options=presets, value=self._shown()[0], tags=["preset"], **widgets.look("preset", "arrow", **theme.STRETCH)
+        )
         self._following = False
         self.preset.param.watch(self._picked, "value")
         self.state.param.watch(self._follow, ["setting", "accounting"])
         self.reset = widgets.button("Reset", self._start_over)
         self.link = widgets.copier("Copy link") if bridge else None
         self.more: list[pn.viewable.Viewable] = []  # between the link and the scheme
-        self.dark = widgets.toggle("◐", tags=["dark colours"], css_classes=["zx-button", "zx-scheme"])
+        self.dark = pn.widgets.Toggle(label="◐", tags=["dark colours"], **look | {"css_classes": ["zx-button", "zx-scheme"]})
         self.dark.jscallback(active=_SCHEME)
         if bridge:
             bridge.param.watch(self._follow_the_browser, "scheme")
@@ -85,7 +87,7 @@ class Files(pn.viewable.Viewer):
     def __init__(self, state: State, **params: Any) -> None:
         super().__init__(**params)
         self.state = state
-        self.toggle = widgets.toggle("Export")
+        self.toggle = pn.widgets.Toggle(label="Export", **widgets.look("button", margin=0))
         self.yaml = widgets.download("YAML", "zoexplore.yaml", lambda: StringIO(to_yaml(state.setting, state.accounting)))
         look = widgets.look("pasted", **theme.STRETCH)
         self.pasted = pn.widgets.TextAreaInput(label="a setting as YAML", rows=2, max_length=LARGEST_FILE, **look)

@@ -103,9 +103,11 @@ class Sentence(pn.custom.JSComponent):
             self._take(name, text[:LONGEST])
 
     def write(self, said: str, blanks: dict[str, dict[str, Any]]) -> None:
-        """Show a sentence with its values, and what was typed in vain in their place."""
-        wrong = {name: {"wrong": name in self.wrong, "text": self.wrong.get(name, each["text"])} for name, each in blanks.items()}
-        self.param.update(blanks={name: each | wrong[name] for name, each in blanks.items()}, said=said)
+        """Show a sentence with the values of its blanks, and what was typed in vain in their place."""
+        shown = {name: blanks[name] | {"wrong": name in self.wrong} for name in _BLANK.findall(said)}
+        for name in self.wrong.keys() & shown:
+            shown[name]["text"] = self.wrong[name]
+        self.param.update(blanks=shown, said=said)
 
 
 class FieldSentence(Sentence):
@@ -125,8 +127,7 @@ class FieldSentence(Sentence):
     def show(self, *_: Any) -> None:
         """Show the values of now; those of `locked` fields cannot be set."""
         said = self.said_of(self.state.setting)
-        blanks = {name: self.blank(self.state, name) | {"disabled": name in self.locked} for name in _BLANK.findall(said)}
-        self.write(said, blanks)
+        self.write(said, {n: self.blank(self.state, n) | {"disabled": n in self.locked} for n in _BLANK.findall(said)})
 
     @staticmethod
     def blank(state: State, name: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ Each widget has the style sheets of its kind and the class `zx-kind`. `sheets` a
 (`theme.css`); other arguments go to Panel.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from html import escape
 from typing import Any
 
@@ -27,7 +27,7 @@ def html(text: str = "", *sheets: str, **more: Any) -> Text:
 
 def short(text: str = "", *sheets: str, **more: Any) -> Text:
     """Text that takes its own width, for a row or a cell."""
-    return Text(text, stylesheets=[theme.css("text", *sheets)], **{"margin": 0} | more)
+    return html(text, *sheets, sizing_mode=None, **more)
 
 
 def answer(kind: str) -> Text:
@@ -46,11 +46,6 @@ def button(text: str, do: Callable[[], Any] | None = None, *sheets: str, **more:
     if do:
         made.on_click(lambda _: do())
     return made
-
-
-def toggle(text: str, *sheets: str, **more: Any) -> pn.widgets.Toggle:
-    """A toggle button."""
-    return pn.widgets.Toggle(label=text, **look("button", *sheets, margin=0) | more)
 
 
 def copier(text: str, copied: str = "") -> pn.widgets.Button:
@@ -92,7 +87,7 @@ def _choice(kind: Any, of: param.Parameter | None, **given: Any) -> Any:
 
 def field(text: str, *sheets: str, **more: Any) -> pn.widgets.TextInput:
     """A text input."""
-    return pn.widgets.TextInput(label=text, **look("field", *sheets) | (theme.STRETCH if "width" not in more else {}) | more)
+    return pn.widgets.TextInput(label=text, **look("field", *sheets, **theme.STRETCH, **more))
 
 
 def box(text: str, value: bool, **more: Any) -> pn.widgets.Checkbox:
@@ -113,11 +108,6 @@ def row(kind: str, *parts: Any, **more: Any) -> pn.Row:
 def tools(*parts: Any, margin: Any = 0) -> pn.Row:
     """Buttons and their labels in a row that wraps."""
     return pn.Row(*parts, **look("tools", margin=margin))
-
-
-def column(kind: str, *parts: Any, **more: Any) -> pn.Column:
-    """Parts in the layout of their kind, over the whole width."""
-    return pn.Column(*parts, **look(kind, **theme.STRETCH) | more)
 
 
 def stack(*parts: Any, **more: Any) -> pn.Column:
@@ -155,13 +145,8 @@ def later(holder: pn.layout.ListLike) -> None:
     watcher = holder.param.watch(open_, switch)
 
 
-def status(words: str) -> str:
-    """A status, which screen readers read when they reach it. `words` is text here and below."""
-    return f'<p role="status">{escape(words)}</p>'
-
-
 def warning(words: str) -> str:
-    """An error, which screen readers announce at once."""
+    """An error, which is text here and screen readers announce at once."""
     return f'<p class="warn" role="alert">{escape(words)}</p>'
 
 
@@ -190,22 +175,3 @@ def region(label: str, table: str, kind: str = "") -> str:
     """A table, as HTML, that scrolls if too wide, also by keys."""
     css = f' class="{kind}"' if kind else ""
     return f'<div{css} tabindex="0" role="region" aria-label="{escape(label)}">{table}</div>'
-
-
-def table(titles: Sequence[str], rows: Sequence[Sequence[str]], label: str) -> str:
-    """A table of rows whose first cells are headings, without empty columns.
-
-    Args:
-        titles: of the columns, one more than a row has values.
-        rows: text, not HTML.
-        label: the table's name for screen readers.
-
-    >>> table(["method", "ε", "Δ"], [["a", "1", "–"], ["b", "2", "–"]], "numbers").count("<th")
-    4
-    """
-    kept = [0, *(at for at in range(1, len(titles)) if any(row[at] not in ("", "–") for row in rows))]
-    head = "".join(f'<th scope="col">{escape(titles[at])}</th>' for at in kept)
-    cells = ("".join(f"<td>{escape(row[at])}</td>" for at in kept[1:]) for row in rows)
-    body = "".join(f'<tr><th scope="row">{escape(row[0])}</th>{each}</tr>' for row, each in zip(rows, cells, strict=True))
-    inner = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return region(label, inner, "wide")
