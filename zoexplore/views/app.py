@@ -151,4 +151,3 @@ def _log(words: str) -> None:
 def _extend() -> None:
     pn.extension("notifications", exception_handler=report)
     pn.config.notifications = False  # Panel 1.9 leaks an area that it makes itself, so `serve` makes it
-
