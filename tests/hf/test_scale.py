@@ -5,7 +5,8 @@ import json
 import pytest
 import torch
 
-from tests.hf.tiny import roberta, texts, trainer, weights
+from tests.hf.tiny import arguments, roberta, texts, trainer, weights
+from zoexplore.hf import ZOTrainingArguments
 
 NONE = {"learning_rate": None, "clip": None, "xi": None, "max_steps": 50, "logging_steps": 1, "K": 1, "epsilon": 300.0}
 
@@ -84,6 +85,30 @@ def test_the_card_has_both_meanings_where_both_are_proved(tmp_path):
     card = (tmp_path / "README.md").read_text()
     replaced, added = (float(line.split("|")[2]) for line in card.splitlines() if line.startswith("| one record,"))
     assert added < replaced <= 4.001
+
+
+UNSET = {"learning_rate": None, "clip": None, "K": 1, "epsilon": 3.0, "per_device_train_batch_size": None, "max_steps": -1}
+
+
+@pytest.mark.proof
+def test_a_run_of_which_only_epsilon_is_said_learns(tmp_path):
+    """By the plan of many small steps; by Trainer's own three passes in batches of 8 it stays behind."""
+    data, right = texts(2000), []
+    for said in ({}, {"num_train_epochs": 3, "per_device_train_batch_size": 8}):
+        made = trainer(tmp_path, roberta(), data, **UNSET | {"logging_steps": 1000} | said)
+        made.train()
+        assert made.privacy_report(released="all").epsilon <= 3.0
+        right.append(made.predict(data).predictions.argmax(1) == data["labels"])
+    many, few = (each.mean() for each in right)
+    assert many > 0.95 > few
+
+
+def test_batches_and_steps_are_the_plans_where_nothing_is_said(tmp_path):
+    args = ZOTrainingArguments(str(tmp_path), epsilon=3, delta=1e-5, use_cpu=True)
+    assert (args.max_steps, args.per_device_train_batch_size) == (3000, 64)
+    epochs = arguments(tmp_path, max_steps=-1, num_train_epochs=2.5, per_device_train_batch_size=16)
+    assert (epochs.max_steps, epochs.num_train_epochs, epochs.per_device_train_batch_size) == (-1, 2.5, 16)
+    assert arguments(tmp_path, max_steps=7, per_device_train_batch_size=None).max_steps == 7
 
 
 def test_too_few_steps_for_probes_are_refused_in_words(tmp_path):

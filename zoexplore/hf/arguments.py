@@ -6,6 +6,7 @@ from typing import Any
 
 from transformers import TrainingArguments
 
+from zoexplore.questions.recommendation import MANY, SMALL
 from zoexplore.run.setting import LARGEST_INTEGER, Setting
 
 XI = "Half the distance of two points; found, or 1e-3 √d where rate and clip are given."
@@ -16,8 +17,9 @@ class ZOTrainingArguments(TrainingArguments):
     """`transformers.TrainingArguments` with a target of privacy.
 
     `learning_rate` is η/K, `per_device_train_batch_size` the records of a step a process, and `max_steps` (or epochs of n
-    records) is T. What is None of `learning_rate`, `clip` and `xi` the run finds in its first steps, which are among the T and as
-    private as the others; `lr_scheduler_type` acts on those that train. `weight_decay` is the ridge, added along the directions,
+    records) is T: 64 in all processes and 3000 where nothing is said, as in the plans of `recommend`, since one direction a step
+    takes many steps. What is None of `learning_rate`, `clip` and `xi` the run finds in its first steps, which are among the T and
+    as private as the others; `lr_scheduler_type` acts on those that train. `weight_decay` is the ridge, added along directions,
     outside the clip. The target of `epsilon` and `delta` is met by composition: it holds even if every checkpoint is published.
     The other fields' help says what they mean. Numbers may be text, as YAML reads 1e-5.
 
@@ -28,6 +30,9 @@ class ZOTrainingArguments(TrainingArguments):
     learning_rate: float | None = field(
         default=None, metadata={"help": "η/K: a step in units of the gradient along K directions; found if not given."}
     )
+    per_device_train_batch_size: int | None = field(default=None, metadata={"help": "A step's records, a process."})
+    max_steps: int = field(default=-1, metadata={"help": "T."})
+    num_train_epochs: float | None = field(default=None, metadata={"help": "T in passes of the data, without max_steps."})
     epsilon: float | None = field(default=None, metadata={"help": "The target ε."})
     delta: float | None = field(default=None, metadata={"help": "The target δ, well below 1/n."})
     K: int = field(default=1, metadata={"help": "Directions a step."})
@@ -56,6 +61,9 @@ class ZOTrainingArguments(TrainingArguments):
             self._check(name, like)
         ANY.replace(sampling=self.sampling, neighbours=self.neighbours)
         super().__post_init__()
+        if self.num_train_epochs is None:
+            self.num_train_epochs, self.max_steps = 0.0, self.max_steps if self.max_steps > 0 else MANY
+        self.per_device_train_batch_size = self.per_device_train_batch_size or max(SMALL // self.world_size, 1)
         if self.n_gpu > 1:
             raise ValueError(f"{self.n_gpu} GPUs in one process are not allowed: start one process for each with torchrun")
 

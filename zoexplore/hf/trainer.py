@@ -248,7 +248,8 @@ class ZOTrainer(Trainer):
         return ceil(len(self.train_dataset) / self._batch())
 
     def _steps(self) -> int:
-        return self.args.max_steps if self.args.max_steps > 0 else ceil(self.args.num_train_epochs * self._steps_an_epoch())
+        args = self.args
+        return args.max_steps if args.max_steps > 0 else ceil((args.num_train_epochs or 0) * self._steps_an_epoch())
 
     def _collator(self) -> Any:
         """The collator, which gets only the columns that the model takes."""
