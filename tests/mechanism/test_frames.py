@@ -136,14 +136,13 @@ def test_half_precision_is_rounded_by_chance_so_that_small_updates_count_on_aver
     assert all(len(row.unique()) == 2 for row in moved)
 
 
-def test_dense_tensors_of_any_strides_are_seen_flat_and_others_are_refused():
-    image = torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last)
-    p = Parameters([image])
-    for block, part in zip(p.blocks, torch.arange(120.0).split([len(b) for b in p.blocks]), strict=True):
-        block.copy_(part)
-    assert sorted(image.flatten().tolist()) == list(range(120))
-    assert torch.equal(p.parts(p.vector())[0], image)
-    for wrong, words in ((torch.zeros(4, 6)[:, ::2], "call contiguous"), (torch.zeros(3, device="meta"), "the meta device")):
+def test_tensors_that_cannot_be_seen_flat_are_refused():
+    last = torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last)
+    for wrong, words in (
+        (torch.zeros(4, 6)[:, ::2], "contiguous"),
+        (last, "contiguous"),
+        (torch.zeros(3, device="meta"), "meta"),
+    ):
         with pytest.raises(ValueError, match=words):
             Parameters([wrong])
     with pytest.raises(

@@ -42,7 +42,6 @@ class Convolutional(nn.Module):
     def __init__(self):
         super().__init__()
         self.net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.GroupNorm(2, 4), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 4 * 4, 2))
-        self.to(memory_format=torch.channels_last)
 
     def forward(self, images):
         return self.net(images)

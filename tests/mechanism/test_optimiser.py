@@ -373,8 +373,9 @@ class TestRefusals:
 
     def test_modules_that_mix_records(self):
         module = nn.Sequential(nn.Linear(6, 4), nn.BatchNorm1d(4)).double()
-        with pytest.raises(ValueError, match="1 normalises over the batch and mixes records"):
-            NoisyZOGD(module, cross_entropy, SETTING.replace(d=36), sources=Sources(1, 2))
+        made = NoisyZOGD(module, cross_entropy, SETTING.replace(d=36, R=INF), sources=Sources(1, 2))
+        with pytest.raises(ValueError, match=r"a loss must depend on its own record alone \(batch normalisation: call eval\(\)"):
+            run(made, 1, classes())
 
     def test_steps_beyond_T(self):
         with pytest.raises(RuntimeError, match="all T = 8 steps are done"):

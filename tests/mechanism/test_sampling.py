@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.utils.data import TensorDataset
 
-from tests.convention import Accounting, epsilon
+from tests.convention import epsilon
 from tests.effort import proof
 from tests.mechanism.problems import DECLARED, SETTING, data, logistic, noise_of, optimiser, run
 from tests.mechanism.test_report import SETTING as LARGE
@@ -19,7 +19,6 @@ from zoexplore.mechanism.rng import Sources
 POISSON = SETTING.replace(batch=4, sampling="poisson", neighbours="add-remove")
 CYCLIC = SETTING.replace(batch=5, sampling="cyclic")  # five batches, the last of four records
 WAYS = {"poisson": POISSON, "cyclic": CYCLIC}
-CKS = Accounting(conversion="cks")
 
 
 def test_poisson_takes_every_record_by_itself():
@@ -151,8 +150,8 @@ class TestReports:
 
     def test_poisson_steps_that_differ_lie_between_the_extremes(self):
         shares = np.linspace(0.2, 0.7, 80)
-        found = epsilons(self.record(self.POISSON, shares=shares), conversion="cks")["composition"]
-        ends = [epsilon(self.POISSON.replace(beta=beta), "composition", CKS) for beta in (0.2, 0.7)]
+        found = epsilons(self.record(self.POISSON, shares=shares))["composition"]
+        ends = [epsilon(self.POISSON.replace(beta=beta), "composition") for beta in (0.2, 0.7)]
         assert ends[1] < found < ends[0]
         nothing = self.record(self.POISSON.replace(neighbours="replace-one"), shares=shares)
         assert epsilons(nothing)["composition"] == inf
@@ -178,12 +177,11 @@ class TestReports:
         step = step_of(self.CYCLIC, sampling="cyclic")
         stages = ((step, 80), (replace(step, batch=None), 5), (replace(step, batch=100, sampling="poisson"), 0 + 7))
         record = replace(self.record(self.CYCLIC.replace(neighbours="add-remove")), stages=stages)
-        found = epsilons(record, conversion="cks")["composition"]
+        found = epsilons(record)["composition"]
         parts = [
-            epsilon(LARGE.replace(sigma=0.3, n=n, T=T, neighbours="add-remove"), "composition", CKS)
-            for n, T in ((250, 10), (2000, 5))
+            epsilon(LARGE.replace(sigma=0.3, n=n, T=T, neighbours="add-remove"), "composition") for n, T in ((250, 10), (2000, 5))
         ]
-        assert max(parts) < found < sum(parts) + epsilon(self.POISSON.replace(sigma=0.3, T=7), "composition", CKS)
+        assert max(parts) < found < sum(parts) + epsilon(self.POISSON.replace(sigma=0.3, T=7), "composition")
 
     def test_the_optimisers_own_report(self):
         for setting in WAYS.values():

@@ -102,9 +102,8 @@ def test_nothing_is_below_0_and_what_cannot_be_is_infinite():
 def test_a_run_of_batches_that_vary_is_between_its_extremes():
     setting, shares = SETTING.replace(batch=100), np.linspace(0.2, 0.7, 80)
     record = ran(setting, shares=shares)
-    found, by_order = epsilons(record)["composition"], epsilons(record, conversion="cks")["composition"]
+    found = epsilons(record)["composition"]
     assert epsilon(setting.replace(beta=0.7), "composition") < found < epsilon(setting.replace(beta=0.2), "composition")
-    assert found < 0.95 * by_order
     assert "composed privacy-loss distribution" in privacy_report(record).guarantees["composition"].note
     constant = epsilons(ran(setting, shares=[0.5] * 40 + [0.5 + 1e-9] * 40))["composition"]
     assert constant == pytest.approx(epsilon(setting, "composition", Accounting()), rel=1e-3)

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 THRESHOLDS = 400  # quantiles of the scores, tried on the first halves
+SIDES = 1, -1  # whether the second data set's scores are the larger ones
 
 
 def audit(first, second, delta: float, *, confidence: float = 0.95) -> float:
@@ -34,38 +35,20 @@ def audit(first, second, delta: float, *, confidence: float = 0.95) -> float:
         )
     if not 0 <= delta < 1 or not 0 < confidence < 1:
         raise ValueError(f"delta = {delta!r} with confidence = {confidence!r} is not allowed: give numbers in [0, 1) and (0, 1)")
-    (first, first_counted), (second, second_counted) = (np.array_split(x, 2) for x in (first, second))
-    direction = _discriminant(first, second)
-    thresholds = np.quantile(np.concatenate([first, second]) @ direction, np.linspace(0, 1, THRESHOLDS))
+    tried, counted = zip(*(np.array_split(x, 2) for x in (first, second)), strict=True)
+    spread = np.atleast_2d(sum(np.cov(x.T) for x in tried))
+    direction, tail = np.linalg.pinv(spread) @ (tried[1].mean(0) - tried[0].mean(0)), (1 - confidence) / 2
 
-    def found(first, second, side, thresholds):
-        return _separation(first @ direction, second @ direction, side, thresholds, delta, confidence)
+    def separation(worlds, side, thresholds):
+        """ln((p - delta)/q), p from below and q from above: of scores beyond a threshold in one world, and in the other."""
+        right, wrong = ((side * (x @ direction)[:, None] > side * thresholds).sum(0) for x in worlds[::-side])
+        likely, unlikely = map(len, worlds[::-side])
+        p = np.nan_to_num(betaincinv(right, likely - right + 1, tail))
+        q = np.nan_to_num(betaincinv(wrong + 1, unlikely - wrong, 1 - tail), nan=1.0)
+        with np.errstate(divide="ignore"):
+            return np.log(np.maximum(p - delta, 0.0)) - np.log(q)
 
-    tried = {side: found(first, second, side, thresholds) for side in (1.0, -1.0)}
-    side = max(tried, key=lambda side: tried[side].max())
-    threshold = thresholds[np.argmax(tried[side])]
-    return max(0.0, float(found(first_counted, second_counted, side, threshold)))
-
-
-def _discriminant(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    spread = np.atleast_2d(np.cov(first.T) + np.cov(second.T))
-    return np.linalg.pinv(spread) @ (second.mean(0) - first.mean(0))
-
-
-def _separation(first: np.ndarray, second: np.ndarray, side: float, thresholds, delta: float, confidence: float) -> np.ndarray:
-    """ln((p - delta)/q), with p from below and q from above; -inf where p may be at most delta.
-
-    Side 1: p is the second's chance to score above a threshold, q the first's; side -1: p is the first's to score below it.
-    """
-    likely, unlikely = (second, first) if side > 0 else (first, second)
-    right, wrong = (_above(side * scores, side * thresholds) for scores in (likely, unlikely))
-    tail = (1 - confidence) / 2
-    p = np.where(right > 0, betaincinv(np.maximum(right, 1), len(likely) - right + 1, tail), 0.0)
-    q = np.where(wrong < len(unlikely), betaincinv(wrong + 1, np.maximum(len(unlikely) - wrong, 1), 1 - tail), 1.0)
-    with np.errstate(divide="ignore"):
-        return np.log(np.maximum(p - delta, 0.0)) - np.log(q)
-
-
-def _above(scores: np.ndarray, thresholds) -> np.ndarray:
-    """The number of scores above each threshold."""
-    return len(scores) - np.searchsorted(np.sort(scores), thresholds, side="right")
+    thresholds = np.quantile(np.concatenate(tried) @ direction, np.linspace(0, 1, THRESHOLDS))
+    found = np.stack([separation(tried, side, thresholds) for side in SIDES])
+    side, at = np.unravel_index(found.argmax(), found.shape)
+    return max(0.0, float(separation(counted, SIDES[side], thresholds[[at]])[0]))

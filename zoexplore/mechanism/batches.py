@@ -1,6 +1,5 @@
 """Batches as the accountant takes them: drawn afresh or one after the other, handed out, and checked when they return."""
 
-import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -24,32 +23,29 @@ class BatchDraws:
     def __init__(self, setting: Setting, sources: Sources) -> None:
         self.n, self.sampling, self.size = setting.n, setting.sampling, setting.batch or setting.n
         self.sources = sources
-        self._kept: dict[int, Tensor] = {}  # drawn batches not used yet, by step
-        self._next = 0  # the first step without a drawn batch
+        self._made, self._ahead = 0, list[Tensor]()  # steps made, and drawn batches of the next ones
 
     def of(self, t: int) -> Tensor:
         """The step's indices, shape (b,), the same until the step is made."""
         if self.sampling == "cyclic" or self.size == self.n:
             return cyclic(self.n, self.size, t)
-        for step in range(self._next, t + 1):
-            self._kept[step] = by_chance(self.n, self.size, self.sampling, self.sources.data)
-        self._next = max(self._next, t + 1)
-        return self._kept[t]
+        while len(self._ahead) <= t - self._made:
+            self._ahead.append(by_chance(self.n, self.size, self.sampling, self.sources.data))
+        return self._ahead[t - self._made]
 
-    def used(self, t: int) -> None:
+    def used(self) -> None:
         """Drop the batch of a finished step."""
-        self._kept.pop(t, None)
-        self._next = max(self._next, t + 1)
+        self._made, self._ahead = self._made + 1, self._ahead[1:]
 
-    def state_dict(self, made: int) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """The unused batches, and how they were drawn. The next one is among them: reloading the state cannot change it."""
-        self.of(made)
-        return {"sampling": self.sampling, "size": self.size, "next": self._next, "kept": dict(self._kept)}
+        self.of(self._made)
+        return {"sampling": self.sampling, "size": self.size, "ahead": [*self._ahead]}
 
     def load_state_dict(self, state: dict[str, Any], made: int) -> None:
         """Continue after so many steps. Batches are drawn again where this run draws in another way."""
         alike = (state["sampling"], state["size"]) == (self.sampling, self.size)
-        self._next, self._kept = (state["next"], dict(state["kept"])) if alike else (made, {})
+        self._made, self._ahead = made, [*state["ahead"]] if alike else []
 
 
 def by_chance(n: int, size: int, sampling: str, generator: np.random.Generator) -> Tensor:
@@ -177,19 +173,13 @@ def are_apart(collate_fn: Callable[[list], Any], records: list) -> bool:
         pairs = [(x, y) for x, y in zip(whole, found, strict=False) if isinstance(x, Tensor) and isinstance(y, Tensor)]
         return all(torch.equal(x[kept].nan_to_num(), y[kept].nan_to_num()) for x, y in pairs if x.shape == y.shape)
 
-    legacy: Any = np.random.get_bit_generator()  # type: ignore[attr-defined]
-    before = random.getstate(), legacy.state
-    try:
-        with torch.random.fork_rng(devices=[]):
-            whole = collated(range(b))
-            for bit, side in product(range(min(b - 1, HALVED - 1).bit_length()), (0, 1)):
-                kept = [i for i in range(b) if i >> bit & 1 == side]
-                beside = [i if i >> bit & 1 == side else kept[i % len(kept)] for i in range(b)]
-                if not same(collated(beside), kept) and same(collated(range(b)), kept):
-                    return False
-    finally:
-        random.setstate(before[0])
-        legacy.state = before[1]
+    with torch.random.fork_rng(devices=[]):
+        whole = collated(range(b))
+        for bit, side in product(range(min(b - 1, HALVED - 1).bit_length()), (0, 1)):
+            kept = [i for i in range(b) if i >> bit & 1 == side]
+            beside = [i if i >> bit & 1 == side else kept[i % len(kept)] for i in range(b)]
+            if not same(collated(beside), kept) and same(collated(range(b)), kept):
+                return False
     return True
 
 

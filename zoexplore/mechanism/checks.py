@@ -24,8 +24,9 @@ LOOKED_AT = 16  # compared records, spread over the batch
 OWN = "a loss must depend on its own record alone"
 BY_CHANCE = "and not on chance (dropout: call eval(); sums in no fixed order: torch.use_deterministic_algorithms(True))"
 TOGETHER = (
-    "(is the batch the first dimension everywhere? Where a kernel, a mask or routing looks at the whole batch, "
-    "microbatch=1 takes every record by itself), and not on chance (dropout: call eval())"
+    "(batch normalisation: call eval(), or use LayerNorm or GroupNorm; is the batch the first dimension everywhere? Where a "
+    "kernel, a mask or routing looks at the whole batch, microbatch=1 takes every record by itself), and not on chance (dropout: "
+    "call eval())"
 )
 
 

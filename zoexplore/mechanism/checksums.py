@@ -63,15 +63,12 @@ def of_records(batch: Any, b: int) -> np.ndarray:
 
 
 def _words(tensor: Tensor) -> Tensor:
-    """View all bits as words, in memory order if the tensor has no gaps, else row by row."""
+    """View all bits as words, row by row."""
     if tensor.layout != torch.strided or tensor.device.type == "meta":
         raise ValueError(f"a tensor of layout {tensor.layout} on {tensor.device} is not allowed: give plain tensors with numbers")
     data = tensor.detach()
     data = torch.view_as_real(data.resolve_conj()) if data.is_complex() else data
-    if not data.is_contiguous():
-        dense = data.permute(sorted(range(data.dim()), key=data.stride, reverse=True))
-        data = dense if dense.is_contiguous() and data.dim() == tensor.dim() else data.contiguous()
-    return data.reshape(-1).view(WORDS.get(data.element_size(), torch.int32))
+    return data.contiguous().view(-1).view(WORDS.get(data.element_size(), torch.int32))
 
 
 def _of_rows(words: Tensor) -> Tensor:

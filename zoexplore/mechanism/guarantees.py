@@ -11,21 +11,16 @@ import numpy as np
 
 from zoexplore.bounds import BOUNDS, Guarantee, guarantee
 from zoexplore.bounds.assumptions import LIPSCHITZ
-from zoexplore.bounds.conversion import epsilon_at_order
 from zoexplore.bounds.guarantee import EXACT
-from zoexplore.bounds.kernels import subsampled_renyi
 from zoexplore.bounds.kernels.gaussian import ROUND_UP
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.bounds.search import golden
-from zoexplore.bounds.subsampling import remark
-from zoexplore.bounds.varied_losses import Steps, epsilon_of_varied
+from zoexplore.bounds.varied_losses import Steps
 from zoexplore.mechanism.record import RunRecord, Step
+from zoexplore.questions.several import Composed, Part
 from zoexplore.run.setting import Accounting, Setting, VariedSetting
 
 ULPS_UP = 1 + 4e-16
 SAME = 1e-8  # relative difference of costs that count as the plan's
-ORDERS = np.log(np.geomspace(1e-3, 1e5, 33))  # logarithms of orders over 1 that are tried first; any is sound
-SECTIONS = 12  # of the search for an order
 
 
 def composition(record: RunRecord, accounting: Accounting) -> Guarantee:
@@ -125,15 +120,18 @@ def _added_up(record: RunRecord, accounting: Accounting) -> Guarantee:
         one = guarantee(record.of(step, 1), "composition", how)
         if any(check.met is False for check in one.checks):
             return one
-    rho, sampled = _budget(record), {s: count for s, count in record.looked.items() if s.is_secret(record.setting.n)}
+    n, rho = record.setting.n, _budget(record)
+    secret = [Steps(float(count), (s.batch or n) / n, cost(record, s)) for s, count in record.looked.items() if s.is_secret(n)]
     like = record.of(first, record.steps, batch=None)
-    if not sampled:
+    if not secret:
         mean = sqrt(2 * rho / record.steps)  # the constant step that costs as much
         alike = like.replace(sigma=like.sigma * cost(record, replace(first, batch=None)) / mean / ROUND_UP)
         return _noted(
             guarantee(alike, "composition", how), f"steps that differ cost together what σ = {alike.sigma:.4g} costs throughout"
         )
-    return _of_batches(_counted(record, sampled), rho, guarantee(like, "composition", how), how)
+    losses = (*secret, Steps(1.0, 1.0, sqrt(2 * rho)))
+    epsilon = Composed((Part(None, 0.0, losses),), like.delta, like.neighbours).epsilon
+    return replace(guarantee(like, "composition", how), epsilon=epsilon, rho=nan, order=nan, reason="", note=EXACT)
 
 
 def cost(record: RunRecord, step: Step) -> float:
@@ -158,38 +156,6 @@ def _budget(record: RunRecord) -> float:
                 sums[np.arange(t, t + count % cycle) % cycle] += each
         t += count
     return (everywhere + sum(float(sums.max()) for sums in met.values())) * ROUND_UP
-
-
-def _counted(record: RunRecord, sampled: dict[Step, int]) -> dict[tuple[float, float, str], int]:
-    """How many steps have a share q of the records in their batch and cost mu, and how they were drawn."""
-    counted = dict[tuple[float, float, str], int]()
-    for step, count in sampled.items():
-        key = ((step.batch or record.setting.n) / record.setting.n, cost(record, step), step.sampling)
-        counted[key] = counted.get(key, 0) + count
-    return counted
-
-
-def _of_batches(counted: dict[tuple[float, float, str], int], rho: float, like: Guarantee, accounting: Accounting) -> Guarantee:
-    q, mu = np.array([(q, mu) for q, mu, _ in counted]).T
-    times, delta = np.array(list(counted.values()), float), like.setting.delta
-
-    def epsilon_at(log_excess):
-        alpha = 1 + np.exp(np.atleast_1d(log_excess))[:, None]
-        divergences = (times * subsampled_renyi.sampled_divergence(alpha, q, mu)).sum(1) + alpha[:, 0] * rho
-        found = epsilon_at_order(divergences * ROUND_UP, alpha[:, 0], delta, accounting.conversion)
-        return found if np.ndim(log_excess) else float(found[0])
-
-    best = int(np.argmin(epsilon_at(ORDERS)))
-    around = ORDERS[[max(best - 1, 0)]], ORDERS[[min(best + 1, len(ORDERS) - 1)]]
-    log_excess = golden(epsilon_at, *around, SECTIONS)
-    alpha, epsilon = float(1 + np.exp(log_excess[0])), float(epsilon_at(log_excess)[0])
-    note = "; ".join(filter(None, ("the steps' Rényi divergences are added up", remark(accounting, alpha))))
-    if accounting.conversion == "gaussian" and epsilon < inf:
-        steps = [Steps(count, q, mu) for (q, mu, _), count in counted.items()] + [Steps(1, 1.0, sqrt(2 * rho))]
-        exact = epsilon_of_varied(steps, delta, alpha - 1, next(iter(counted))[2])
-        if exact <= epsilon:
-            epsilon, alpha, note = exact, nan, EXACT
-    return replace(like, epsilon=epsilon, rho=nan, order=alpha, reason="", note=note)
 
 
 def _each(step: Step) -> float:

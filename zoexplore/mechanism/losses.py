@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.modules import module as of_all
-from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
@@ -50,7 +49,7 @@ class Objective:
         layers: the same, where layers may run with other parameters in place of their own; else None.
 
     Raises:
-        ValueError: `loss_of` is unknown, or a part of the module mixes records.
+        ValueError: `loss_of` is unknown.
     """
 
     plain: nn.Module
@@ -92,15 +91,10 @@ class Objective:
         return self.loss(model(*inputs) if isinstance(inputs, tuple | list) else model(inputs), targets)
 
     def check(self) -> None:
-        """Raises ValueError where a part of the module mixes records, RuntimeError where its parameters have been replaced."""
+        """Raises RuntimeError where the module's parameters have been replaced."""
         now = dict(self.plain.named_parameters())
         if any(now.get(name) is not p for name, p in self.trained.items()):
             raise RuntimeError("the module's parameters were replaced since the optimiser was made: change the module first")
-        for name, layer in self.plain.named_modules():
-            if isinstance(layer, _BatchNorm) and (layer.training or not layer.track_running_stats):
-                raise ValueError(
-                    f"{name or 'the module'} normalises over the batch and mixes records: use LayerNorm or GroupNorm, or eval()"
-                )
 
     def structure(self) -> tuple:
         """Identify everything that could make losses mix records: the loss, the module's parts, writes to buffers."""

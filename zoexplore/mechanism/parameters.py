@@ -89,10 +89,7 @@ class Parameters:
 
     def parts(self, w: Tensor) -> list[Tensor]:
         """A vector, shape (d,), cut and shaped as the tensors are."""
-        return [
-            part.view(t.shape) if t.is_contiguous() else part.as_strided(t.shape, t.stride())
-            for part, t in zip(w.split([t.numel() for t in self.tensors]), self.tensors, strict=True)
-        ]
+        return [part.view_as(t) for part, t in zip(w.split([t.numel() for t in self.tensors]), self.tensors, strict=True)]
 
     def scale(self, factor: float) -> None:
         for block in self.blocks:
@@ -149,16 +146,11 @@ def pieces(numbers: Tensor) -> tuple[Tensor, ...]:
 
 
 def flat(tensor: Tensor) -> Tensor:
-    """View all numbers of a dense tensor, shape (numbers,), in memory order.
+    """View all numbers of a tensor, shape (numbers,).
 
     Raises:
-        ValueError: numbers overlap or have gaps between them, as in an expanded tensor or a slice.
+        ValueError: they do not lie one after the other.
     """
-    data = tensor.detach()
-    if data.is_contiguous():
-        return data.view(-1)
-    order = sorted(range(data.dim()), key=data.stride, reverse=True)
-    dense = data.permute(order)
-    if not dense.is_contiguous():
-        raise ValueError(f"a parameter of strides {data.stride()} is not allowed: call contiguous() on it first")
-    return dense.view(-1)
+    if not tensor.is_contiguous():
+        raise ValueError(f"a parameter of strides {tensor.stride()} is not allowed: call contiguous() on it first")
+    return tensor.detach().view(-1)

@@ -1,6 +1,6 @@
 """The record of a run: its steps, counts, and the declared properties of the loss, which are never guessed or estimated."""
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from itertools import groupby
 from math import inf, isfinite, nextafter, sqrt
@@ -84,9 +84,6 @@ class Found(NamedTuple):
         return f"r = {self.length:.3g}{median}, ξ = {self.xi:.3g}, clip on a quotient {self.clip:.3g}, {rate}"
 
 
-FACTS = ("xi_factor", "flaw", "checked", "halves", "returned", "root")  # that a ledger and a record have in common
-
-
 @dataclass
 class Ledger:
     """The log of steps that an optimiser keeps.
@@ -123,21 +120,13 @@ class Ledger:
 
     def facts(self) -> dict[str, Any]:
         """The fields that a `RunRecord` copies."""
-        return {name: getattr(self, name) for name in FACTS} | {"stages": tuple(self.stages)}
-
-    def state_dict(self) -> dict[str, Any]:
-        stages = [[asdict(step), count] for step, count in self.stages]
-        return {name: getattr(self, name) for name in FACTS} | {"stages": stages, "kept": [*self.kept]}
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "kept"} | {"stages": tuple(self.stages)}
 
     @classmethod
     def of(cls, state: dict[str, Any]) -> "Ledger":
-        found = cls(**{name: state[name] for name in FACTS})
-        found.stages = [(Step(**step), count) for step, count in state["stages"]]
-        found.kept = [*state["kept"]]
-        return found
-
-
-ROUNDING = 1e-9  # declared constants that meet exactly may not meet in the last digits
+        """The ledger of which `asdict` made a state."""
+        whole = {f.name: state[f.name] for f in fields(cls)}
+        return cls(**whole | {"stages": [(Step(**step), count) for step, count in state["stages"]], "kept": [*state["kept"]]})
 
 
 @dataclass(frozen=True)
@@ -180,27 +169,12 @@ class Declared:
         """The setting with declared constants for supposed ones; its step size stays.
 
         Raises:
-            ValueError: the setting's ridge exceeds the declared m or M, or no loss can have the constants on its ball.
+            ValueError: the setting's ridge exceeds the declared m or M.
         """
-        self._check_ball(setting)
         if self.M is None:
             return setting.replace(eta=setting.eta)
         m = self.m if self.m is not None else setting.ridge  # outside "strongly-convex" no bound looks at m
         return setting.replace(eta=setting.eta, M=self.M, m=m, regime=self.regime, linear=self.linear)
-
-    def _check_ball(self, setting: Setting) -> None:
-        """Between opposite ends of the ball, 2 (R + xi) apart, the gradient of an m-strongly convex loss changes by at least 2 m
-        (R + xi), but two gradients of length L differ by at most 2 L. The ridge is no part of the loss that is L-Lipschitz.
-        """
-        if self.m is None or self.lipschitz is None or self.m <= setting.ridge:
-            return
-        inside, radius = self.m - setting.ridge, setting.R + setting.xi
-        if inside * radius > self.lipschitz * (1 + ROUNDING):
-            raise ValueError(
-                f"m = {self.m:g} with lipschitz = {self.lipschitz:g} is not allowed: beside the ridge of {setting.ridge:g} it "
-                f"means gradients of length (m - ridge)(R + xi) = {inside * radius:.4g} on the ball of radius {radius:g}; "
-                "declare what can be proved of both, or train in a smaller ball"
-            )
 
 
 def why_not_idle(declared: Declared, step: Step, resolved: bool = False) -> str:

@@ -52,9 +52,9 @@ def state_of(run: RunState, group: dict[str, Any], weights: bool) -> dict[str, A
         "w": [tensor.detach().clone() for tensor in tensors] if weights else None,
         "bits": run.watch.fingerprint.bits_of(tensors),
         "frozen": run.watch.fingerprint.frozen(),
-        "ledger": run.ledger.state_dict(),
+        "ledger": asdict(run.ledger),
         "counts": asdict(run.counts),
-        "draws": run.draws.state_dict(run.counts.steps),
+        "draws": run.draws.state_dict(),
         "sources": run.sources.state_dict(),
         "seen": run.watch.seen.state_dict() if run.setting.sampling == "cyclic" else None,
     }

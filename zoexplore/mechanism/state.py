@@ -165,7 +165,7 @@ class RunState:
     def write_down(self, step: Step, counts: Counts, xi_factor: float = 1.0) -> None:
         """Count the step before anybody can see it."""
         self.ledger.add(step, xi_factor)
-        self.draws.used(self.counts.steps)
+        self.draws.used()
         self.counts = counts
         if step.eta > 0:
             self.watch.fingerprint.claim()
