@@ -6,7 +6,7 @@ from tests.browser.acts import becomes, headline, narrow_enough
 from tests.browser.conftest import new_page
 from zoexplore import BOUNDS, epsilon, guarantee, lesson
 from zoexplore.run.fields import FIELDS
-from zoexplore.run.formatting import format_number
+from zoexplore.run.formatting import format_number, format_typed
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views.lesson import tables
 
@@ -84,7 +84,10 @@ def test_what_is_not_tabled_together_returns_to_the_run_and_leads_to_a_live_page
     now = values(taught)
     assert now["sigma"] == RUN.sigma and now["T"] == end["T"] and now["K"] < RUN.K
     shows(taught, **now)
-    note = taught.get_by_role("status").filter(has_text="is back at")
+    note = taught.get_by_role("status").filter(has_text=f"K is free now; σ is back at {format_typed(RUN.sigma)}.")
+    dial(taught, "K").press("ArrowLeft")  # and while it is moved on
+    becomes(taught, lambda: f"K={values(taught)['K']}" in note.get_by_role("link").get_attribute("href"), True)
+    now = values(taught)
     href = note.get_by_role("link").get_attribute("href")
     assert href.startswith("https://x.org/app?") and f"K={now['K']}" in href and f"sigma={end['sigma']:g}" in href
     taught.get_by_role("button", name="Back to the run").click()
@@ -104,6 +107,8 @@ def test_a_curve_runs_over_a_slider_and_the_handle_moves_it(taught):
     dial(taught, "sigma").press("End")  # which is not tabled with K
     becomes(taught, taught.get_by_label("ε against").input_value, "T")
     assert values(taught)["K"] == RUN.K
+    taught.get_by_label("ε against").select_option("K")
+    taught.get_by_text("K is free now; σ is back at").wait_for()
 
 
 def test_an_address_names_the_view_the_values_and_the_dials_and_follows_them(taught, file):
@@ -123,6 +128,7 @@ def test_the_game_is_played_and_its_ceiling_is_the_guarantees(taught):
     dial(taught, "sigma").press("End")
     dial(taught, "T").press("End")
     taught.get_by_role("tab", name="A game").click()
+    taught.get_by_text(f"σ is free now; T is back at {RUN.T}.").wait_for()
     becomes(taught, lambda: values(taught)["T"], RUN.T)  # the odds are tabled where one slider is moved
     most = 20 * (1 + guarantee(RUN.replace(**values(taught)), "sharp").advantage) / 2
     taught.locator(".score").get_by_text(f"{most:.1f} of 20").wait_for()

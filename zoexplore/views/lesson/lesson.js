@@ -151,7 +151,7 @@ function begin(given) {
     }
     const [end, top] = ends, until = T.findIndex((each) => each >= end) + 1 || S, kinds = ["every", "last"];
     const mine = (name) => name === shown;
-    charts.two.lines = kinds.map((name) => ({...given.two[name], x: T.slice(0, until), y: values[name].subarray(0, until), bold: mine(name), alpha: mine(name) ? 1 : 0.5, note: `${up(values[name][here.T])} at T`}));
+    charts.two.lines = kinds.map((name) => ({...given.two[name], x: T.slice(0, until), y: values[name].subarray(0, until), bold: mine(name), alpha: mine(name) ? 1 : 0.5, note: `ε = ${up(values[name][here.T])}`}));
     charts.two.given = {
       title: `ε at δ = ${given.delta}: privacy loss, lower is better`,
       said: `ε at δ = ${given.delta} against training steps: at T = ${grouped(String(now))}: ${kinds.map((name) => `${up(values[name][here.T])} if ${given.two[name].name} is published`).join(", ")}`,
@@ -225,6 +225,7 @@ function begin(given) {
     const odds = known ? now < Infinity ? known.odds[by ? "every" : "last"] : "No bound applies to this run." : `What an attacker catches is in this file where one slider is moved. ${opens(here, "Open this pair live")}`;
     html(places.said, `<p>${odds}</p>`);
     for (const dial of dials) dial.tell(up(now));
+    if (!held || !told) told = returned(); // while a slider is held its link would be read aloud at every step
     html(places.note, told ? `<p class="note" role="status">${told}</p>` : "");
     tell(places.live, opens(here, "Open this run live"));
   }
@@ -248,16 +249,23 @@ function begin(given) {
   }
   const later = () => { if (!reduced) { reduced = true; requestAnimationFrame(draw); } };
 
-  // Move a slider; what is not tabled with it returns to the run, and the page says so.
+  // One slider is free, and those that are not tabled with it return to the run; the page says so for as long as it is moved.
+  let free = "T", back = {};
+  function release(field, kept) {
+    if (field !== free) [free, back, told] = [field, {}, ""];
+    for (const each of moved()) if (each !== field && !kept.includes(each)) [back[each], here[each], told] = [here[each], all[each].at, ""];
+  }
+  function returned() {
+    const wanted = {...here, ...back}, away = Object.keys(back), both = [free, ...away];
+    if (!away.length) return "";
+    const at = away.map((each) => `${all[each].symbol} is back at ${all[each].texts[here[each]]}`).join(", ");
+    return `${all[free].symbol} is free now; ${at}. In this file ${both.map((each) => all[each].symbol).join(" and ")} move one at a time. ${opens(wanted, `Open ${both.map((each) => `${all[each].symbol} = ${all[each].texts[wanted[each]]}`).join(", ")} live`)}`;
+  }
   function move(field, to, holding) {
     held = holding;
-    const wanted = {...here, [field]: to}, group = field === "T" ? groups[active()] : groupOf(field);
-    const stays = view === "game" ? field === "T" ? ["T"] : group : [...group, "T"];
-    const back = moved().filter((each) => each !== field && !stays.includes(each));
+    const group = field === "T" ? groups[active()] : groupOf(field);
     if (view === "curves" && against !== "T" && field !== "T" && !groupOf(against).includes(field)) axis("T");
-    if (back.length || here[field] !== to) told = "";
-    if (back.length) told = `${back.map((each) => `${all[each].symbol} is back at ${all[each].texts[all[each].at]}`).join(", ")}: in this file ${[field, ...back].map((each) => all[each].symbol).join(" and ")} move one at a time. ${opens(wanted, `Open ${[field, ...back].map((each) => `${all[each].symbol} = ${all[each].texts[wanted[each]]}`).join(", ")} live`)}`;
-    for (const each of back) here[each] = all[each].at;
+    release(field, view === "game" ? field === "T" ? ["T"] : group : [...group, "T"]);
     here[field] = to;
     later();
   }
@@ -289,7 +297,7 @@ function begin(given) {
     }};
   });
   const reset = Object.assign(document.createElement("button"), {type: "button", className: "reset", textContent: "Back to the run"});
-  reset.onclick = () => { for (const field of Object.keys(here)) here[field] = all[field].at; told = ""; held = false; later(); };
+  reset.onclick = () => { for (const field of Object.keys(here)) here[field] = all[field].at; back = {}; held = false; later(); };
   box.append(reset);
 
   const switched = () => { for (const input of radios) input.checked = input.value === shown; };
@@ -300,8 +308,7 @@ function begin(given) {
   for (const {field, across} of [steps, ...sliders]) if (across) select.add(new Option(across.title, field));
   function axis(field) {
     against = select.value = field;
-    const kept = ["T", ...groupOf(field)];
-    if (field !== "T") for (const each of moved()) if (!kept.includes(each)) here[each] = all[each].at;
+    if (field !== "T") release(field, ["T", ...groupOf(field)]);
     later();
   }
   select.onchange = () => axis(select.value);
@@ -310,12 +317,12 @@ function begin(given) {
   tabs.on("selected", () => show(tabs.selected));
   function show(name) {
     view = name;
-    told = "";
+    back = {};
     for (const each of ["publish", "curves", "game"]) find(`.zx-${each}`).hidden = each !== view;
     find(".zx-front").className = `zx-front ${view === "curves" ? "zx-all" : "zx-two"}`;
     find(".zx-switch").hidden = view === "curves";
     for (const part of [".zx-headline", ".zx-said"]) if (find(part)) find(part).hidden = view === "game";
-    if (view === "game" && !facts()) here.T = T0;
+    if (view === "game" && !facts()) release(moved().find((field) => field !== "T"), groups[active()]);
     later();
   }
   if (views.length > 1) mount("tabs", ".zx-tabs", tabs);
@@ -325,7 +332,7 @@ function begin(given) {
   axis(against);
   show(view);
   for (const field of Object.keys(all)) if (Number.isFinite(parseFloat(asked.get(field)))) move(field, nearest({places: all[field].values}, parseFloat(asked.get(field))), false);
-  told = "";
+  back = {};
   draw();
   mount("game", ".zx-board", game);
   window.zoexplore = {here, all, move, show, epsilon: () => Object.fromEntries(bounds.map(({line}, b) => [line.key, along(active(), b)[here.T]])), redraw: draw};
