@@ -21,6 +21,7 @@ def test_the_curve_and_the_sentence_are_of_the_run():
     for steps in (0, 40):
         assert f"<b>{format_number(forgetting(RUN, steps).epsilon)}</b>" in said
     view.chart.asked = [10.4, False, 1]
+    assert "within" not in view.words.object
     assert view.steps == 10 and format_number(forgetting(RUN, 10).epsilon) in view.words.object
 
 
@@ -29,3 +30,8 @@ def test_what_is_not_covered_says_why_in_place_of_a_curve():
     assert not view.drawing.visible and "batches are not covered" in view.words.object
     view.state.ask(batch=None)
     assert view.drawing.visible and "decays" in view.words.object
+
+
+def test_nothing_left_is_nothing_within_delta():
+    view = Forget(State(RUN), steps=5000)
+    assert forgetting(RUN, 5000).epsilon == 0 and "to <b>0</b>, within δ\xa0=\xa010⁻⁵." in view.words.object

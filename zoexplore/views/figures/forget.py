@@ -52,8 +52,9 @@ class Forget(View):
             if why:
                 self.words.object = f"<p>Nothing is known of forgetting in this run: {escape(why)}.</p>"
                 return
-            was, is_now = (f"<b>{format_number(float(e))}</b>" for e in (epsilon[0], now))
-            head = f"{format_count(self.steps)} steps without your record: ε decays from {was} to {is_now}"
+            was, left = (f"<b>{format_number(float(e))}</b>" for e in (epsilon[0], now))
+            within = "" if now else f", within δ = {format_delta(self.state.delta)}"
+            head = f"{format_count(self.steps)} steps without your record: ε decays from {was} to {left}{within}"
             self.words.object = unbroken(f"<h2>{head}.</h2>")
             self._draw(np.array(N), epsilon, float(now), float(end))
 
