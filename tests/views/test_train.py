@@ -106,7 +106,7 @@ class TestFigure:
         assert dots(made, "every") == [(p["composition"].along[-1], 0.5) for p in known]
         assert [x for x, _ in dots(made, "last")] == pytest.approx([p["sharp"].along[-1] for p in known])
         assert "How much accuracy" in made.said.object and made.side.object.count("<td>–</td>") == len(SCALES)
-        assert made.growing.picture["named"].startswith("earlier")
+        assert made.growing.picture["named"] == "pale: trained in advance, with K = 26, T = 200"
 
     def test_models_grow_and_nothing_rescales(self, monkeypatch):
         made, seen = Train(State(small().setting)), []
@@ -144,7 +144,8 @@ class TestFigure:
         made.state.ask(K=26)
         assert {y for _, y in dots(made, "every")} == {0.5} and stage(made) == "before" and not made.found
         picture = made.growing.picture
-        assert picture["named"] == "earlier, K = 260" and [(each["x"]["every"], each["y"]) for each in picture["earlier"]] == done
+        assert picture["named"] == "pale: trained before, with K = 260"
+        assert [(each["x"]["every"], each["y"]) for each in picture["earlier"]] == done
         assert made.button.label == "Train 7 models"
 
     def test_the_story_shows_what_was_trained_in_advance_and_not_its_answer(self):
@@ -243,9 +244,9 @@ class TestPress:
 
 def test_an_earlier_run_is_named_by_at_most_two_fields():
     run = DEMONSTRATION
-    assert difference(run.replace(K=26), run) == "earlier, K = 26"
-    assert difference(run.replace(K=26, n=500), run) == "earlier, n = 500, K = 26"
-    assert difference(run.replace(K=26, n=500, T=3), run) == "earlier" == difference(run, run)
+    assert difference(run.replace(K=26), run) == "pale: trained before, with K = 26"
+    assert difference(run.replace(K=26, n=500), run) == "pale: trained before, with n = 500, K = 26"
+    assert difference(run.replace(K=26, n=500, T=3), run) == "pale: trained before" == difference(run, run)
 
 
 def test_asleep_it_draws_nothing():

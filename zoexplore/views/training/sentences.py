@@ -1,6 +1,5 @@
 """What the Train tab says: its sentence, the line below it, the progress, and the table."""
 
-from html import escape
 from math import ceil, isfinite
 from typing import TYPE_CHECKING
 
@@ -94,14 +93,14 @@ def _note(picture: Picture) -> str:
     return f"ε so far; at the last step {format_number(model.every[-1])} and {format_number(model.last[-1])} for yours."
 
 
-def difference(one: Setting, other: Setting) -> str:
-    """What an earlier frontier is called, by the fields in which its runs are unlike the present ones."""
+def difference(one: Setting, other: Setting, when: str = "before") -> str:
+    """What the pale frontier is: when it was trained, and the fields in which its runs are unlike the present ones."""
     mine, theirs = one.as_dict(), other.as_dict()
     unlike = [name for name in NUMERIC_FIELDS if name not in ("sigma", "M", "m") and mine[name] != theirs[name]]
     if not 0 < len(unlike) <= NAMED:
-        return "earlier"
+        return f"pale: trained {when}"
     values = (f"{FIELDS[name].symbol} = {_value(name, mine[name])}" for name in unlike)
-    return escape(f"earlier, {', '.join(values)}")
+    return f"pale: trained {when}, with {', '.join(values)}"
 
 
 def _value(name: str, value: float | None) -> str:

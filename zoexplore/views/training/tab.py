@@ -123,7 +123,7 @@ class Train(View):
         stage = "during" if busy else "before" if not self.found else "done" if update and update.finished else "stopped"
         earlier = self.earlier or in_advance(FEW if asked.setting.K != FEW else DEMONSTRATION.K)
         free = [p.mean("accuracy") for p in self.found[1].points if not p.sigma] if self.found and stage == "done" else []
-        named = sentences.difference(earlier[0].setting, asked.setting)
+        named = sentences.difference(earlier[0].setting, asked.setting, "before" if self.earlier else "in advance")
         mine = place(asked.setting.sigma, models)
         return Picture(models, mine, stage, self._ways, models_of(earlier), named, next(iter(free), None))
 
