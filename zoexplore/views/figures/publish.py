@@ -143,7 +143,7 @@ class Publish(View):
         lines = [
             line(
                 name, self.drawn.T, getattr(self.drawn, name), STYLES[name], NAMES[name], bold=mine[name],
-                alpha=1.0 if mine[name] else 0.5, note=f"{format_number(at[name])} at T", plays=True, aloud=True,
+                alpha=1.0 if mine[name] else 0.5, note=f"ε = {format_number(at[name])}", plays=True, aloud=True,
             )
             for name in kinds
         ]  # fmt: skip
