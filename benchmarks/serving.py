@@ -1,16 +1,15 @@
 """The explorer or another page served as a newcomer would, for as long as a benchmark needs it."""
 
 import os
+import random
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-
-from zoexplore.server.serving import free_port
 
 ROOT = Path(__file__).parents[1]
 START = 120  # seconds that a server may take to answer
@@ -27,6 +26,14 @@ class Server:
     @property
     def page(self) -> str:
         return f"http://{self.origin}/{self.name}"
+
+
+def free_port() -> int:
+    """A free port, below those that systems hand out, so that nobody gets it by chance before it is listened on."""
+    while True:
+        with socket.socket() as tried, suppress(OSError):
+            tried.bind(("127.0.0.1", random.randrange(20_000, 32_000)))
+            return int(tried.getsockname()[1])
 
 
 @contextmanager

@@ -142,20 +142,19 @@ def _with(fields: dict[str, Any], changes: Sequence[str]) -> dict[str, Any]:
 def _serve(given: Namespace) -> int:
     gc.disable()  # imported modules are never garbage: looking for some would take a tenth of the time
     try:
-        from zoexplore.server.serving import bracketed, free_port, run, serve
+        from zoexplore.server.serving import bracketed, run, serve
         from zoexplore.views import app
     except ModuleNotFoundError as missing:
         raise Wrong(f"the explorer needs {missing.name}: pip install 'zoexplore[app]'") from None
     finally:
         gc.enable()
-    address, port = given.address, given.port
+    address = given.address
     try:
-        port = port or free_port(address)
-        server = serve({"app": app}, port, address, given.origin, given.behind_proxy, given.prefix)
+        server = serve({"app": app}, given.port, address, given.origin, given.behind_proxy, given.prefix)
     except OSError as error:
-        raise Wrong(f"{address}:{port} cannot be listened on: {error.strerror}; give another --port, or 0 for any") from None
+        raise Wrong(f"{address}:{given.port} cannot be listened on: {error.strerror}; give another --port, or 0") from None
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(address, bracketed(address))
-    url = f"http://{host}:{port}{given.prefix and '/' + given.prefix.strip('/')}/app"
+    url = f"http://{host}:{server.port}{given.prefix and '/' + given.prefix.strip('/')}/app"
     print(f"Serving {url} (Ctrl-C stops it)", flush=True)
     if given.show:
         server.io_loop.add_callback(webbrowser.open, url)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.serving import free_port
 from tests.running import running, wait_until_served
-from zoexplore.server.serving import free_port
 
 ROOT = Path(__file__).parents[2]
 MOST = 200  # readers
@@ -30,15 +30,13 @@ class Server:
 
 
 @contextmanager
-def guarded(folder, options=(), files=None, **settings):
-    """The explorer as `zoexplore serve` serves it, with at most so many open files. The settings are environment variables
+def guarded(folder, options=(), **settings):
+    """The explorer as `zoexplore serve` serves it. The settings are environment variables
     without their prefix.
     """
     port = free_port()
     origin, log = f"127.0.0.1:{port}", Path(folder) / "server.log"
     command = [sys.executable, "-m", "zoexplore", "serve", "--port", str(port), "--origin", origin, *options]
-    if files:
-        command = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *command]
     environment = {**os.environ, **{f"ZOEXPLORE_{name}": str(value) for name, value in settings.items()}}
     with running(command, log, cwd=ROOT, env=environment) as process:
         wait_until_served(f"http://{origin}/liveness", process, log)
@@ -55,7 +53,7 @@ def server(tmp_path_factory):
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     """A server that readers reach themselves, with three seats that are soon given up."""
-    few = {"READERS": 3, "IDLE_SECONDS": 1, "LINGER_SECONDS": 20, "CONNECTIONS": 300}
+    few = {"READERS": 3, "IDLE_SECONDS": 1, "LINGER_SECONDS": 20}
     with guarded(tmp_path_factory.mktemp("small"), **few) as server:
         yield server
 

@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
+from benchmarks.serving import free_port
 from tests.browser.acts import VIEWPORT, anew, opened
 from tests.browser.axe import packed
 from tests.browser.line import Line
 from tests.running import running, wait_until_served
 from tests.waiting import PATIENCE
 from tools import chromium
-from zoexplore.server.serving import free_port
 
 ROOT = Path(__file__).parents[2]
 FLAGS = [

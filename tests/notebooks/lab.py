@@ -8,8 +8,8 @@ from mimetypes import guess_type
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from benchmarks.serving import free_port
 from tests.running import LEAN, running, wait_until_served
-from zoexplore.server.serving import free_port
 
 SECONDS = 600  # a page that waits for a kernel on a busy machine
 LOOK = 200  # ms between two looks at what is waited for: a look at every frame, as is usual, takes the processor from the kernel

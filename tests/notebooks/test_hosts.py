@@ -11,10 +11,10 @@ import pytest
 from bokeh.settings import settings
 from panel.io.resources import DIST_DIR
 
+from benchmarks.serving import free_port
 from tests.browser.acts import heard, steady
 from tests.notebooks.lab import LOOK, PANEL, SECONDS, canvases
 from tests.running import LEAN, running
-from zoexplore.server.serving import free_port
 
 CELL = """import panel as pn
 from zoexplore.run.presets import DEMONSTRATION

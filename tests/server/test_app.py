@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.client import Reader
+from benchmarks.serving import free_port
 from tests.running import running, wait_until_served
-from zoexplore.server.serving import free_port
 from zoexplore.views.app import UNGUARDED
 
 ROOT = Path(__file__).parents[2]

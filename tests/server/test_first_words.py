@@ -13,6 +13,7 @@ from html import unescape
 import pytest
 from tornado.httpclient import AsyncHTTPClient
 
+from benchmarks.serving import free_port
 from tests.running import running, wait_until_served
 from tests.server.visits import PATIENCE, served
 from zoexplore import guarantee
@@ -20,7 +21,6 @@ from zoexplore.run.formatting import format_number
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.server.page import FAILED, Page
 from zoexplore.server.seats import seats
-from zoexplore.server.serving import free_port
 from zoexplore.views import first
 from zoexplore.views.app import MARK
 from zoexplore.views.explorer import QUESTION

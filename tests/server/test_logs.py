@@ -1,4 +1,4 @@
-"""What goes wrong is logged, and what goes wrong again and again is logged sparingly."""
+"""What goes wrong is logged, on lines of its own, and of readers nothing."""
 
 import io
 import logging
@@ -21,8 +21,7 @@ def log():
     written, logger = io.StringIO(), logging.getLogger("tests.logs")
     handler = logging.StreamHandler(written)
     handler.setFormatter(monitoring.Harmless(monitoring.FORMAT))
-    for sieve in (monitoring.Discreet(), monitoring.Sparing()):
-        handler.addFilter(sieve)
+    handler.addFilter(monitoring.discreet)
     logger.addHandler(handler)
     logger.propagate = False
     logging.getLogger("tornado").addHandler(handler)
@@ -40,28 +39,6 @@ def failed(logger, kind=ValueError, said=""):
         fail(kind, said)
     except kind:
         logger.exception("a callback failed")
-
-
-def test_a_failure_that_comes_again_and_again_is_logged_once_a_minute(log, monkeypatch):
-    logger, written = log
-    for i in range(1000):
-        failed(logger, said=f"visitor's text {i}")
-    assert written().count("Traceback") == 1 and "visitor's text 0" in written() and "visitor's text 1" not in written()
-    monkeypatch.setattr(monitoring, "AGAIN", 0.0)
-    failed(logger)
-    assert written().count("Traceback") == 2
-
-
-def test_what_fails_elsewhere_or_otherwise_is_logged_too(log):
-    logger, written = log
-    failed(logger)
-    failed(logger, KeyError)
-    try:
-        raise ValueError("in another line")
-    except ValueError:
-        logger.exception("a callback failed")
-    logger.warning("no error at all")
-    assert written().count("Traceback") == 3 and "another line" in written() and "no error at all" in written()
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\u2028", "\x85"])

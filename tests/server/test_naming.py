@@ -11,11 +11,11 @@ from bokeh.document import Document
 from bokeh.models import Button, Column, Slider
 
 from benchmarks.client import Reader, token_of
+from benchmarks.serving import free_port
 from tests.effort import proof
 from tests.running import running, wait_until_served
 from tests.waiting import PATIENCE
 from zoexplore.server.allowed_changes import Patch
-from zoexplore.server.serving import free_port
 from zoexplore.server.websocket import FAILED
 from zoexplore.views.tabs import VIEWS
 

@@ -14,10 +14,10 @@ from weakref import WeakSet
 from panel.widgets import Widget
 
 from benchmarks.client import Reader
+from benchmarks.serving import free_port
 from zoexplore.compute import limits
 from zoexplore.server import serving
 from zoexplore.server.seats import seats
-from zoexplore.server.serving import free_port
 from zoexplore.views import Explorer, app
 
 LIFETIME = 1  # s after which the server forgets a session that was left

@@ -5,12 +5,10 @@ to the pool of processes, and so do calls that no figure waits for. How long a k
 """
 
 import threading
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import cache, partial
 from math import inf
-from statistics import median
 from typing import Any
 
 from zoexplore.compute.cache import lookup, store
@@ -21,9 +19,8 @@ from zoexplore.run.setting import Setting
 
 REDRAW = 0.05  # seconds that a call may take on the event loop
 _FEW_STEPS = 10_000  # steps of a run up to which all figures took less where we measured
-_LATELY = 5  # calls
 
-_seconds: dict[tuple[Any, ...], deque[float]] = {}  # what the latest calls of each kind took
+_latest: dict[tuple[Any, ...], tuple[float, float]] = {}  # seconds that the latest two calls of each kind took
 _calls: dict[tuple[Any, ...], Call] = {}  # those that the pool has not answered yet
 _lock = threading.RLock()
 
@@ -56,8 +53,8 @@ async def ask(function: Callable[..., Any], *args: Any) -> Any:
         found, seconds = timed(function, *args)
     else:
         found, seconds = await _by_the_pool(function, args, urgent=not in_background)
-    if _run(args):
-        _latest_seconds(function, args).append(seconds)
+    if run := _run(args):
+        _latest[_kind(function, run, *args)] = seconds, _lately(function, run, *args)[0]
     store(function, args, found)
     return found
 
@@ -68,28 +65,28 @@ def no_answer(error: Exception) -> str:
 
 
 def quick(function: Callable[..., Any], *args: Any) -> bool:
-    """Whether a call will take less than a redraw, as most recent ones of its kind did. Calls on batches never do.
+    """Whether a call will take less than a redraw, as one of the latest two of its kind did: those on batches never do, and
+    those with few steps do at first. The very first call loads compiled code.
 
     A call without a `Setting` is never quick, since its time cannot be predicted. A `Miniature` therefore holds a `Setting`.
     """
     run = _run(args)
-    return run is not None and run.full_batch and median(_latest_seconds(function, args)) < REDRAW
+    if run is None or not run.full_batch:
+        return False
+    return min(_lately(function, run, *args)) < REDRAW
 
 
 def _run(args: tuple[Any, ...]) -> Setting | None:
     return next((arg for arg in args if isinstance(arg, Setting)), None)
 
 
-def _latest_seconds(function: Callable[..., Any], args: tuple[Any, ...]) -> deque[float]:
-    """Times of calls of the same kind: equal assumptions and accounting, and as many digits of T.
+def _lately(function: Callable[..., Any], run: Setting, *args: Any) -> tuple[float, float]:
+    return _latest.get(_kind(function, run, *args), (0.0, 0.0) if run.T <= _FEW_STEPS else (inf, inf))
 
-    Until some are measured, calls with few steps count as quick. The very first call loads compiled code, so the median ignores
-    it.
-    """
-    run = _run(args)
-    assert run
-    kind = (function.__qualname__, run.regime, run.full_batch, len(str(run.T)), *(arg for arg in args if arg is not run))
-    return _seconds.setdefault(kind, deque([0.0 if run.T <= _FEW_STEPS else inf] * _LATELY, _LATELY))
+
+def _kind(function: Callable[..., Any], run: Setting, *args: Any) -> tuple[Any, ...]:
+    """What calls that take about as long share: assumptions and accounting, and as many digits of T."""
+    return function.__qualname__, run.regime, run.full_batch, len(str(run.T)), *(arg for arg in args if arg is not run)
 
 
 async def _by_the_pool(function: Callable[..., Any], args: tuple[Any, ...], urgent: bool) -> tuple[Any, float]:

@@ -1,34 +1,17 @@
-"""The cache of answers, for all sessions of a server together: which functions' it keeps, and how much of them."""
+"""The cache of answers, for all sessions of a server together: which functions' it keeps, and how many."""
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from cachetools import LRUCache
 from cachetools import cached as kept
 from cachetools.keys import hashkey
 
-MOST_BYTES = 100_000_000  # of answers, together
+MOST = 2000  # answers, of which few take more than 50 kB
 
 
-def size(answer: Any) -> int:
-    """About how many bytes an answer takes."""
-    if answer is None or isinstance(answer, (str, int, float)):  # most of what there is
-        return 100
-    if isinstance(answer, bytes):
-        return len(answer) + 100
-    if isinstance(answer, np.ndarray):
-        return answer.nbytes + 100
-    if isinstance(answer, Mapping):
-        answer = answer.values()
-    elif is_dataclass(answer):
-        answer = [getattr(answer, field.name) for field in fields(answer)]
-    return 100 + (sum(map(size, answer)) if isinstance(answer, Iterable) else 0)
-
-
-_answers: LRUCache[Any, Any] = LRUCache(MOST_BYTES, getsizeof=size)
+_answers: LRUCache[Any, Any] = LRUCache(MOST)
 _lock = threading.RLock()
 
 
@@ -58,7 +41,6 @@ def lookup(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
 
 
 def store(function: Callable[..., Any], args: tuple[Any, ...], answer: Any) -> None:
-    """Keep an answer that was computed elsewhere, unless it is larger than all may be together."""
+    """Keep an answer that was computed elsewhere."""
     with _lock:
-        if size(answer) < MOST_BYTES:
-            _answers[function.cache_key(*args)] = answer  # type: ignore[attr-defined]
+        _answers[function.cache_key(*args)] = answer  # type: ignore[attr-defined]

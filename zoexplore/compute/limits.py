@@ -41,7 +41,6 @@ class Limit:
 
 READERS = Limit("READERS", 35, "readers", "sessions of one process at a time")
 IDLE_SECONDS = Limit("IDLE_SECONDS", 120, "s", "without a move after which a session ends where another waits for its seat")
-CONNECTIONS = Limit("CONNECTIONS", 4000, "connections", "at a time, and fewer where the system allows fewer open files")
 LINGER_SECONDS = Limit("LINGER_SECONDS", 60, "s", "that a session outlives its closed page or lost connection")
 RUN_STEPS = Limit("RUN_STEPS", 5_000_000, "steps", "of one training: points times seeds times T")
 RUN_SECONDS = Limit("RUN_SECONDS", 300, "s", "that one training may take")

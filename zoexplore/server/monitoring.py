@@ -4,11 +4,8 @@
 
 import logging
 import re
-import time
-import traceback
 from collections.abc import Callable
 from functools import cache
-from math import inf
 from typing import Any
 
 from tornado.web import RequestHandler
@@ -17,10 +14,8 @@ from tornado.websocket import WebSocketClosedError
 from zoexplore.compute.ask import pool
 from zoexplore.compute.limits import READERS
 from zoexplore.compute.pool import LongWork
-from zoexplore.server.connections import BoundedServer
 from zoexplore.server.seats import seats
 
-AGAIN = 60.0  # seconds until the same is logged again
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 ELSEWHERE = "bokeh", "panel"  # come with handlers of their own, and Panel with a level at which it logs all that it does
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]")
@@ -30,7 +25,6 @@ METRICS: dict[str, Callable[[], float]] = {
     "readers": lambda: len(seats.taken),
     "readers_most": lambda: READERS.value,
     "readers_refused_total": lambda: seats.refused,
-    "connections_refused_total": lambda: BoundedServer.refused,
     "pages_waiting": lambda: seats.waiting,
     "calls_running": lambda: pool().counts()[0],
     "calls_waiting": lambda: pool().counts()[1],
@@ -80,8 +74,7 @@ def to_standard_error() -> None:
     """Log to standard error; access logs are left to a proxy."""
     handler = logging.StreamHandler()
     handler.setFormatter(Harmless(FORMAT))
-    for sieve in (Discreet(), Sparing()):
-        handler.addFilter(sieve)
+    handler.addFilter(discreet)
     logging.getLogger().addHandler(handler)
     for name in ELSEWHERE:
         logger = logging.getLogger(name)
@@ -100,31 +93,10 @@ class Harmless(logging.Formatter):
         return CONTROL.sub(lambda found: repr(found[0])[1:-1], super().format(record)).replace("\n", "\n    ")
 
 
-class Discreet(logging.Filter):
-    """Logs no request: of what Tornado says of one only the error, where it was raised, and words that are always the same."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        if record.name.startswith("tornado") and record.args:
-            record.msg, record.args = re.sub(r"\s*%\S+\s*", " ", record.msg).strip(" :") or "a request failed", ()
-        return True
-
-
-class Sparing(logging.Filter):
-    """Logs an error of one type from one pair of lines once a minute, since a visitor can make a callback fail at will. A reader
-    who leaves during a transfer causes no error entry.
+def discreet(record: logging.LogRecord) -> bool:
+    """Log no request: of what Tornado says of one only the error, where it was raised, and words that are always the same. And
+    nothing of a reader who leaves during a transfer.
     """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._last: dict[tuple[Any, ...], float] = {}
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        error = record.exc_info[1] if record.exc_info else None
-        if isinstance(error, WebSocketClosedError):
-            return False
-        raised = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__ if error else None)]
-        kind, now = (record.pathname, record.lineno, type(error), *raised[-1:]), time.monotonic()
-        if now < self._last.get(kind, -inf) + AGAIN:
-            return False
-        self._last[kind] = now
-        return True
+    if record.name.startswith("tornado") and record.args:
+        record.msg, record.args = re.sub(r"\s*%\S+\s*", " ", record.msg).strip(" :") or "a request failed", ()
+    return not (record.exc_info and isinstance(record.exc_info[1], WebSocketClosedError))

@@ -1,13 +1,10 @@
 """Serving: a page behind its guards, from a laptop to the open internet."""
 
 import asyncio
-import errno
 import gc
 import os
-import random
 import secrets
 import signal
-import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -21,13 +18,11 @@ from bokeh.settings import settings
 from panel.io.application import Application, build_applications
 from panel.io.server import get_server
 from panel.io.state import set_curdoc
-from tornado.httpserver import HTTPServer
 from tornado.web import ErrorHandler, GZipContentEncoding, RedirectHandler
 
 from zoexplore.compute.ask import pool
 from zoexplore.compute.limits import LINGER_SECONDS
 from zoexplore.server import monitoring
-from zoexplore.server.connections import BoundedServer
 from zoexplore.server.files import Extensions, Packing, Scripts
 from zoexplore.server.page import Headers, Page, Preview, between_stages, framing
 from zoexplore.server.seats import seats
@@ -83,7 +78,7 @@ def serve(
 
     Args:
         pages: the makers of pages, by path.
-        port: to listen on.
+        port: to listen on; 0 for any free one.
         address: to listen on; "0.0.0.0" for all of the machine's.
         origins: the page's public addresses, as HOST[:PORT]; this machine's if empty.
         behind_proxy: whether to believe a proxy's headers about addresses and https. Only where readers cannot reach the port.
@@ -104,11 +99,9 @@ def serve(
     gc.set_threshold(*gc.get_threshold()[:2], NEVER)  # Panel does so in a lull, and `Staged` where there is none
     settings.perform_document_validation = False  # searches all models of a new session for our mistakes: tests do that
     settings.perform_error_diagnostics = False  # inspects the signatures of a session's thousand callbacks, for the same reason
-    names = list(origins) or [f"{host}:{port}" for host in dict.fromkeys(("127.0.0.1", "localhost", bracketed(address)))]
-    HTTPServer.configure(BoundedServer)
     server = get_server(
         {path: _staged(page) for path, page in pages.items()}, port=port, address=address, start=False, show=False, verbose=False,
-        websocket_origin=[name for name in names if "[" not in name],
+        websocket_origin=list(origins) or None,
         extra_patterns=monitoring.PATHS,
         secret_key=os.environ.get(KEY, secrets.token_urlsafe(32)).encode(), sign_sessions=True, generate_session_ids=True,
         transforms=[Headers, GZipContentEncoding], websocket_max_message_size=MESSAGE, use_xheaders=behind_proxy, prefix=prefix,
@@ -118,8 +111,8 @@ def serve(
             "max_body_size": REQUEST, "max_header_size": HEADERS, "idle_connection_timeout": SLOW, "body_timeout": SLOW,
         },
     )  # fmt: skip
-    HTTPServer.configure(None)
-    server._tornado.websocket_origins.update(name for name in names if "[" in name)  # which Bokeh takes for a port too many
+    if not origins:
+        server._tornado.websocket_origins.update(f"{host}:{server.port}" for host in ("127.0.0.1", bracketed(address)))
     _guard(server._tornado)
     return server
 
@@ -127,18 +120,6 @@ def serve(
 def bracketed(address: str) -> str:
     """An address as a URL has it: one of IPv6 stands in brackets."""
     return f"[{address}]" if ":" in address else address
-
-
-def free_port(address: str = "127.0.0.1") -> int:
-    """A free port, below those that systems hand out, so that nobody gets it by chance before it is listened on."""
-    while True:
-        try:
-            with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as tried:
-                tried.bind((address, random.randrange(20_000, 32_000)))
-                return tried.getsockname()[1]
-        except OSError as error:
-            if error.errno != errno.EADDRINUSE:
-                raise
 
 
 def run(server: Any) -> None:
