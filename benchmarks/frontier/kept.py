@@ -9,7 +9,7 @@ from typing import Any
 from zoexplore.run.saving import write
 from zoexplore.training import comparison
 from zoexplore.training.comparison import Finished
-from zoexplore.training.frontier_files import tuples
+from zoexplore.training.frontier_files import to_json, tuples
 
 HERE = Path(__file__).parent
 NAME = "studies.json"
@@ -75,7 +75,9 @@ class Studies:
 
 def save(found: Studies, folder: Path | None = None) -> None:
     """Write both files, into one folder or each to its own. Raises OSError if one cannot be written."""
-    comparison.save(found.finished, _package(folder))
+    finished = {task: asdict(one) | {"frontier": json.loads(to_json(one.frontier))} for task, one in found.finished.items()}
+    write(_package(folder), json.dumps(finished, separators=(",", ":")).encode())
+    comparison.load.cache_clear()
     about = asdict(replace(found, finished={}))
     del about["finished"]
     write((folder or HERE) / NAME, json.dumps(about, separators=(",", ":")).encode())

@@ -33,21 +33,21 @@ def report_of(trainer: Any, **options: Any) -> Report:
     """A trainer's report; options as in `zoexplore.mechanism.privacy_report`. Where an evaluation has chosen the model, or when
     to stop, all planned steps count: what was chosen is made of the iterates of a run of as many.
     """
-    record, origin = of_model(trainer), (Check(trainer.origin, None),) if trainer.origin else ()
-    is_over = trainer.args.load_best_model_at_end and trainer.state.best_model_checkpoint and not trainer.is_in_train
-    evaluated = trainer.eval_dataset
+    record, checks = of_model(trainer), [Check(trainer.origin, None)] if trainer.origin else []
+    args, state, evaluated = trainer.args, trainer.state, trainer.eval_dataset
     given = evaluated.values() if isinstance(evaluated, dict) else [evaluated]
     is_same = any(each is trainer.train_dataset for each in given)
-    if not record.steps or not (record.returned or is_over):
-        steered = is_same and trainer.args.eval_strategy != "no" and trainer.args.lr_scheduler_type == "reduce_lr_on_plateau"
-        report = privacy_report(replace(record, flaw=record.flaw or STEERED * steered), **options)
-        return replace(report, checks=(*report.checks, *origin))
-    T = record.setting.T
-    unmade = ((record.last, T - record.counts.steps),) if record.counts.steps < T else ()
-    whole = replace(record, stages=record.stages + unmade, flaw=record.flaw or SAME * is_same, returned=True)
-    choice = CHOICE.format(T, PUBLIC if trainer.args.public_evaluation else PRIVATE)
-    report = privacy_report(whole, **options)
-    return replace(report, checks=(*report.checks, *origin, Check(choice, False if is_same else None, f"{SAME}." * is_same)))
+    is_over = args.load_best_model_at_end and state.best_model_checkpoint and not trainer.is_in_train
+    if record.steps and (record.returned or is_over):
+        T = record.setting.T
+        unmade = ((record.last, T - record.counts.steps),) if record.counts.steps < T else ()
+        record = replace(record, stages=record.stages + unmade, flaw=record.flaw or SAME * is_same, returned=True)
+        choice = CHOICE.format(T, PUBLIC if args.public_evaluation else PRIVATE)
+        checks.append(Check(choice, False if is_same else None, f"{SAME}." * is_same))
+    elif is_same and args.eval_strategy != "no" and args.lr_scheduler_type == "reduce_lr_on_plateau":
+        record = replace(record, flaw=record.flaw or STEERED)
+    report = privacy_report(record, **options)
+    return replace(report, checks=(*report.checks, *checks))
 
 
 def of_model(trainer: Any) -> RunRecord:
@@ -91,7 +91,8 @@ def as_data(trainer: Any) -> dict[str, Any]:
         unknown = claimed(trainer.mechanism.objective.trained)  # as weights are that were loaded without their record
         return plain(data | {"epsilon": inf if unknown else 0.0, "last_iterate": {}, "checks": []})
     everything, last = report_of(trainer, released="all"), report_of(trainer)
-    data |= {"epsilon": round_up(everything.epsilon), "last_iterate": _bounds(last)}
+    bounds = {bound: {"epsilon": g.epsilon, "reason": g.reason, "note": g.note} for bound, g in last.guarantees.items()}
+    data |= {"epsilon": round_up(everything.epsilon), "last_iterate": bounds}
     return plain(data | {"checks": [asdict(check) for check in everything.checks]})
 
 
@@ -114,7 +115,3 @@ def card(trainer: Any) -> str:
         run = to_yaml(setting, Accounting())
         lines += ["The run, and its ε again:", "", f"```sh\nzoexplore epsilon --bound composition - <<'END'\n{run}END\n```", ""]
     return "\n".join(lines)
-
-
-def _bounds(report: Report) -> dict[str, Any]:
-    return {bound: {"epsilon": g.epsilon, "reason": g.reason, "note": g.note} for bound, g in report.guarantees.items()}

@@ -31,13 +31,11 @@ def check_padding(loss: RecordLoss, model: nn.Module, batch: Any) -> bool:
     mask = batch.get("attention_mask")
     if mask is None or mask.dim() != 2:
         return False
-    chosen = (mask == 0).sum(1).argsort(descending=True)[:LOOKED_AT]
-    chosen = chosen[(mask[chosen] == 0).any(1)]
-    if not len(chosen):
-        return False
-    for i in chosen.tolist():
+    padding = (mask == 0).sum(1)
+    chosen = [i for i in padding.argsort(descending=True)[:LOOKED_AT].tolist() if padding[i]]
+    for i in chosen:
         padded = {name: x[i : i + 1] for name, x in batch.items()}
-        trimmed = padded | _trimmed({name: padded[name] for name in _along_mask(model, padded)}, mask[i].bool())
+        trimmed = _trimmed(model, padded, mask[i].bool())
         with InDouble() as computed:
             expected, found = (loss(model, dict(record)) for record in (padded, trimmed))
         if expected.shape != (1,):
@@ -49,7 +47,7 @@ def check_padding(loss: RecordLoss, model: nn.Module, batch: Any) -> bool:
                 f"{float(found):.9g} as it is: it depends on the longest record of its batch, which no clip bounds; pad on the "
                 "right (tokenizer.padding_side = 'right'), or every record to one length (padding='max_length')"
             )
-    return True
+    return bool(chosen)
 
 
 class InDouble(TorchDispatchMode):
@@ -63,32 +61,31 @@ class InDouble(TorchDispatchMode):
     kind = torch.float64
 
     def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        given = args, kwargs or {}
         try:
-            args, kwargs = _in(torch.float64, given)
-            return _in(torch.float64, operation(*args, **kwargs))
+            return _run(operation, torch.float64, args, kwargs or {})
         except (RuntimeError, ValueError):  # as grouped products of experts do, and those of whole numbers
-            args, kwargs = _in(torch.float32, given)
-            found = _in(torch.float64, operation(*args, **kwargs))
+            found = _run(operation, torch.float32, args, kwargs or {})
             self.kind = torch.float32
             return found
 
 
-def _in(kind: torch.dtype, tree: Any) -> Any:
-    def of(x: Any) -> Any:
-        if isinstance(x, Tensor) and x.is_floating_point():
-            return x.to(kind)
-        return kind if isinstance(x, torch.dtype) and x.is_floating_point else x
-
-    return tree_map(of, tree)
+def _run(operation: Any, kind: torch.dtype, args: Any, kwargs: Any) -> Any:
+    given, named = tree_map(lambda x: _as(kind, x), (args, kwargs))
+    return tree_map(lambda x: _as(torch.float64, x), operation(*given, **named))
 
 
-def _along_mask(model: nn.Module, record: Mapping[str, Tensor]) -> list[str]:
-    """The entries that may have the mask's positions: a decoder's are others, even if there are as many."""
+def _as(kind: torch.dtype, x: Any) -> Any:
+    """A real tensor in a dtype; the dtype in place of one that is asked for."""
+    if isinstance(x, Tensor):
+        return x.to(kind) if x.is_floating_point() else x
+    return kind if isinstance(x, torch.dtype) and x.is_floating_point else x
+
+
+def _trimmed(model: nn.Module, record: Mapping[str, Tensor], kept: Tensor) -> dict[str, Tensor]:
+    """Cut off a record's padding. A decoder's positions are others than the mask's, even if there are as many."""
     has_decoder = getattr(getattr(base_of(model), "config", None), "is_encoder_decoder", False)
-    return [name for name in record if not (has_decoder and name.startswith(("labels", "decoder_")))]
-
-
-def _trimmed(record: Mapping[str, Tensor], kept: Tensor) -> dict[str, Tensor]:
-    """Cut off a record's padding."""
-    return {name: x[:, kept] if x.dim() > 1 and x.shape[1] == len(kept) else x for name, x in record.items()}
+    others = ("labels", "decoder_") if has_decoder else ()
+    return {
+        name: x[:, kept] if x.dim() > 1 and x.shape[1] == len(kept) and not name.startswith(others) else x
+        for name, x in record.items()
+    }

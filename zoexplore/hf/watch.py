@@ -3,7 +3,6 @@
 import warnings
 from math import inf, isfinite, nan, sqrt
 from statistics import fmean
-from time import monotonic
 from typing import Any
 
 import torch
@@ -13,13 +12,11 @@ from transformers import TrainerCallback
 from zoexplore.mechanism import NoisyZOGD
 from zoexplore.mechanism.parameters import flat
 from zoexplore.mechanism.record import Counts
-from zoexplore.run.formatting import round_up
 
 FIRST = 100  # steps after which it is said what they did
 FEWEST = 20  # steps of a shorter run that say enough
 SAMPLED = 2**16  # coordinates whose movement is measured
 STILL = 1e-4  # of the start's length: a model that moves less is no other one
-EVERY = 2.0  # seconds between two ε of the progress bar; at most a twentieth of the time goes there
 
 
 class Watch(TrainerCallback):
@@ -35,32 +32,27 @@ class Watch(TrainerCallback):
         self._logged = 0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self.losses, self._logged, self._shown = [], 0, -inf
-        self._begun, self._noise = self._made().steps + self._made().probes_left, self._energy()
-        self._finds = self._made().found is None
-        self._start = sampled(self._made())
+        made = self.trainer.made()
+        self.losses, self._logged, self._finds = [], 0, made.found is None
+        self._told = made.counts.not_finite > 0
+        self._begun, self._noise, self._start = made.steps + made.probes_left, energy(made), sampled(made)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        made, T = self._made().steps - self._begun, self._made().setting.T - self._begun
-        if self._finds and (found := self._made().found) is not None:
+        made = self.trainer.made()
+        if self._finds and made.found is not None:
             self._finds = False
-            self.trainer.log({name: x for name, x in found._asdict().items() if isinstance(x, float)})
-        if made == min(FIRST, T) >= FEWEST:
-            self.trainer.log(self._measured(made))
-        bars = [getattr(each, "training_bar", None) for each in self.trainer.callback_handler.callbacks]
-        bar, now = next(filter(None, bars), None), monotonic()
-        if bar is not None and now > self._shown and self._made().record.steps:
-            bar.set_postfix_str(f"ε = {round_up(self._made().privacy_report(released='all').epsilon, 3):.3g}")
-            self._shown = monotonic() + max(EVERY, 20 * (monotonic() - now))
+            self.trainer.log({name: x for name, x in made.found._asdict().items() if isinstance(x, float)})
+        if (steps := made.steps - self._begun) == min(FIRST, made.setting.T - self._begun) >= FEWEST:
+            self.trainer.log(self._measured(made, steps))
 
     def note(self, loss: float, before: Counts) -> None:
         """Take a step's loss, unless the step looked at no record; warn of the first that is not finite."""
-        counts = self._made().counts
+        counts = self.trainer.made().counts
         if counts.looked_at == before.looked_at:
             return
-        was_finite = not before.not_finite and all(map(isfinite, self.losses[-1:]))
         self.losses.append(loss if isfinite(loss) else nan)
-        if was_finite and (counts.not_finite or not isfinite(loss)):
+        if not self._told and (counts.not_finite or not isfinite(loss)):
+            self._told = True
             warnings.warn(
                 f"at step {counts.steps} some losses were not finite ({counts.not_finite} quotients count as 0): either the run "
                 "has blown up, and needs a smaller learning_rate, or data or weights have numbers that are not finite",
@@ -69,10 +61,9 @@ class Watch(TrainerCallback):
 
     def fill(self, logs: dict[str, float]) -> None:
         """Put means over steps made into what is logged, and ε so far beside a loss."""
-        made = self._made()
+        made = self.trainer.made()
         if "loss" in logs:
-            logs["loss"] = fmean(self.losses[self._logged :] or [nan])
-            self._logged = len(self.losses)
+            logs["loss"], self._logged = fmean(self.losses[self._logged :] or [nan]), len(self.losses)
             if made.record.moving and "learning_rate" in logs:
                 logs["learning_rate"] = made.record.last.eta / made.record.last.K
             if made.record.steps:
@@ -82,32 +73,30 @@ class Watch(TrainerCallback):
         if "train_loss" in logs:
             logs["train_loss"] = fmean(self.losses or [nan])
 
-    def _measured(self, made: int) -> dict[str, float]:
+    def _measured(self, made: NoisyZOGD, steps: int) -> dict[str, float]:
         """What of the steps is not noise, over their noise; the movement over the start's length; the share clipped."""
-        setting, counts, now = self._made().setting, self._made().counts, sampled(self._made())
+        setting, counts, now = made.setting, made.counts, sampled(made)
         moved, length = (sqrt(float(x.square().sum()) * setting.d / len(now)) for x in (now - self._start, self._start))
-        noise, clipped = self._energy() - self._noise, counts.clipped / max(counts.looked_at, 1)
+        noise, clipped = energy(made) - self._noise, counts.clipped / max(counts.looked_at, 1)
         beyond = moved**2 / noise - 1 if noise > 0 else inf
-        if beyond < 2 * sqrt(2 / (made * setting.K)):  # two deviations of the noise's own length
+        if beyond < 2 * sqrt(2 / (steps * setting.K)):  # two deviations of the noise's own length
             warnings.warn(
-                f"the noise drowns the step: in {made} steps the model moved {moved:.3g}, as far as noise alone moves it. Larger "
-                f"batches, more records or a larger ε help, and a smaller clip where few are clipped (here {clipped:.0%})",
+                f"the noise drowns the step: in {steps} steps the model moved {moved:.3g}, as far as noise alone moves it. "
+                f"Larger batches, more records or a larger ε help, and a smaller clip where few are clipped (here {clipped:.0%})",
                 stacklevel=2,
             )
-        if 0 < moved * sqrt(setting.T / made) < STILL * length:
+        if 0 < moved * sqrt(setting.T / steps) < STILL * length:
             warnings.warn(
-                f"the model stays where it is: {made} steps moved it by {moved / length:.1g} of its length. learning_rate is "
+                f"the model stays where it is: {steps} steps moved it by {moved / length:.1g} of its length. learning_rate is "
                 f"along directions of length 1: multiply a rate of MeZO's by the number of trained parameters, d = {setting.d}",
                 stacklevel=2,
             )
         return {"step_over_noise": sqrt(max(beyond, 0.0)), "moved": moved / length if length > 0 else inf, "clipped": clipped}
 
-    def _made(self) -> NoisyZOGD:
-        return self.trainer.made()
 
-    def _energy(self) -> float:
-        """The noise of all steps so far: its mean squared length."""
-        return sum(count * (step.eta * step.sigma) ** 2 for step, count in self._made().record.moving.items())
+def energy(mechanism: NoisyZOGD) -> float:
+    """The noise of all steps so far: its mean squared length."""
+    return sum(count * (step.eta * step.sigma) ** 2 for step, count in mechanism.record.moving.items())
 
 
 def sampled(mechanism: NoisyZOGD) -> Tensor:

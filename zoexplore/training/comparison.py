@@ -1,13 +1,11 @@
 """The finished comparison that the page shows first: JSON beside this file, read without torch."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from zoexplore.run.saving import write
-from zoexplore.training.frontier_files import of_dict, to_json
+from zoexplore.training.frontier_files import of_dict
 from zoexplore.training.results import Frontier
 
 FILE = Path(__file__).with_name("comparison.json")
@@ -28,13 +26,6 @@ class Finished:
     date: str
     seconds: float
     trials: tuple[int, int]
-
-
-def save(found: Mapping[str, Finished], path: Path = FILE) -> None:
-    """Write results by task as JSON. Raises OSError if it cannot be written."""
-    about = {task: asdict(one) | {"frontier": json.loads(to_json(one.frontier))} for task, one in found.items()}
-    write(path, json.dumps(about, separators=(",", ":")).encode())
-    load.cache_clear()
 
 
 @cache
