@@ -8,7 +8,8 @@ elsewhere.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import product
 from math import sqrt
 from threading import Lock
 from time import perf_counter
@@ -21,7 +22,7 @@ from torch import Tensor
 from zoexplore.mechanism import Sources, batches, hybrid, project, stiefel
 from zoexplore.mechanism.noise import combine
 from zoexplore.mechanism.rng import Generator, normal
-from zoexplore.run.setting import CLIPPINGS, Setting
+from zoexplore.run.setting import Setting
 from zoexplore.training.configuration import Configuration
 from zoexplore.training.problem import Problem
 from zoexplore.training.tasks import Task
@@ -57,12 +58,10 @@ class Job:
         """
         runs, draws = len(self.seeds) * len(self.configurations), []
         for seed in self.seeds:
-            sources = Sources(seed)
             noise: list[Generator] = [Sources(0, c.noise_seed(seed)).noise for c in self.configurations]
-            bases = {(c.setting.K, c.own_basis) for c in self.configurations}
-            # the same seed for every K, so that a run's directions do not depend on other runs
-            directions = {basis: Sources(seed).directions for basis in sorted(bases)}
-            draws.append(Draws(directions, noise, sources.data))
+            # the same seed for every group, so that a run's directions do not depend on other runs
+            directions = {group: Sources(seed).directions for group in self._groups}
+            draws.append(Draws(directions, noise, Sources(seed).data))
         w = torch.zeros(runs, self._problem().d, dtype=torch.float64)
         return State(w, draws, np.zeros(runs, int), np.zeros(runs, int))
 
@@ -88,59 +87,43 @@ class Job:
         rows = drawn(first, state.draws[0].batches)
         gradient, longest = problem.gradient(state.w, rows, first.batch)
         w = torch.empty_like(state.w)
-        for members, K, own_basis, draws in self._groups(state):
-            U = None if own_basis else stiefel(problem.d, K, draws.directions[K, own_basis])
-            here, chosen = state.w[members], [i % len(self.configurations) for i in members]
-            numbers = [self.configurations[i].numbers_at(state.t) for i in chosen]
+        count = len(self.configurations)
+        for (s, draws), (group, places) in product(enumerate(state.draws), self._groups.items()):
+            U = None if group.own_basis else stiefel(problem.d, group.K, draws.directions[group])
+            members = [s * count + i for i in places]
+            here, numbers = state.w[members], [self.configurations[i].numbers_at(state.t) for i in places]
             sigma, beta, eta, clip, ridge, R = torch.tensor(numbers, dtype=w.dtype).T
-            if problem.idle(longest[members], clip).all():
-                slopes = along(gradient[members], U)
-            else:
-                slopes = self._clipped(problem, state, members, U, rows)
+            slopes = along(gradient[members], U)
+            if not problem.idle(longest[members], clip).all():
+                means = problem.clipped if group.clipping == "each" else problem.jointly_clipped
+                slopes, active = means(here, U, clip, rows, first.batch)
+                state.clipped[members] += active.numpy()
             slopes = slopes + ridge[:, None] * along(here, U)
-            moved = here - (eta / K)[:, None] * (slopes if U is None else combine(U, slopes))
-            noise = [draws.noise[i] for i in chosen]
+            moved = here - (eta / group.K)[:, None] * (slopes if U is None else combine(U, slopes))
+            noise = [draws.noise[i] for i in places]
             moved += everywhere(problem.d, eta * sigma, noise) if U is None else hybrid(U, sigma, beta, eta, noise)
             w[members], hit = project(moved, R)
             state.projected[members] += hit.numpy()
         state.w, state.t = w, state.t + 1
 
-    def _clipped(self, problem: Problem, state: "State", members: list[int], U: Tensor | None, rows: Tensor | None) -> Tensor:
-        """The means of the clipped quotients of some runs, shape (members, K), each by its own clip."""
-        found = state.w.new_empty(len(members), problem.d if U is None else U.shape[1])
-        everyone = [self.configurations[i % len(self.configurations)].setting for i in members]
-        for rule in CLIPPINGS:
-            these = [j for j, setting in enumerate(everyone) if setting.clipping == rule]
-            if not these:
-                continue
-            runs, settings = [members[j] for j in these], [everyone[j] for j in these]
-            clip = torch.tensor([s.clip for s in settings], dtype=state.w.dtype)
-            means = problem.clipped if rule == "each" else problem.jointly_clipped
-            found[these], active = means(state.w[runs], U, clip, rows, settings[0].batch)
-            state.clipped[runs] += active.numpy()
-        return found
-
-    def _groups(self, state: "State") -> Iterator[tuple[list[int], int, bool, "Draws"]]:
-        """Groups of runs with the same directions: their rows of w, K, own basis or not, and the seed's generators."""
-        groups: dict[tuple[int, bool], list[int]] = {}
+    @cached_property
+    def _groups(self) -> "dict[Group, list[int]]":
+        """The places of the configurations that share directions and clip alike."""
+        groups: dict[Group, list[int]] = {}
         for i, c in enumerate(self.configurations):
-            groups.setdefault((c.setting.K, c.own_basis), []).append(i)
-        for s, draws in enumerate(state.draws):
-            for (K, own_basis), places in groups.items():
-                yield [s * len(self.configurations) + i for i in places], K, own_basis, draws
+            groups.setdefault(Group(c.setting.K, c.own_basis, c.setting.clipping), []).append(i)
+        return groups
 
     def _problem(self) -> Problem:
         return problem_of(self.task)
 
     def _record(self, problem: Problem, state: "State") -> None:
         loss, accuracy = (x.tolist() for x in problem.held_out(state.w))
-        for i, value in enumerate(loss):
+        for value, c in zip(loss, self.configurations * len(self.seeds), strict=True):
             if not np.isfinite(value):
-                configuration = self.configurations[i % len(self.configurations)]
-                s = configuration.setting
                 raise ValueError(
-                    f"the loss of {configuration.method} at sigma = {s.sigma:g} is {value} after {state.t} steps: "
-                    f"give a smaller eta than {s.eta:g}, or a finite R"
+                    f"the loss of {c.method} at sigma = {c.setting.sigma:g} is {value} after {state.t} steps: "
+                    f"give a smaller eta than {c.setting.eta:g}, or a finite R"
                 )
         state.loss.append(loss)
         state.accuracy.append(accuracy)
@@ -163,10 +146,18 @@ def drawn(setting: Setting, generator: np.random.Generator) -> Tensor | None:
     return batches.by_chance(setting.n, setting.batch, setting.sampling, generator)
 
 
-class Draws(NamedTuple):
-    """One seed's generators: of directions for each K, of each configuration's noise, and of batches."""
+class Group(NamedTuple):
+    """What configurations share that are moved together."""
 
-    directions: dict[tuple[int, bool], Generator]
+    K: int
+    own_basis: bool
+    clipping: str
+
+
+class Draws(NamedTuple):
+    """One seed's generators: of each group's directions, of each configuration's noise, and of batches."""
+
+    directions: dict[Group, Generator]
     noise: list[Generator]
     batches: np.random.Generator
 
