@@ -1,7 +1,7 @@
 """Several runs together cost what an independent accountant says, and a search no less than its best run gives away."""
 
 from dataclasses import replace
-from math import exp, inf, log, sqrt
+from math import exp, inf, log
 
 import dp_accounting
 import numpy as np
@@ -20,35 +20,35 @@ from zoexplore.bounds.conversion import epsilon_of
 from zoexplore.bounds.guarantee import RISK_DELTAS
 from zoexplore.bounds.known_pairs import Pairs
 from zoexplore.bounds.loss_distribution import Losses
-from zoexplore.bounds.varied_losses import Steps, epsilon_of_varied
 from zoexplore.mechanism import privacy_report
-from zoexplore.questions.several import LAWS, Composed, Part, gaussian, search, subsampled
+from zoexplore.questions.several import LAWS, Composed, Part, Steps, gaussian, search, subsampled
 from zoexplore.run.formatting import round_up
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.published import RUNS
 
 PUBLIC = Setting(n=20_000, d=520, K=1, T=100, sigma=0.002, beta=1.0)
-WITHOUT = "without-replacement"
-
 
 def pairs_of(epsilons, deltas=RISK_DELTAS, count=1.0):
     return Pairs(tuple(np.asarray(epsilons, float)), tuple(np.asarray(deltas, float)), count)
 
 
+def together(delta, *losses):
+    """epsilon of these losses together."""
+    return Composed((Part(None, 0.0, losses),), delta, "").epsilon
+
+
 def divergence(known, gamma):
     """E_gamma of the pair of discrete laws, at any gamma >= 0."""
-    _, first, second, lost = known.corners
-    rest = 1 - lost - (first + second).sum()
-    falls = np.maximum(first - gamma * second, 0).sum() + np.maximum(second - gamma * first, 0).sum()
-    return falls + rest * max(1 - gamma, 0) + lost
+    _, mass, lost, _ = known.atoms
+    return np.maximum(mass - gamma * mass[::-1], 0).sum() + lost
 
 
 @given(st.lists(st.tuples(st.just(0.0) | st.floats(1e-4, 30), st.floats(1e-12, 1)), min_size=1, max_size=8))
 @examples(100)
 def test_pairs_become_laws_that_have_them_all(pairs):
     known = pairs_of(*zip(*pairs, strict=True))
-    _, first, second, lost = known.corners
-    assert lost + (first + second).sum() <= 1 + 1e-6 and (second >= 0).all()
+    _, mass, lost, _ = known.atoms
+    assert lost + mass.sum() == pytest.approx(1, abs=1e-6) and (mass >= 0).all()
     for e, delta in pairs:
         assert divergence(known, exp(e)) <= delta * (1 + 1e-9) + 1e-12
 
@@ -60,7 +60,7 @@ def test_pairs_of_sampled_steps_give_away_no_less_than_the_steps(count):
     known = pairs_of(step.epsilon(few), few, float(count))
     for e in np.linspace(0, 3, 40):
         assert divergence(known, exp(e)) >= float(step.delta(e)) * (1 - 1e-6)
-    steps, loose = (epsilon_of_varied([s], 1e-6, 8.0, WITHOUT) for s in (Steps(20.0 * count, 0.05, 0.8), known))
+    steps, loose = (together(1e-6, s) for s in (Steps(20.0 * count, 0.05, 0.8), known))
     assert steps * (1 - 1e-9) <= loose <= 1.1 * steps
 
 
@@ -69,24 +69,18 @@ def test_pairs_of_sampled_steps_give_away_no_less_than_the_steps(count):
 def test_pairs_of_a_gaussian_shift_compose_as_it_does(mu, count):
     known = pairs_of(epsilon_of(mu**2 / 2, RISK_DELTAS), count=float(count))
     truth = float(epsilon_of(count * mu**2 / 2, 1e-6))
-    best = 6.0 / sqrt(count) / mu  # Renyi's order is about there
-    for t in (1.0, best, 8.0):
-        assert truth * (1 - 1e-9) <= epsilon_of_varied([known], 1e-6, t, WITHOUT)
-    assert epsilon_of_varied([known], 1e-6, best, WITHOUT) <= truth * 1.02 + 1e-3
-    both = [known, Steps(1.0, 1.0, 0.5)]
+    assert truth * (1 - 1e-9) <= together(1e-6, known) <= truth * 1.02 + 1e-3
     truth = float(epsilon_of((count * mu**2 + 0.25) / 2, 1e-6))
-    assert truth * (1 - 1e-9) <= epsilon_of_varied(both, 1e-6, min(best, 8.0), WITHOUT) <= truth * 1.02
+    assert truth * (1 - 1e-9) <= together(1e-6, known, Steps(1.0, 1.0, 0.5)) <= truth * 1.02
 
 
 def test_two_mechanisms_of_which_pairs_are_known_compose_as_their_laws_do():
     """Every pair of losses, summed up without a grid."""
     known = pairs_of([0.1, 0.5, 1.0, 2.0], [0.2, 0.05, 0.01, 1e-4], 2.0)
-    e, first, second, lost = known.corners
-    losses = np.concatenate([e, -e, [0.0]])
-    masses = np.concatenate([first, second, [1 - lost - (first + second).sum()]])
+    losses, masses, lost, _ = known.atoms
     both, weights = np.add.outer(losses, losses), np.multiply.outer(masses, masses)
     for delta in (1e-3, 1e-2):
-        found = epsilon_of_varied([known], delta, 2.0, WITHOUT)
+        found = together(delta, known)
         for scale, enough in ((1.0, True), (0.995, False)):
             truth = (weights * -np.expm1(np.minimum(scale * found - both, 0))).sum() + 1 - (1 - lost) ** 2
             assert (truth <= delta * (1 + 1e-9)) == enough

@@ -12,7 +12,7 @@ from scipy.stats import norm
 from tests.bounds.strategies import powers
 from tests.effort import examples, proof
 from zoexplore.bounds import few_steps
-from zoexplore.bounds.conversion import delta_of, epsilon_at_order, epsilon_of
+from zoexplore.bounds.conversion import best_order, delta_of, epsilon_at_order, epsilon_of
 from zoexplore.bounds.kernels import laws, products, subsampled_renyi, trigonometric_sums
 from zoexplore.bounds.loss_distribution import DELTA, EPSILON, HARDLY, LONGER, MORE, SMALL, Losses, Part, Shifts, composed
 
@@ -27,6 +27,16 @@ def in_order(kind, wanted, N, rho, q, mu, given):
     """What is wanted of one order of the neighbours, arrays of shape (P,)."""
     part = Part(N, q, mu[:, None], np.ones((N.size, 1)))
     return composed(kind, [part], Shifts.of(rho), wanted, given)
+
+
+def by_order(N, budget, q, mu, delta):
+    """epsilon by the best Renyi order."""
+
+    def divergence(alpha):
+        return N * subsampled_renyi.sampled_divergence(alpha, q, mu) + alpha * budget
+
+    alpha = best_order(divergence, delta, "cks")
+    return float(epsilon_at_order(divergence(alpha), alpha, delta, "cks"))
 
 
 def law(pair, q, mu, step, most):
@@ -65,9 +75,7 @@ def convolved(pair, q, mu, N, epsilons, step, most):
 @pytest.mark.parametrize(("q", "mu", "T", "renyi_epsilon", "exact"), PAPER_RATES)
 def test_reference_values(q, mu, T, renyi_epsilon, exact):
     assert float(Losses(T, 0.0, q, mu).epsilon(1e-5)) == pytest.approx(exact, rel=5e-3)
-    alpha = subsampled_renyi.best_order(T, 0.0, q, mu, 1e-5, True)[0]
-    divergence = T * subsampled_renyi.sampled_divergence(alpha, q, mu)
-    assert epsilon_at_order(divergence, alpha, 1e-5, "cks") == pytest.approx(renyi_epsilon, rel=5e-3)
+    assert by_order(T, 0.0, q, mu, 1e-5) == pytest.approx(renyi_epsilon, rel=5e-3)
 
 
 @pytest.mark.parametrize("pair", ["without", "remove", "add"])
@@ -155,9 +163,7 @@ def test_the_chord_bounds_what_an_added_record_can_tell(q, mu, N):
 )
 @pytest.mark.parametrize("sampling", ["poisson", "without-replacement"])
 def test_exact_conversion_is_never_above_one_order(q, mu, N, delta, sampling):
-    alpha = subsampled_renyi.best_order(N, 0.0, q, mu, delta, True)[0]
-    by_order = epsilon_at_order(N * subsampled_renyi.sampled_divergence(alpha, q, mu), alpha, delta, "cks")
-    assert float(Losses(N, 0.0, q, mu, sampling).epsilon(delta)) <= by_order
+    assert float(Losses(N, 0.0, q, mu, sampling).epsilon(delta)) <= by_order(N, 0.0, q, mu, delta)
 
 
 @pytest.mark.parametrize("budget", [0.0, 0.01, 1.0])
@@ -168,9 +174,7 @@ def test_exact_conversion_is_never_above_one_order(q, mu, N, delta, sampling):
 def test_never_above_any_order_nor_below_poisson(budget, N, q, mu, delta):
     N = np.round(N)
     ours = float(Losses(N, budget, q, mu).epsilon(delta))
-    alpha = subsampled_renyi.best_order(N, budget, q, mu, delta, True)[0]
-    by_order = epsilon_at_order(N * subsampled_renyi.sampled_divergence(alpha, q, mu) + alpha * budget, alpha, delta, "cks")
-    assert 0 <= ours <= by_order * (1 + 1e-3) + 1e-9
+    assert 0 <= ours <= by_order(N, budget, q, mu, delta) * (1 + 1e-3) + 1e-9
     apart = 0.2 if N * q < RARELY else 0.02
     assert float(Losses(N, budget, q, mu, "poisson").epsilon(delta)) <= ours * (1 + apart) + 1e-9
     assert ours >= float(epsilon_of(budget, delta)) * (1 - 1e-9)

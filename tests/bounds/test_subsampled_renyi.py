@@ -9,8 +9,8 @@ from scipy.special import log_ndtr
 
 from tests.bounds.strategies import powers
 from tests.effort import proof
-from zoexplore.bounds.conversion import epsilon_at_order
-from zoexplore.bounds.kernels.subsampled_renyi import best_order, printed_divergence, sampled_divergence
+from zoexplore.bounds.conversion import best_order, epsilon_at_order
+from zoexplore.bounds.kernels.subsampled_renyi import printed_divergence, sampled_divergence
 
 
 def profile_logarithm(y, alpha, q, mu):
@@ -145,10 +145,14 @@ def test_the_printed_cost_is_the_printed_integral_and_the_smaller_order(alpha, q
 @given(powers(0, 6), powers(-4, 1), powers(-5, -0.1), powers(-3, 1), powers(-9, -1), st.booleans())
 @example(N=1000.0, budget=1e-12, q=1 / 24931, mu=0.005686154492255604, delta=1e-12, cks=True)
 def test_no_order_converts_better_than_the_best(N, budget, q, mu, delta, cks):
+    how = "cks" if cks else "mironov"
+
+    def divergence(alpha):
+        return N * sampled_divergence(alpha, q, mu) + alpha * budget
+
     def at(alpha):
-        divergence = N * sampled_divergence(alpha, q, mu) + alpha * budget
-        return epsilon_at_order(divergence, alpha, delta, "cks" if cks else "mironov")
+        return epsilon_at_order(divergence(alpha), alpha, delta, how)
 
     with np.errstate(all="ignore"):
-        best = at(best_order(N, budget, q, mu, delta, cks)[0])
+        best = at(best_order(divergence, delta, how))
         assert best <= at(1 + np.geomspace(1e-6, 1e6, 400)).min() * (1 + 1e-5) + 1e-12

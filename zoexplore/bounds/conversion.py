@@ -9,8 +9,11 @@ import numpy as np
 
 from zoexplore.bounds.kernels import gaussian
 from zoexplore.bounds.kernels.gaussian import ROUND_UP
+from zoexplore.bounds.search import golden
 
 NUMBERS = {"mironov": gaussian.MIRONOV, "cks": gaussian.CKS, "gaussian": gaussian.GAUSSIAN}  # of the conversions in kernels
+LEAST_ORDER, MOST_ORDER = 1 + 1e-6, 1 + 1e6  # Renyi orders that are tried
+SECTIONS, NEAR = 24, 0.7  # of their range, in the logarithm of alpha - 1; and how far from a guess they are sought
 
 
 def epsilon_of(rho, delta, conversion="gaussian"):
@@ -38,6 +41,26 @@ def epsilon_at_order(divergence, alpha, delta, conversion):
         cost = (divergence - np.log(np.where(delta > 0, delta, 0.0)) / (alpha - 1)) * ROUND_UP
         gain = 0.0 if conversion == "mironov" else np.log(alpha) / (alpha - 1) + np.log1p(1 / (alpha - 1))
         return np.maximum(cost - gain / ROUND_UP, 0.0)
+
+
+def best_order(divergence, delta, conversion, near=None):
+    """The Renyi order that converts to nearly the least epsilon at each `delta`, in its shape; any is sound.
+
+    Args:
+        divergence: the run's Renyi divergences, a function of an array of orders.
+        delta: the targets.
+        conversion: as in `epsilon_at_order`.
+        near: orders to search around, in the same shape; the whole range where None.
+    """
+    def epsilon_at(log_excess):
+        alpha = 1 + np.exp(log_excess)
+        return epsilon_at_order(divergence(alpha), alpha, delta, conversion)
+
+    low, high = (np.full(np.shape(delta), np.log(x - 1)) for x in (LEAST_ORDER, MOST_ORDER))
+    if near is None:
+        return 1 + np.exp(golden(epsilon_at, low, high, SECTIONS))
+    middle = np.log(near - 1)
+    return 1 + np.exp(golden(epsilon_at, np.maximum(low, middle - NEAR), np.minimum(high, middle + NEAR), SECTIONS // 3))
 
 
 def delta_of(rho, epsilon):

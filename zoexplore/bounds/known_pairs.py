@@ -10,10 +10,11 @@ from functools import cached_property
 
 import numpy as np
 
+from zoexplore.bounds.loss_distribution import Atoms
 from zoexplore.bounds.tradeoff import TradeOff
-from zoexplore.bounds.varied_losses import LARGEST, split
 
 SLACK = 1e-12  # relative, of deltas, for the hull's roundings
+LARGEST = 600.0  # loss whose exponential is taken
 LEAST = 1e-6  # loss of a corner: below, roundings are as large as its mass
 
 
@@ -25,21 +26,8 @@ class Pairs:
     deltas: tuple[float, ...]
     count: float = 1.0
 
-    @property
-    def idle(self) -> bool:
-        """Whether nothing is lost."""
-        return self.count <= 0 or any(e == d == 0 for e, d in zip(self.epsilons, self.deltas, strict=True))
-
-    def largest(self, order: str, tail: float) -> float:
-        """The largest finite loss."""
-        return float(self.corners[0].max(initial=0.0))
-
-    def width(self, tail: float) -> float:
-        """The range of all finite losses."""
-        return 2 * max(self.largest("both", tail), 1e-9)
-
     @cached_property
-    def corners(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    def _corners(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         """The hull's losses above 0, both laws' masses there, all of shape (C,), and the mass that counts as infinite."""
         kept = [(e, d) for e, d in zip(self.epsilons, self.deltas, strict=True) if LEAST < e <= LARGEST]
         whole = TradeOff(epsilons=self.epsilons, deltas=self.deltas).advantage
@@ -54,13 +42,12 @@ class Pairs:
         second = np.diff(slopes).clip(min=0.0)
         return e[1:], second * np.exp(e[1:]), second, float(y[-1])
 
-    def on_grid(self, order: str, h: float, tail: float) -> tuple[np.ndarray, np.ndarray, float]:
-        """Losses on the grid, shape (P,), their masses under the first law, and the mass that counts as infinite."""
-        e, first, second, lost = self.corners
-        up, mass = split(np.floor(e / h) * h, first, second, h)
-        down, less = split(np.floor(-e / h) * h, second, first, h)
+    @property
+    def atoms(self) -> Atoms:
+        """The hull's losses, those below 0 and 0 among them."""
+        e, first, second, lost = self._corners
         rest = max(1.0 - lost - float((first + second).sum()), 0.0)
-        return np.concatenate([up, down, [0.0]]), np.concatenate([mass, less, [rest]]), lost
+        return Atoms(np.r_[-e[::-1], 0.0, e], np.r_[second[::-1], rest, first], lost, self.count)
 
 
 def _bends(a: tuple, b: tuple, c: tuple) -> bool:

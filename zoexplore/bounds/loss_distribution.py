@@ -4,6 +4,7 @@ Each step's privacy loss has the law of a dominating pair; T steps compose as th
 divergence is summed from its transform. Every number is rounded up.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from zoexplore.bounds import few_steps
-from zoexplore.bounds.conversion import delta_of, epsilon_at_order, epsilon_of
+from zoexplore.bounds.conversion import best_order, delta_of, epsilon_at_order, epsilon_of
 from zoexplore.bounds.kernels import laws, products, subsampled_renyi
 from zoexplore.bounds.kernels.gaussian import ROUND_UP
 
@@ -22,8 +23,8 @@ ORDERS = {  # of the neighbours, whose pairs' losses must both be counted
 EPSILON, DELTA = 0, 1  # what is wanted
 LONGER, MORE = np.unique(np.round(2 ** (np.arange(2, 27) / 2))), 7  # steps of longer runs, and how many of these are tried
 HARDLY, SMALL = 0.05, 1.0  # times that batches hold the record, and epsilon, below which these may have a smaller bound
-LEAST_RATE, LEAST_SHIFT = 1e-100, 1e-8  # q and mu below which losses are lost in rounding: one Renyi order answers there
-MOST_SHIFT = 1e3  # and mu above which they are too many to be summed
+LEAST_RATE, LEAST_SHIFT = 1e-100, 1e-8  # q and mu below which losses are lost in rounding
+MOST_SHIFT = 1e3  # and mu above which they are too many to be summed: one Renyi order answers there
 FIRST_DELTA, FAR_ABOVE = 1e-12, 1e3  # the first guess at a delta that is wanted, and by how much it must exceed what is cut
 
 
@@ -36,6 +37,12 @@ class Part(NamedTuple):
     q: np.ndarray
     mu: np.ndarray
     share: np.ndarray
+
+    @classmethod
+    def of_one(cls, steps: float, q: float, mu: float) -> "Part":
+        """Of a single run, with one mu; losses that would be lost in rounding are raised."""
+        at_least = np.array([steps]), np.array([max(q, LEAST_RATE)]), np.array([[max(mu, LEAST_SHIFT)]])
+        return cls(*at_least, np.ones((1, 1)))
 
 
 class Shifts(NamedTuple):
@@ -58,27 +65,56 @@ class Shifts(NamedTuple):
         return cls(rho[:, None], np.ones((rho.size, 1)), (rho > 0).astype(float))
 
 
-def composed(kind: int, parts: list[Part], shifts: Shifts, wanted: int, given: np.ndarray) -> np.ndarray:
+class Atoms(NamedTuple):
+    """Losses that are known one by one: ascending, and their masses, shape (A,); the mass that counts as infinite; how often all
+    that occurs.
+    """
+
+    v: np.ndarray
+    mass: np.ndarray
+    lost: float
+    copies: float
+
+    @property
+    def lossy(self) -> bool:
+        """Whether anything may be lost."""
+        return self.lost > 0 or bool(self.mass[self.v != 0].any())
+
+
+def epsilon_of_parts(sampling: str, parts: list[Part], rho, delta: np.ndarray, known: Sequence[Atoms] = ()) -> np.ndarray:
+    """epsilon at each delta, shape (P,), in the worse order of the neighbours, of all steps, a Gaussian shift of the budget rho
+    and the `known` losses together.
+    """
+    fits = np.logical_and.reduce([part.mu.max(axis=1) <= MOST_SHIFT for part in parts] or [np.ones(delta.size, bool)])
+    within = [part._replace(mu=np.minimum(part.mu, MOST_SHIFT)) for part in parts]
+    found = [composed(kind, within, Shifts.of(rho), EPSILON, delta, known) for kind in ORDERS[sampling]]
+    return np.where(fits, np.maximum.reduce(found), np.inf)
+
+
+def composed(kind: int, parts: list[Part], shifts: Shifts, wanted: int, given: np.ndarray, known: Sequence[Atoms] = ()):
     """epsilon at the deltas given, or delta at the epsilons, shape (P,), of one order of the neighbours; inf, or 1, where none
-    is found.
+    is found. Every run has the `known` losses.
     """
     if wanted == EPSILON:
-        return _composed(kind, parts, shifts, wanted, given, given)[0]
-    found, cut = _composed(kind, parts, shifts, wanted, given, np.full(given.shape, FIRST_DELTA))
+        return _composed(kind, parts, shifts, wanted, given, given, known)[0]
+    found, cut = _composed(kind, parts, shifts, wanted, given, np.full(given.shape, FIRST_DELTA), known)
     again = np.flatnonzero(found < FAR_ABOVE * cut)
     if again.size:
         few = [Part(*(x[again] for x in part)) for part in parts]
         around = np.maximum(found[again] - cut[again], products.LEAST_DELTA)
         some = shifts.at(again)
-        found[again] = np.fmin(found[again], _composed(kind, few, some, wanted, given[again], around)[0])
+        found[again] = np.fmin(found[again], _composed(kind, few, some, wanted, given[again], around, known)[0])
     return found
 
 
-def _composed(kind, parts, shifts: Shifts, wanted: int, given, around) -> tuple[np.ndarray, np.ndarray]:
+def _composed(kind, parts, shifts: Shifts, wanted: int, given, around, known=()) -> tuple[np.ndarray, np.ndarray]:
     """(What is wanted, what of delta is cut), shape (P,), with losses cut as suits deltas `around` those."""
     each = [np.log(np.maximum(part.steps, 1.0) * (len(parts) + 1) / (laws.CUT * around)) for part in parts]
     found = [_laws_of(kind, part, level) for part, level in zip(parts, each, strict=True)]
     counts, cut = [part.steps for part in parts], sum(part.steps * off for part, (*_, off) in zip(parts, found, strict=True))
+    for law in known:
+        found.append((np.zeros(given.size, int), law.v[None], law.mass[None], np.array([law.v.size]), law.lost))
+        counts, cut = [*counts, np.full(given.size, law.copies)], cut + law.copies * law.lost
     rho, share, times, hidden = shifts
     if hidden:
         level = np.log(np.maximum(times, 1.0) * (len(parts) + 1) / (laws.CUT * around))
@@ -242,8 +278,11 @@ def _of_few(wanted: int, kind: int, N, q, mu, given, found) -> np.ndarray:
 
 def _at_one_order(N, rho, q, mus, shares, delta) -> np.ndarray:
     """epsilon from the Renyi divergence at the best order, by the largest mu; arrays of P rows."""
-    alpha, cost = subsampled_renyi.best_order(N, rho, q, mus.max(axis=1), delta, True)
-    return epsilon_at_order(N * cost + alpha * rho, alpha, delta, "cks")
+    def divergence(alpha):
+        return N * subsampled_renyi.sampled_divergence(alpha, q, mus.max(axis=1)) + alpha * rho
+
+    alpha = best_order(divergence, delta, "cks")
+    return epsilon_at_order(divergence(alpha), alpha, delta, "cks")
 
 
 def _of_one(wanted: int, N, rho, q, mus, shares, given) -> np.ndarray:

@@ -12,15 +12,14 @@ import scipy
 
 from zoexplore.bounds import visits
 from zoexplore.bounds.bound import Solved
-from zoexplore.bounds.conversion import epsilon_at_order
+from zoexplore.bounds.conversion import best_order, epsilon_at_order
 from zoexplore.bounds.drifts import norms_of
 from zoexplore.bounds.kernels import laws, windows
 from zoexplore.bounds.kernels.history import LABELS
-from zoexplore.bounds.kernels.subsampled_renyi import LEAST_EXCESS, MOST_EXCESS
 from zoexplore.bounds.loss_distribution import EPSILON, Part, Shifts, composed
 from zoexplore.bounds.rows import Rows
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.bounds.search import BETAS, best_noise, golden, interpolated, spread
+from zoexplore.bounds.search import BETAS, best_noise, interpolated, spread
 from zoexplore.bounds.subsampling import Sampled, exact
 from zoexplore.run.setting import NUMERIC_FIELDS, Accounting
 
@@ -32,7 +31,7 @@ SIZES = np.geomspace(1.0, 64.0, 400)  # of a Poisson batch over the usual: the l
 USUAL = 0.03  # part of delta for the shifts to stop early, in planning
 LARGE = 0.01  # part of delta for larger batches, and for smaller ones where these contract less
 MOST_EPSILON = 700.0  # whose exponential is taken
-SECTIONS, ROUNDS = 24, 60  # by which an order is sought; turns to an epsilon that pays exp(epsilon) times delta_f
+ROUNDS = 60  # turns to an epsilon that pays exp(epsilon) times delta_f
 
 
 @dataclass(frozen=True)
@@ -151,14 +150,12 @@ def _by_order(parts: list[Part], shifts: Shifts, delta, lost, accounting: Accoun
     with np.errstate(all="ignore"):
         left = np.where(shifts.hidden, 0.0, delta - lost)
 
-    def epsilon_at(log_excess):
-        excess = np.exp(log_excess)
-        drawn = scipy.special.logsumexp(excess[:, None] * (1 + excess[:, None]) * shifts.rho, axis=1, b=shifts.share) / excess
-        cost = sum(count * each.divergence(1 + excess) for count, each in sampled) + shifts.times * drawn
-        return epsilon_at_order(cost, 1 + excess, left, accounting.conversion)
+    def divergence(alpha):
+        drawn = scipy.special.logsumexp(((alpha - 1) * alpha)[:, None] * shifts.rho, axis=1, b=shifts.share) / (alpha - 1)
+        return sum(count * each.divergence(alpha) for count, each in sampled) + shifts.times * drawn
 
-    low, high = np.full(delta.shape, np.log(LEAST_EXCESS)), np.full(delta.shape, np.log(MOST_EXCESS))
-    return epsilon_at(golden(epsilon_at, low, high, SECTIONS))
+    alpha = best_order(divergence, left, accounting.conversion)
+    return epsilon_at_order(divergence(alpha), alpha, left, accounting.conversion)
 
 
 def _of_sizes(rows: Rows, n, b, T) -> Rows:

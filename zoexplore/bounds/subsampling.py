@@ -11,23 +11,19 @@ import numpy as np
 import scipy
 
 from zoexplore.bounds.bound import Solved
-from zoexplore.bounds.conversion import epsilon_at_order
+from zoexplore.bounds.conversion import LEAST_ORDER, MOST_ORDER, best_order, epsilon_at_order
 from zoexplore.bounds.kernels import subsampled_renyi
 from zoexplore.bounds.kernels.gaussian import ROUND_UP
-from zoexplore.bounds.loss_distribution import EPSILON, ORDERS, Losses, Part, Shifts, composed
+from zoexplore.bounds.loss_distribution import Losses, Part, epsilon_of_parts
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.bounds.search import golden
 from zoexplore.run.setting import Accounting
 
-EXCESSES = subsampled_renyi.LEAST_EXCESS, subsampled_renyi.MOST_EXCESS
-LEAST_ORDER, MOST_ORDER = 1 + EXCESSES[0], 1 + EXCESSES[1]
 SPAN_LEVELS = np.array(  # chances that a span sees more of a vector than up to the end of a cell
     [0.93, 0.82, 0.7, 0.58, 0.46, 0.35, 0.26, 0.19, 0.13, 0.09, 0.06, 0.04, 0.025, 0.015, 0.008, 0.004, 0.0015, 5e-4, 1e-4, 2e-5,
      2e-6, 1e-7, 1e-9, 1e-12]
 )  # fmt: skip
 SPAN_ERROR = 1e-9  # of those chances
 LEAST_VARIANCE = 1e-290  # less than that has lost digits, and counts as none
-PRINTED_SECTIONS = 24  # of the orders' logarithm, on which the paper's cost is tabled
 
 
 @dataclass(frozen=True)
@@ -85,21 +81,12 @@ class Sampled:
 
     def losses(self, N, budget) -> Losses:
         """The privacy losses of N such steps and a Gaussian shift."""
-        sampling = "poisson" if self.sampling == "poisson" else "without-replacement"
-        return Losses(N, budget, self.q, self.mus, sampling, self.shares)
+        return Losses(N, budget, self.q, self.mus, _drawn(self.sampling), self.shares)
 
-    def best_order(self, N, budget, delta, accounting: Accounting, near=np.nan):
+    def best_order(self, N, budget, delta, accounting: Accounting, near=None):
         """(alpha, r_alpha) at the best order for N such steps and a Gaussian budget, whose Renyi divergence is alpha times it."""
-        if not (self.printed or self.averaged):
-            return subsampled_renyi.best_order(N, budget, self.q, self.mu, delta, accounting.conversion != "mironov", near)
-
-        def epsilon_at(log_excess):
-            alpha = 1 + np.exp(log_excess)
-            return epsilon_at_order(N * self.divergence(alpha) + alpha * budget, alpha, delta, accounting.conversion)
-
-        shape = np.broadcast_shapes(*map(np.shape, (N, budget, self.q, self.mu, delta)))
-        low, high = (np.full(shape, np.log(x)) for x in EXCESSES)
-        alpha = 1 + np.exp(golden(epsilon_at, low, high, PRINTED_SECTIONS))
+        delta = np.broadcast_arrays(delta, N, budget, self.q, self.mu)[0]
+        alpha = best_order(lambda x: N * self.divergence(x) + x * budget, delta, accounting.conversion, near)
         return alpha, self.divergence(alpha)
 
 
@@ -146,29 +133,23 @@ def compose(sampled: Sampled, N, delta, accounting: Accounting, late: Sampled | 
             return from_losses(sampled.losses(N, 0.0), delta, N=N, **others)
         alpha, cost = sampled.best_order(N, 0.0, delta, accounting)
         return from_renyi(N * cost, alpha, delta, accounting, N=N, **others)
+    delta = np.array(np.broadcast_arrays(delta, N, cooled, sampled.q, sampled.mu, late.mu)[0], float)
+    kinds = (sampled, N - cooled), (late, cooled)
     if exact(accounting):
-        return _without_budget(losses_of_two(sampled, N - cooled, late, cooled, delta), 0.0, N, 0.0, exact=1.0, **others)
+        parts = [_part(each, count, delta.shape) for each, count in kinds]
+        epsilon = epsilon_of_parts(_drawn(sampled.sampling), parts, np.zeros(delta.size), delta.ravel())
+        return _without_budget(epsilon.reshape(delta.shape), 0.0, N, 0.0, exact=1.0, **others)
 
     def divergence(alpha):
-        return (N - cooled) * sampled.divergence(alpha) + cooled * late.divergence(alpha)
+        return sum(count * each.divergence(alpha) for each, count in kinds)
 
-    def epsilon_at(log_excess):
-        alpha = 1 + np.exp(log_excess)
-        return epsilon_at_order(divergence(alpha), alpha, delta, accounting.conversion)
-
-    low, high = (np.full(np.broadcast(N, delta, sampled.mu, late.mu).shape, np.log(x)) for x in EXCESSES)
-    alpha = 1 + np.exp(golden(epsilon_at, low, high, PRINTED_SECTIONS))
+    alpha = best_order(divergence, delta, accounting.conversion)
     return from_renyi(divergence(alpha), alpha, delta, accounting, N=N, **others)
 
 
-def losses_of_two(first: Sampled, N, second: Sampled, M, delta) -> np.ndarray:
-    """epsilon at delta of N steps of the one kind and M of the other, in the shape that all broadcast to."""
-    shape = np.broadcast(N, M, delta, first.q, first.mu, second.mu).shape
-    parts = [_part(each, count, shape) for each, count in ((first, N), (second, M))]
-    delta, no_shift = np.array(np.broadcast_to(delta, shape), float).ravel(), np.zeros(int(np.prod(shape)))
-    kinds = ORDERS["poisson" if first.sampling == "poisson" else "without-replacement"]
-    found = [composed(kind, parts, Shifts.of(no_shift), EPSILON, delta) for kind in kinds]
-    return np.maximum.reduce(found).reshape(shape)
+def _drawn(sampling: str) -> str:
+    """How batches are drawn, as losses count it."""
+    return "poisson" if sampling == "poisson" else "without-replacement"
 
 
 def _part(sampled: Sampled, count, shape) -> Part:

@@ -93,7 +93,7 @@ def _choices(runs: RunArrays, accounting: Accounting, program: Program, T, start
 
             beta = golden(by_beta, np.zeros(N.shape), np.ones(N.shape), 14)
         budget = _budget(runs, program, T, N, share, beta)
-        alpha, cost = sampled(beta).best_order(N, budget, runs.delta * (1 - share), accounting, alpha)
+        alpha, cost = sampled(beta).best_order(N, budget, runs.delta * (1 - share), accounting, np.broadcast_to(alpha, N.shape))
     return N, share, alpha, cost, beta
 
 

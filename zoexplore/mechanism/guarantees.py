@@ -14,9 +14,8 @@ from zoexplore.bounds.assumptions import LIPSCHITZ
 from zoexplore.bounds.guarantee import EXACT
 from zoexplore.bounds.kernels.gaussian import ROUND_UP
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.bounds.varied_losses import Steps
 from zoexplore.mechanism.record import RunRecord, Step
-from zoexplore.questions.several import Composed, Part
+from zoexplore.questions.several import Composed, Part, Steps
 from zoexplore.run.setting import Accounting, Setting, VariedSetting
 
 ULPS_UP = 1 + 4e-16

@@ -7,7 +7,7 @@
 (3.74, [0.34, 1.99])
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import exp, inf, isnan, log, sqrt
@@ -21,17 +21,17 @@ from zoexplore.bounds.conversion import epsilon_of
 from zoexplore.bounds.guarantee import BEST, DEFAULT, RISK_DELTAS
 from zoexplore.bounds.kernels.gaussian import ROUND_UP
 from zoexplore.bounds.known_pairs import Pairs
-from zoexplore.bounds.loss_distribution import Losses
+from zoexplore.bounds.loss_distribution import Losses, epsilon_of_parts
+from zoexplore.bounds.loss_distribution import Part as Alike
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.subsampling import Sampled
 from zoexplore.bounds.tradeoff import Answers, TradeOff
-from zoexplore.bounds.varied_losses import COARSE, CUT, Lossy, Steps, epsilon_of_varied, orders_of
 from zoexplore.run.setting import Accounting, Setting, number, shown, whole
 
 NEIGHBOURS_OF = {"poisson": "add-remove", "without-replacement": "replace-one"}  # of a batch that is drawn so
 LAWS = ("poisson", "geometric", "logarithmic")
-TILTS = np.geomspace(1e-2, 1e4, 61)  # Renyi orders less 1 that are tried
 RATES = np.append(0.0, np.geomspace(1e-15, 1.0, 20_000))  # of false alarms
+KINDS = 48  # of steps that are composed, at most
 SLACK = 1e-9  # relative, of a law's mean
 
 
@@ -84,12 +84,23 @@ def subsampled(noise_multiplier: float, rate: float, times: int, sampling: str =
     return replace(gaussian(noise_multiplier, times), rate=drawn, neighbours=NEIGHBOURS_OF[sampling])
 
 
+@dataclass(frozen=True)
+class Steps:
+    """Equal steps: their number, the chance q that one has the record, and by how many standard deviations of the noise it then
+    moves the step. With q = 1 it is a Gaussian shift.
+    """
+
+    count: float
+    q: float
+    mu: float
+
+
 class Part(NamedTuple):
     """One of the runs: what is known of it (None for a search), its epsilon alone, its losses, and what these rest on."""
 
     known: Guarantee | Mechanism | None
     epsilon: float
-    losses: tuple[Lossy, ...]
+    losses: tuple[Steps | Pairs, ...]
     supposes: tuple[str, ...] = ()
 
     @property
@@ -141,11 +152,11 @@ class Composed(Answers):
         return TradeOff(epsilons=tuple(map(self._at, deltas)), deltas=deltas)
 
     @cached_property
-    def _merged(self) -> tuple[float, list[Lossy]]:
+    def _merged(self) -> tuple[float, list[Steps | Pairs]]:
         """The square of all Gaussian shifts together, and the other losses, equal ones counted together."""
         counts: dict[Any, float] = {}
         for losses in (losses for part in self.parts for losses in part.losses):
-            alike = replace(losses, count=1.0)  # type: ignore[type-var]
+            alike = replace(losses, count=1.0)
             counts[alike] = counts.get(alike, 0.0) + losses.count
         shifts = [count * s.mu**2 for s, count in counts.items() if isinstance(s, Steps) and s.q == 1]
         others = [replace(s, count=count) for s, count in counts.items() if not (isinstance(s, Steps) and s.q == 1)]
@@ -157,10 +168,10 @@ class Composed(Answers):
         shift, others = self._merged
         if not others:
             return float(epsilon_of(shift / 2, delta))
-        losses = [s for s in (*others, Steps(1.0, 1.0, sqrt(shift))) if not s.idle]
+        drawn = [Alike.of_one(s.count, s.q, s.mu) for s in _few_kinds([s for s in others if isinstance(s, Steps)])]
+        known = [atoms for s in others if isinstance(s, Pairs) and (atoms := s.atoms).lossy]
         sampling = "poisson" if self.neighbours == "add-remove" else "without-replacement"
-        t, by_order = _by_order(losses, sampling, delta)
-        return min(by_order, epsilon_of_varied(losses, delta, t, sampling))
+        return float(epsilon_of_parts(sampling, drawn, np.array([shift / 2]), np.array([delta]), known)[0])
 
 
 def compose(runs: Iterable[Any], delta: float | None = None, accounting: Accounting = DEFAULT) -> Composed:
@@ -306,11 +317,23 @@ def _part(run: Setting | Guarantee | Mechanism, delta: float, accounting: Accoun
     return Part(run, run.epsilon, _losses(run) if run.valid else (), run.supposes)
 
 
+def _few_kinds(steps: list[Steps]) -> list[Steps]:
+    """The steps; where more than `KINDS` differ, with their mu rounded up to one of as many."""
+    if len(steps) <= KINDS:
+        return steps
+    mus, counts = [s.mu for s in steps], dict[tuple[float, float], float]()
+    grid = np.geomspace(min(mus), max(mus) * ROUND_UP, KINDS)
+    for s in steps:
+        kind = s.q, float(grid[np.searchsorted(grid, s.mu)])
+        counts[kind] = counts.get(kind, 0.0) + s.count
+    return [Steps(count, *kind) for kind, count in counts.items()]
+
+
 def _fails(part: Part) -> bool:
     return part.epsilon == inf and not part.losses
 
 
-def _losses(g: Guarantee) -> tuple[Lossy, ...]:
+def _losses(g: Guarantee) -> tuple[Steps | Pairs, ...]:
     """The losses of a valid guarantee: of a Gaussian shift or of equal steps on batches where it is one, else by its pairs."""
     if g.rho < inf and g.delta_f == 0:
         return (Steps(1.0, 1.0, sqrt(2 * g.rho) * ROUND_UP),)
@@ -321,20 +344,3 @@ def _losses(g: Guarantee) -> tuple[Lossy, ...]:
         steps = [(count, Sampled.of(runs, noise, g.accounting)) for count, noise in kinds if count > 0]
         return tuple(Steps(count, float(step.q), float(step.mu)) for count, step in steps)
     return (Pairs(tuple(map(float, g.risk.epsilons)), tuple(map(float, g.risk.deltas))),)
-
-
-def _by_order(losses: Sequence[Lossy], sampling: str, delta: float) -> tuple[float, float]:
-    """The Renyi order less 1 that converts the losses best, and epsilon by it."""
-    tail, worst = CUT * delta / sum(s.count for s in losses), np.full(TILTS.size, 0.0)
-    for order in orders_of(sampling):
-        moments, within = np.zeros(TILTS.size), delta
-        for s in losses:
-            at, mass, lost = s.on_grid(order, s.width(tail) / COARSE, tail)
-            some = mass > 0
-            moments += s.count * scipy.special.logsumexp(np.outer(TILTS, at[some]) + np.log(mass[some]), axis=1)
-            within -= s.count * lost
-        if within <= 0:
-            return 1.0, inf
-        worst = np.maximum(worst, (moments - log(within) + TILTS * np.log(TILTS) - (1 + TILTS) * np.log1p(TILTS)) / TILTS)
-    best = int(worst.argmin())
-    return float(TILTS[best]), float(worst[best]) * (1 + SLACK)

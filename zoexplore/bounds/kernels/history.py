@@ -21,7 +21,7 @@ LABELS = 48  # into which the law is gathered, upwards
 KICKS = 40  # in a round: more of them count as the largest h
 RARE, MANY = 1e-13, 0.98  # chances of more than the first label but the largest, and than the last
 BELOW = 1e-3  # what a finer grid may miss at its lower end
-SETTLED, EVERY = 1e-6, 16  # change of the law in as many rounds that ends them
+SETTLED, EVERY = 1e-5, 8  # change of the law in as many rounds that ends them
 SCALED = 1.0 + 1e-9  # pays for the rounding of a place, and of a law that is scaled
 
 

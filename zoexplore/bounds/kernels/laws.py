@@ -11,7 +11,7 @@ from numpy import empty, int64, zeros
 from zoexplore.bounds.kernels.compiling import kernel
 
 WITHOUT_REPLACEMENT, REMOVE, ADD = 0, 1, 2  # whose pair: docs/batches.md
-FINE = 20.0  # cells to a standard deviation of the logarithm of the ratio
+FINE = 28.0  # cells to a standard deviation of the logarithm of the ratio
 MOST = 1000  # and in all
 ROUNDED = 1e-13  # of a cell, by which its mass may be off
 CUT = 1e-6  # of delta: losses beyond the last cell, as likely as that in all steps together, count as infinite

@@ -21,9 +21,9 @@ from zoexplore.bounds.kernels.trigonometric_sums import rotated_sum, transform
 ROUNDED = 1e-14  # relative error of a transform's sums
 ULP = 1e-15
 TAIL = 1e-5  # part of the sum (and of t epsilon, if epsilon is wanted and this is below 1) that may be omitted and added
-PADS = 0.0, 1e-4, 4e-4, 1e-3  # parts of epsilon that a Gaussian shift to shorten the sum may cost,
+PADS = 0.0, 1e-4, 2e-4, 4e-4, 1e-3  # parts of epsilon that a Gaussian shift to shorten the sum may cost,
 SHORT = 0.1  # or of this part of the loss's deviation, where epsilon is less
-FEW_TERMS, MOST_TERMS = 600, 3000
+FEW_TERMS, MOST_TERMS, DEAR = 1500, 3000, 4e-4  # terms for which a part as large as the last is not paid, and for which it is
 DEVIATIONS = 10.0  # of the tilted loss: the first period to try
 ALIAS = 1e-3  # of the sum at half the period: at the whole one it is about the square
 MOST_TRIED = 40  # values of t
@@ -357,7 +357,7 @@ def _line(laws, members, i, t, at, epsilon, share, work):
             while k < LEVELS and work.tails[k] > enough:
                 k += 1
             terms = int(min(work.heights[k] / step, 1e6)) + 1
-            if terms <= FEW_TERMS:
+            if terms <= (FEW_TERMS if part < DEAR else MOST_TERMS):
                 break
         if terms > MOST_TERMS:
             return Line(0.0, step, -1, 0.0, 0.0)

@@ -8,19 +8,16 @@ hockey-stick profile q delta_G is that of (h phi, phi) at every gamma >= 1, and 
 Below y = x - mu/2 and v = ln h, a convex function of y.
 """
 
-from math import exp, expm1, inf, log, log1p, nan, sqrt
+from math import exp, expm1, inf, log, log1p, sqrt
 
 import numpy as np
 from numpy import empty, int64
 
 from zoexplore.bounds.kernels.compiling import elementwise, kernel
 
-LEAST_EXCESS, MOST_EXCESS = 1e-6, 1e6  # the range of alpha - 1 in which the best order is sought
 DEEP = 36.0  # parts below exp(-DEEP) of the largest are left out
 CELLS, LONGEST = 2048, 4.0  # panels; their longest, where twelve nodes err by 2e-12 of a normal density
 FAR = 1e12  # alpha mu beyond which the full batch's cost is returned, which is no less
-NEWTON = 9  # steps towards the best order at most
-CLOSE, CLOSER = 5e-4, 1e-6  # where they end: for a search, at an error of 1e-7 in epsilon, and for a report
 UP = 1e-10  # relative error of the integral: quadrature, parts left out, rounding
 NO_DIGITS_LOST = 0.7  # farther from 0 exp(x) - 1, and log(1 + x) above it, are as good as expm1 and log1p, and faster
 ULPS = 1e-15  # the exponents' rounding, relative to their size
@@ -118,18 +115,18 @@ def _panels(alpha, q, mu, panels):
 
 @kernel(error_model="numpy")
 def _cumulant(alpha, q, mu):
-    """((alpha-1) r_alpha from above, its first and its second derivative in alpha)."""
+    """(alpha-1) r_alpha from above."""
     if mu == 0.0:
-        return 0.0, 0.0, 0.0
+        return 0.0
     s = alpha - 1.0
     gaussian = 0.5 * alpha * s * mu * mu
     if not alpha * mu < FAR:
-        return gaussian, (alpha - 0.5) * mu * mu, mu * mu
+        return gaussian
     panels = empty((CELLS, 3))
     count, best = _panels(alpha, q, mu, panels)
     if count < 0:
-        return gaussian, (alpha - 0.5) * mu * mu, mu * mu
-    total, slope, bend, size = 0.0, 0.0, 0.0, 0.0
+        return gaussian
+    total = size = 0.0
     for i in range(count):
         low, high, ceiling = panels[i]
         if ceiling < best - DEEP:
@@ -143,23 +140,16 @@ def _cumulant(alpha, q, mu):
             else:
                 grown = q * quick_expm1(rise)
                 v, once = quick_log1p(grown), -grown / (1.0 + grown)
-            # expm1(-k v) for k = 1, s, alpha = s + 1 and alpha + s; sums of one sign lose no digits
+            # expm1(-k v) for k = 1, s and their sum alpha; sums of one sign lose no digits
             by_s = quick_expm1(-s * v)
-            by_alpha = by_s + once + by_s * once
-            fall = by_alpha + by_s + by_alpha * by_s
             weight = half * WEIGHTS[j] * exp(alpha * v - 0.5 * x * x - best)
-            total += weight * by_s * by_alpha
-            slope -= weight * v * fall
-            bend += weight * v * v * (2.0 + fall)
+            total += weight * by_s * (by_s + once + by_s * once)
             if weight > 0.0:
                 size = max(size, alpha * v + 0.5 * x * x)
     log_integral = best + log(total) - HALF_LOG_2PI + UP + ULPS * size
-    share = 1.0 / (1.0 + exp(-log_integral))
-    first = slope / total * share
-    second = bend / total * share - first * first
     if log_integral > 40.0:
-        return min(gaussian, log_integral + exp(-log_integral)), first, second
-    return min(gaussian, log1p(exp(log_integral))), first, second
+        return min(gaussian, log_integral + exp(-log_integral))
+    return min(gaussian, log1p(exp(log_integral)))
 
 
 @elementwise
@@ -167,116 +157,7 @@ def sampled_divergence(alpha, q, mu):
     """r_alpha(q, mu), from above: one step's cost on a batch at the order alpha > 1, in either order of the neighbours. It is
     never above its value at q = 1, alpha mu^2/2.
     """
-    return _cumulant(alpha, q, mu)[0] / (alpha - 1.0)
-
-
-@kernel(error_model="numpy")
-def _imbalance(log_s, cumulant, N, budget, loss, cks):
-    """(an increasing function of s = alpha - 1 that is 0 at the best order, its derivative), in logarithms. There epsilon's slope
-    times s^2 vanishes; `cumulant` is what `_cumulant` returns there.
-    """
-    s = exp(log_s)
-    value, slope, bend = cumulant
-    total, rise = N * (s * slope - value) + budget * s * s, s * s * (N * bend + 2.0 * budget)
-    if cks:
-        total, rise = total + log1p(s), rise + s / (1.0 + s)
-    return min(max(log(max(total, 1e-300) / loss), -3.0), 3.0), rise / max(total, 1e-300)
-
-
-@kernel(error_model="numpy")
-def _first_order(N, budget, q, mu, loss):
-    """ln(alpha - 1) of the best order if small orders' cost held at all orders, below the order at which full batches show."""
-    small = N * q * q * expm1(min(mu * mu, 1.0)) / 2.0 + budget
-    return 0.5 * log(min(loss / small, (1.0 + 2.0 * log(2.0 / q) / (mu * mu)) ** 2))
-
-
-@kernel(error_model="numpy")
-def _root(a, N, budget, q, mu, loss, cks, close):
-    """The best order's ln(alpha - 1): a bracket, then Chandrupatla's method (1997, doi:10.1016/S0965-9978(96)00051-8)."""
-    low, high = log(LEAST_EXCESS), log(MOST_EXCESS)
-    at_a = _imbalance(a, _cumulant(1.0 + exp(a), q, mu), N, budget, loss, cks)[0]
-    b, at_b, step = a, at_a, 0.2 - 0.6 * at_a if at_a < 0.0 else -0.2 - 0.6 * at_a
-    while at_a * at_b > 0.0:
-        if (b == low and at_b > 0.0) or (b == high and at_b < 0.0):
-            return b
-        a, at_a, b = b, at_b, min(max(b + step, low), high)
-        at_b = _imbalance(b, _cumulant(1.0 + exp(b), q, mu), N, budget, loss, cks)[0]
-        step *= 1.6
-    c, at_c, t = a, at_a, at_a / (at_a - at_b) if at_a != at_b else 0.5
-    for _ in range(50):
-        x = a + t * (b - a)
-        at_x = _imbalance(x, _cumulant(1.0 + exp(x), q, mu), N, budget, loss, cks)[0]
-        if at_x * at_a > 0.0:
-            c, at_c, a, at_a = a, at_a, x, at_x
-        else:
-            c, at_c, b, at_b, a, at_a = b, at_b, a, at_a, x, at_x
-        if abs(b - a) < 0.02 * close or abs(at_a) < 0.2 * close:
-            break
-        xi, phi, t = (a - b) / (c - b), (at_a - at_b) / (at_c - at_b), 0.5
-        if 1.0 - sqrt(1.0 - xi) < phi < sqrt(xi):
-            t = at_a / (at_b - at_a) * at_c / (at_b - at_c) + (c - a) / (b - a) * at_a / (at_c - at_a) * at_b / (at_c - at_b)
-            t = min(max(t, 1e-3), 1.0 - 1e-3)
-    if at_a > 0.2 * close and at_b < 0.0:  # beyond a kink: just above it epsilon can be far higher
-        a = b
-    return a
-
-
-@kernel(error_model="numpy")
-def order_from(x, cumulant, N, budget, q, mu, delta, cks, close):
-    """(ln(alpha - 1), its cumulant) near the order at which N r_alpha(q, mu) + alpha budget converts to the least epsilon at
-    delta.
-
-    The search starts at ln(alpha - 1) = x, whose cumulant is given. (alpha-1) r_alpha is convex in alpha, so epsilon falls and
-    then rises: Newton's steps in logarithms find the root, and a bracket where these fail. alpha - 1 lies from LEAST_EXCESS to
-    MOST_EXCESS.
-    """
-    low, high = log(LEAST_EXCESS), log(MOST_EXCESS)
-    if not (0.0 < delta < 1.0 and 0.0 < mu < 1e150 and N * mu * mu + budget < inf):
-        x = low if mu > 0.0 or budget > 0.0 else high
-        return x, _cumulant(1.0 + exp(x), q, mu)
-    loss = -log(delta)
-    for _ in range(NEWTON):
-        excess, rise = _imbalance(x, cumulant, N, budget, loss, cks)
-        if abs(excess) < close or (x == low and excess > 0.0) or (x == high and excess < 0.0):
-            return x, cumulant
-        x = min(max(x - min(max(excess / rise, -1.0), 1.0), low), high)
-        cumulant = _cumulant(1.0 + exp(x), q, mu)
-    guess = min(max(_first_order(N, budget, q, mu, loss), low), high)
-    x = _root(guess, N, budget, q, mu, loss, cks, close)
-    return x, _cumulant(1.0 + exp(x), q, mu)
-
-
-@kernel(error_model="numpy")
-def scalar_order(near, N, budget, q, mu, delta, cks):
-    """(alpha, r_alpha) by `order_from`, from ln(alpha - 1) = `near` (nan: a guess)."""
-    x = near if near == near else _first_order(N, budget, q, mu, -log(delta))
-    x = min(max(x, log(LEAST_EXCESS)), log(MOST_EXCESS))
-    x, cumulant = order_from(x, _cumulant(1.0 + exp(x), q, mu), N, budget, q, mu, delta, cks, CLOSER)
-    return 1.0 + exp(x), cumulant[0] / exp(x)
-
-
-@kernel()
-def _orders(near, N, budget, q, mu, delta, cks):
-    alpha, cost, last, before = empty(N.size), empty(N.size), nan, nan
-    for i in range(N.size):
-        start = near[i]
-        if start != start:  # the rows before, continued
-            start = 2.0 * last - before if before == before else last
-        alpha[i], cost[i] = scalar_order(start, N[i], budget[i], q[i], mu[i], delta[i], cks)
-        before, last = last, log(alpha[i] - 1.0)
-    return alpha, cost
-
-
-def best_order(N, budget, q, mu, delta, cks, near=np.nan):
-    """(alpha, r_alpha) near each row's best order (any is sound): `scalar_order` for arrays that broadcast.
-
-    Args:
-        near: starting orders; nan for that of the row before, since neighbours on a curve are close.
-    """
-    rows = np.broadcast_arrays(np.log(np.asarray(near, float) - 1.0), N, budget, q, mu, delta)
-    shape = rows[0].shape
-    alpha, cost = _orders(*(np.array(x, float).reshape(-1) for x in rows), bool(cks))
-    return alpha.reshape(shape), cost.reshape(shape)
+    return _cumulant(alpha, q, mu) / (alpha - 1.0)
 
 
 @kernel()
