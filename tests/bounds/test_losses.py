@@ -11,12 +11,11 @@ from scipy.stats import norm
 
 from tests.bounds.strategies import powers
 from tests.effort import examples, proof
-from zoexplore.bounds import few_steps
 from zoexplore.bounds.conversion import best_order, delta_of, epsilon_at_order, epsilon_of
 from zoexplore.bounds.kernels import laws, products, subsampled_renyi, trigonometric_sums
-from zoexplore.bounds.loss_distribution import DELTA, EPSILON, HARDLY, LONGER, MORE, SMALL, Losses, Part, Shifts, composed
+from zoexplore.bounds.loss_distribution import DELTA, EPSILON, Losses, Part, Shifts, composed
 
-RARELY = 4 * HARDLY  # times that batches hold the record, below which some sums are looser than others
+RARELY = 0.2  # times that batches hold the record, below which some sums are looser than others
 PAPER_RATES = [  # q, mu, T, by Renyi divergence and cks, exactly: at delta = 1e-5
     (0.0032, 0.625, 200, 0.279, 0.121), (0.0128, 0.78, 200, 0.958, 0.787), (0.1, 0.5, 200, 4.05, 3.72),
     (0.0032, 0.625, 5000, 0.751, 0.685), (0.016, 0.125, 1000, 0.242, 0.219),
@@ -109,53 +108,19 @@ def test_poisson_is_the_accountant_of_others_to_five_digits(q, mu, T, delta):
 @pytest.mark.parametrize(
     ("q", "mu", "N", "delta", "most"),
     [
-        (8.9e-5, 1.6, 3, 3e-5, 1.35),
-        proof(8.9e-5, 1.6, 3, 8e-6, 1.12),
-        (8.9e-5, 1.6, 3, 1e-7, 1.02),
+        (8.9e-5, 1.6, 3, 1e-7, 1.5),
         (1e-3, 1.0, 2, 1e-6, 1.02),
     ],
 )
 @pytest.mark.parametrize("sampling", ["poisson", "without-replacement"])
 def test_few_steps_that_hardly_ever_hold_the_record(q, mu, N, delta, most, sampling):
-    """Epsilon is near that of densities convolved on a grid much finer than it, and not below."""
+    """Epsilon is near that of densities convolved on a grid much finer than it, and not below; delta is within twice theirs."""
     epsilon = float(Losses(N, 0.0, q, mu, sampling).epsilon(delta))
     step = epsilon / 200
     pair = "remove" if sampling == "poisson" else "without"
     on_grid, below = convolved(pair, q, mu, N, (epsilon, epsilon / most), step, 1000 * step + 1.5)
-    assert on_grid * (1 - 1e-3) <= float(Losses(N, 0.0, q, mu, sampling).delta(epsilon)) <= delta * 1.05
+    assert on_grid * (1 - 1e-3) <= float(Losses(N, 0.0, q, mu, sampling).delta(epsilon)) <= delta * 2
     assert below > delta
-
-
-@given(powers(0.31, 1.5), powers(-5, -0.5), powers(-1, 1), powers(-2, 0.5))
-def test_the_largest_loss_bounds_few_steps_from_above(N, q, mu, tail):
-    """Against losses drawn from the law itself, with what chance may do to a mean of them."""
-    N, generator = int(N), np.random.default_rng(round(1e6 * tail))
-    hit = generator.random((20_000, N)) < q
-    losses_of = np.log1p(q * np.expm1(mu * (generator.standard_normal(hit.shape) + mu * hit) - mu**2 / 2)).sum(axis=1)
-    epsilon = tail * max(float(np.std(losses_of)), 1e-12)
-    drawn = np.maximum(-np.expm1(epsilon - losses_of), 0)
-    bound = few_steps.delta_at(laws.REMOVE, *(np.array([float(x)]) for x in (N, q, mu, epsilon)))[0]
-    assert np.mean(drawn) <= bound + 5 * np.std(drawn) / np.sqrt(drawn.size) + 1e-300
-
-
-@given(powers(0.31, 4), powers(-6, -0.1), powers(-1, 0.7), powers(-9, -1))
-def test_what_an_added_record_can_tell_is_bounded(N, q, mu, delta):
-    """No loss of one step exceeds that of a batch that cannot hold the record, -log(1 - q)."""
-    row = [np.array([x]) for x in (np.round(N), q, mu)]
-    found = few_steps.epsilon_at(laws.ADD, *row, np.array([delta]), np.array([np.inf]))
-    assert 0 <= found[0] <= -np.round(N) * np.log1p(-q) * (1 + 1e-8)
-    assert few_steps.delta_at(laws.ADD, *row, found)[0] <= delta * (1 + 1e-6)
-
-
-@pytest.mark.parametrize(("q", "mu", "N"), [(0.00163, 1.7, 2), (0.01, 0.5, 6), (0.1, 2.0, 4), (0.3, 1.0, 20)])
-def test_the_chord_bounds_what_an_added_record_can_tell(q, mu, N):
-    largest = -N * np.log1p(-q)
-    at = np.array([0.0, 0.1, 0.5, 0.9]) * largest
-    exact = np.array(convolved("add", q, mu, N, at, largest / 2e4, 1.2 * largest))
-    row = [np.full(at.size, float(x)) for x in (N, q, mu)]
-    bound = few_steps.delta_at(laws.ADD, *row, at)
-    assert (exact <= bound).all() and bound[0] <= 2.5 * exact[0]
-    assert (at <= few_steps.epsilon_at(laws.ADD, *row, exact, np.full(at.size, np.inf))).all()
 
 
 @pytest.mark.parametrize(
@@ -351,32 +316,15 @@ def test_the_smallest_shift_still_costs(mu, sampling):
             assert (Losses(N=N, rho=0.0, q=q, mu=mu, sampling=sampling).epsilon(delta) > 0).all()
 
 
-@given(powers(-6, -3), powers(-0.5, 0.5), powers(0, 3), powers(-2, 0), st.sampled_from(["without-replacement", "poisson"]))
-@examples(12)
-def test_a_run_never_costs_more_than_a_longer_one_that_is_looked_at(q, mu, N, delta, sampling):
-    """A run is the beginning of a longer one. (Beyond an epsilon of 1 no longer run is looked at.)"""
-    N = np.array([np.round(N)])
-    longer = LONGER[LONGER > N][:MORE]
-    if N * q > HARDLY or longer.size == 0:
-        return
-    run = Losses(N, 0.0, q, mu, sampling)
-    found = run.epsilon(q * delta)
-    one = np.ones((longer.size, 1))
-    of_longer = run._in_both_orders(EPSILON, longer, 0 * longer, 0 * longer + q, mu * one, one, 0 * longer + q * delta)
-    assert found[0] >= SMALL or N == 1 or (found <= of_longer).all()
-
-
 @given(powers(0, 3), powers(-4, -0.5), powers(-1, 0.5), powers(-8, -3))
 @examples(20)
 def test_poisson_is_the_worse_order(N, q, mu, delta):
     """Also where what an added record can tell at most spares the sum of its losses."""
     N, rho, q, mu, delta = row = [np.array([x]) for x in (np.round(N) + 1, 0.0, q, mu, delta)]
     remove, add = (in_order(kind, EPSILON, *row) for kind in (laws.REMOVE, laws.ADD))
-    few = few_steps.epsilon_at(laws.REMOVE, N, q, mu, delta, remove)
     found = Losses(N, rho, q, mu, "poisson").epsilon(delta)
-    assert found <= max(remove, add)
-    assert found >= few * (1 - 1e-12) or found < SMALL  # where longer runs may have a smaller bound
-    assert found <= remove or found >= SMALL or N * q < RARELY
+    assert remove * (1 - 1e-12) <= found <= max(remove, add)
+    assert found <= remove or N * q < RARELY
 
 
 def test_rare_large_losses_make_no_jump():

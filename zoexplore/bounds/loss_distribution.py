@@ -6,14 +6,12 @@ divergence is summed from its transform. Every number is rounded up.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from zoexplore.bounds import few_steps
-from zoexplore.bounds.conversion import best_order, delta_of, epsilon_at_order, epsilon_of
-from zoexplore.bounds.kernels import laws, products, subsampled_renyi
+from zoexplore.bounds.conversion import delta_of, epsilon_of
+from zoexplore.bounds.kernels import laws, products
 from zoexplore.bounds.kernels.gaussian import ROUND_UP
 
 ORDERS = {  # of the neighbours, whose pairs' losses must both be counted
@@ -21,10 +19,7 @@ ORDERS = {  # of the neighbours, whose pairs' losses must both be counted
     "poisson": (laws.REMOVE, laws.ADD),
 }
 EPSILON, DELTA = 0, 1  # what is wanted
-LONGER, MORE = np.unique(np.round(2 ** (np.arange(2, 27) / 2))), 7  # steps of longer runs, and how many of these are tried
-HARDLY, SMALL = 0.05, 1.0  # times that batches hold the record, and epsilon, below which these may have a smaller bound
-LEAST_RATE, LEAST_SHIFT = 1e-100, 1e-8  # q and mu below which losses are lost in rounding
-MOST_SHIFT = 1e3  # and mu above which they are too many to be summed: one Renyi order answers there
+LEAST_RATE, LEAST_SHIFT, MOST_SHIFT = 1e-100, 1e-8, 1e3  # beyond these q and mu a step counts as one on all records
 FIRST_DELTA, FAR_ABOVE = 1e-12, 1e3  # the first guess at a delta that is wanted, and by how much it must exceed what is cut
 
 
@@ -201,62 +196,32 @@ class Losses:
         N, rho, q, most, given = (x.flatten() for x in columns)  # copies: numba and NumPy warn of arrays that share memory
         mus, shares = (np.broadcast_to(x, (*shape, mus.shape[-1])).reshape(-1, mus.shape[-1]) for x in (mus, shares))
         with np.errstate(all="ignore"):
-            whole = (q >= 1) | (N <= 0) | (most <= 0)
+            whole = (q >= 1) | (N <= 0) | (q < LEAST_RATE) | (most < LEAST_SHIFT) | (most > MOST_SHIFT)
             gaussian = rho + np.where(N > 0, N * most**2 / 2, 0.0)  # never less than what is sampled costs
-            beyond = ~whole & ((q < LEAST_RATE) | (most < LEAST_SHIFT) | (most > MOST_SHIFT))
             drawn = np.where(rho == 0, -np.expm1(N * np.log1p(-np.minimum(q, 1.0))) * ROUND_UP, 1.0)  # whether, in any step
             idle = (drawn <= given) if wanted == EPSILON else drawn < 0
-            summed = ~whole & ~beyond & ~idle & np.isfinite(gaussian)
-            by_order = beyond & ~idle & np.isfinite(gaussian) & (wanted == EPSILON)
+            summed = ~whole & ~idle & np.isfinite(gaussian)
             found = np.array(epsilon_of(gaussian, given) if wanted == EPSILON else delta_of(gaussian, given), float)
             one = (N == 1) & (rho == 0) & (mus.shape[1] == 1)
-            of_one, of_more = partial(_of_one, wanted), partial(self._summed, wanted)
-            for rows, answer in ((summed & one, of_one), (summed & ~one, of_more), (by_order, _at_one_order)):
+            for rows, answer in ((summed & one, _of_one), (summed & ~one, self._summed)):
                 if rows.any():
-                    found[rows] = np.fmin(found[rows], answer(*(x[rows] for x in (N, rho, q, mus, shares, given))))
+                    found[rows] = np.fmin(found[rows], answer(wanted, *(x[rows] for x in (N, rho, q, mus, shares, given))))
             found = np.where(idle, 0.0, found) if wanted == EPSILON else np.fmin(found, drawn)
         return _never_falling(N, (rho, q, *mus.T, *shares.T, given), found).reshape(shape)
 
     def _summed(self, wanted: int, N, rho, q, mus, shares, given) -> np.ndarray:
-        found = self._in_both_orders(wanted, N, rho, q, mus, shares, given)
-        hardly = (rho == 0) & (N * q <= HARDLY) & (found < SMALL)
-        if wanted == EPSILON and hardly.any():
-            found[hardly] = np.fmin(found[hardly], self._of_longer(*(x[hardly] for x in (N, q, mus, shares, given))))
-        return found
-
-    def _of_longer(self, N, q, mus, shares, delta) -> np.ndarray:
-        """The least epsilon of some longer runs that begin with this one, shape (P,)."""
-        first = np.searchsorted(LONGER, N, side="right")
-        steps = np.append(LONGER, np.full(MORE, np.inf))[first[:, None] + np.arange(MORE)].ravel()
-        some = np.flatnonzero(np.isfinite(steps))
-        longer, of = np.full(steps.shape, np.inf), some // MORE
-        if some.size:
-            columns = (steps[some], np.zeros(some.size), q[of], mus[of], shares[of], delta[of])
-            longer[some] = self._in_both_orders(EPSILON, *columns)
-        return longer.reshape(-1, MORE).min(axis=1)
-
-    def _in_both_orders(self, wanted: int, N, rho, q, mus, shares, given) -> np.ndarray:
+        """What is wanted in the worse order of the neighbours, shape (P,)."""
         worse = np.zeros(N.shape)
         for kind in ORDERS[self.sampling]:
             left = np.ones(N.shape, bool)
             # Skip an added record where the other order's epsilon already exceeds its largest loss, or is 0: delta at epsilon 0
             # is a total variation, the same in both orders.
             if kind == laws.ADD and wanted == EPSILON:
-                left = (worse > 0) & ~(few_steps.largest_of_addition(N, q) + epsilon_of(rho, given) <= worse)
+                left = (worse > 0) & ~(-N * np.log1p(-q) * ROUND_UP + epsilon_of(rho, given) <= worse)
             if left.any():
-                some = tuple(x[left] for x in (N, rho, q, mus, shares, given))
-                worse[left] = np.fmax(worse[left], self._in_order(kind, wanted, *some))
-        lost = ~np.isfinite(worse)
-        if wanted == EPSILON and lost.any():
-            worse[lost] = _at_one_order(*(x[lost] for x in (N, rho, q, mus, shares, given)))
+                N_, rho_, *some, given_ = (x[left] for x in (N, rho, q, mus, shares, given))
+                worse[left] = np.fmax(worse[left], composed(kind, [Part(N_, *some)], Shifts.of(rho_), wanted, given_))
         return worse
-
-    def _in_order(self, kind: int, wanted: int, N, rho, q, mus, shares, given) -> np.ndarray:
-        answer = composed(kind, [Part(N, q, mus, shares)], Shifts.of(rho), wanted, given)
-        few = np.flatnonzero((rho == 0) & (mus.shape[1] == 1))
-        if few.size:
-            answer[few] = _of_few(wanted, kind, *(x[few] for x in (N, q, mus[:, 0], given, answer)))
-        return answer
 
 
 def _never_falling(N, others, found) -> np.ndarray:
@@ -267,22 +232,6 @@ def _never_falling(N, others, found) -> np.ndarray:
         if rows.size > 1:
             found[rows] = np.minimum.accumulate(found[rows][::-1])[::-1]
     return found
-
-
-def _of_few(wanted: int, kind: int, N, q, mu, given, found) -> np.ndarray:
-    """The value found, or the bound by the largest loss where that is less; all of shape (P,)."""
-    if wanted == DELTA:
-        return np.fmin(found, few_steps.delta_at(kind, N, q, mu, given))
-    return few_steps.epsilon_at(kind, N, q, mu, given, found)
-
-
-def _at_one_order(N, rho, q, mus, shares, delta) -> np.ndarray:
-    """epsilon from the Renyi divergence at the best order, by the largest mu; arrays of P rows."""
-    def divergence(alpha):
-        return N * subsampled_renyi.sampled_divergence(alpha, q, mus.max(axis=1)) + alpha * rho
-
-    alpha = best_order(divergence, delta, "cks")
-    return epsilon_at_order(divergence(alpha), alpha, delta, "cks")
 
 
 def _of_one(wanted: int, N, rho, q, mus, shares, given) -> np.ndarray:

@@ -181,7 +181,7 @@ def remark(accounting: Accounting, alpha: float) -> str:
     said = f"by the Rényi divergence of order {alpha:.4g}"
     if accounting.conversion == "gaussian":
         said += ", converted by 'cks'"
-    ends = {"smallest": alpha <= LEAST_ORDER * (1 + 1e-9), "largest": alpha >= MOST_ORDER * (1 - 1e-4)}
+    ends = {"smallest": alpha <= LEAST_ORDER * (1 + 1e-9), "largest": alpha >= MOST_ORDER * (1 - 1e-3)}
     for end, met in ends.items():
         if met:
             said += f"; this is the {end} order tried, and another might give less"
