@@ -238,7 +238,7 @@ def test_a_refusal_survives_another_process():
 @pytest.mark.parametrize(
     ("option", "value", "allowed"),
     [
-        *(("conversion", value, "'mironov', 'cks', 'gaussian'") for value in ("rdp", "", None, 1, True)),
+        *(("conversion", value, "'gaussian', 'cks', 'mironov'") for value in ("rdp", "", None, 1, True)),
         *(("sensitivity", value, "'least', 'clip'") for value in ("Clip", None, 0)),
         *(("schedule", value, "'constant', 'optimal'") for value in ("free", None, [])),
         *(("printed", value, "True or False") for value in (None, 1, 0, "yes", "False")),

@@ -1,16 +1,17 @@
 """Solve one field of a run for a target: epsilon, an attacker's advantage, or true positives at a false-positive rate.
 
 Epsilon need not be monotone. So one call of `curve` evaluates a ladder of values over the field's range, best first. Then
-`epsilon` narrows the gap between the best value that meets the target and the next better one. The result is checked against the
-target, so an inaccurate search can only cost tightness.
+`epsilon` narrows the gap between the best value that meets the target and the next better one. Only values that were found to
+meet it are returned, so an inaccurate search can only cost tightness.
 """
 
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, isfinite, log
+from math import inf, log
 
 import numpy as np
+import scipy
 
 from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.bounds import epsilon as epsilon_of_run
@@ -23,7 +24,8 @@ from zoexplore.run.setting import INTEGER_FIELDS, LARGEST_INTEGER, Accounting, S
 DECADES = 10.0 ** np.arange(-60, 61)
 RUNGS = 256  # of the ladder for K, at most
 TIGHT = 1e-8  # the relative distance of epsilon from the target, unless it jumps
-NARROW = 1e-13  # a bracket this narrow is taken for a jump
+NARROW, ADJACENT = 1e-13, 0.2  # a bracket this narrow is taken for a jump; of whole numbers' for two next to each other
+STEEP = 50.0  # the most that a logarithm of epsilon over the target counts, which may be infinite
 ZOOMS, FINER = 3, 33  # evaluations around the smallest epsilon if no rung meets the target
 
 
@@ -201,7 +203,7 @@ class _Search:
         Raises:
             Unreachable: as `best` does.
         """
-        return self.verified(self.best(_LADDERS[self.field](self.setting)))
+        return self.at(self.best(_LADDERS[self.field](self.setting)))
 
     def with_its_share(self, found: Setting) -> Setting:
         """The result with the single share that the accountant chose, if it chose one and the target is still met."""
@@ -258,46 +260,22 @@ class _Search:
         return (np.asarray, np.asarray) if self.field == "beta" else (np.log, np.exp)
 
     def edge(self, bad: float, good: float) -> float:
-        """The last value that meets the target between `good`, which does, and `bad`, which does not.
-
-        False position with halved weights (Illinois), aimed slightly inside; bisection where an end is infinite and at every
-        fourth step.
+        """The last value found to meet the target between `good`, which does, and `bad`, which does not: by Brent's method, which
+        ends where it is met tightly.
         """
         whole = self.field in INTEGER_FIELDS
-        aim = 0.0 if whole else -TIGHT / 2
-        over, under, last = self.excess(bad) - aim, self.excess(good) - aim, 0
-        step = 0
-        while not (abs(good - bad) <= 1 if whole else self.excess(good) >= -TIGHT or abs(good - bad) <= NARROW * abs(good)):
-            step += 1
-            straight = step % 4 and isfinite(over) and isfinite(under) and under < over
-            value = self._inside(bad, good, under / (under - over) if straight else 0.5)
-            excess = self.excess(value)
-            if excess <= 0:
-                good, under = value, excess - aim
-                over, last = over / 2 if last < 0 else over, -1
-            else:
-                bad, over = value, excess - aim
-                under, last = under / 2 if last > 0 else under, 1
-        return good
+        to, back = (np.asarray, np.round) if whole else self._scale()
+        ends = {float(to(good)): good, float(to(min(bad, 1e300))): bad}
 
-    def _inside(self, bad: float, good: float, part: float) -> float:
-        """The value at `part` of the way from good to bad, or halfway where that is an end: never an end."""
-        to, back = self._scale()
-        start, end = to(good), to(min(bad, 1e300))
-        at, halfway = float(back(start + part * (end - start))), (good + bad) / 2
-        if self.field in INTEGER_FIELDS:
-            at, halfway = float(round(at)), float(halfway // 1)
-        return at if min(bad, good) < at < max(bad, good) else halfway
+        def over(place: float) -> float:
+            excess = self.excess(ends.get(place, float(back(place))))
+            if whole:
+                return excess if excess > 0 else min(excess, -TIGHT)
+            return 0.0 if -TIGHT <= excess <= 0 else float(np.clip(excess + TIGHT / 2, -STEEP, STEEP))
 
-    def verified(self, value: float) -> Setting:
-        """The setting at a value, checked with the public functions."""
-        result = self.at(value)
-        found = self.target.measure(result, self.bound, self.accounting)
-        if not found <= self.target.most:
-            name, most = self.target.name, self.target.most
-            at = f"{FIELDS[self.field].symbol} = {format_short(value)}"
-            raise Unreachable(f"{at} gives {name} = {found:g}, not {most:g} or less", found, value)
-        return result
+        scipy.optimize.brentq(over, *ends, xtol=ADJACENT if whole else NARROW)
+        met = (value for value, excess in self.known.items() if excess <= 0 and min(good, bad) <= value <= max(good, bad))
+        return max(met) if bad > good else min(met)
 
     def _unreachable(self, nearest: float) -> Unreachable:
         symbol, at = FIELDS[self.field].symbol, f"{FIELDS[self.field].symbol} = {format_short(nearest)}"

@@ -11,15 +11,9 @@ from math import ceil, inf, nan, nextafter
 from numbers import Real
 from typing import Any
 
-from zoexplore.run.fields import FIELDS, meant
+from zoexplore.run.fields import FIELDS, OPTIONS, meant
 
-REGIMES = ("strongly-convex", "convex", "non-convex")
-CONVERSIONS = ("mironov", "cks", "gaussian")
-SENSITIVITIES = ("least", "clip")
-SCHEDULES = ("constant", "optimal")
-CLIPPINGS = ("each", "joint")
-NEIGHBOURS = ("replace-one", "add-remove")
-SAMPLINGS = ("without-replacement", "poisson", "cyclic", "shuffled")
+REGIMES, CLIPPINGS, NEIGHBOURS, SAMPLINGS, CONVERSIONS, SENSITIVITIES, SCHEDULES = map(tuple, OPTIONS.values())
 
 LONGEST_SHOWN = 500  # characters of a refused value that a message quotes
 LEAST_DELTA = 1e-300  # parts of a smaller delta would be subnormal doubles, which have fewer digits
@@ -115,11 +109,7 @@ class Setting:
         def put(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
-        put("regime", _option("regime", self.regime, REGIMES))
-        put("neighbours", _option("neighbours", self.neighbours, NEIGHBOURS))
-        put("sampling", _option("sampling", self.sampling, SAMPLINGS))
-        put("clipping", _option("clipping", self.clipping, CLIPPINGS))
-        put("linear", _switch("linear", self.linear))
+        _check_options(self, "linear")
         for name in ("n", "d", "T", "releases", "records_per_person"):
             put(name, whole(name, getattr(self, name)))
         put("cooldown", whole("cooldown", self.cooldown, least=0))
@@ -271,10 +261,7 @@ class Accounting:
     printed: bool = False
 
     def __post_init__(self) -> None:
-        _option("conversion", self.conversion, CONVERSIONS)
-        _option("sensitivity", self.sensitivity, SENSITIVITIES)
-        _option("schedule", self.schedule, SCHEDULES)
-        _switch("printed", self.printed)
+        _check_options(self, "printed")
 
     def replace(self, **changes: Any) -> "Accounting":
         """The same accounting with some options changed. Raises `Refused` as the constructor does."""
@@ -319,16 +306,13 @@ def shown(value: Any) -> str:
     return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
 
 
-def _option(name: str, value: Any, options: tuple[str, ...]) -> str:
-    if not isinstance(value, str) or value not in options:
-        raise _refuse(name, value, "one of " + ", ".join(repr(o) for o in options))
-    return value
-
-
-def _switch(name: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise _refuse(name, value, "True or False")
-    return value
+def _check_options(of: "Setting | Accounting", switch: str) -> None:
+    for name, allowed in OPTIONS.items():
+        value = getattr(of, name, None)
+        if hasattr(of, name) and not (isinstance(value, str) and value in allowed):
+            raise _refuse(name, value, f"one of {', '.join(map(repr, allowed))}")
+    if not isinstance(getattr(of, switch), bool):
+        raise _refuse(switch, getattr(of, switch), "True or False")
 
 
 def _is_real(value: Any) -> bool:
