@@ -50,6 +50,6 @@ class Pairs:
         return Atoms(np.r_[-e[::-1], 0.0, e], np.r_[second[::-1], rest, first], lost, self.count)
 
 
-def _bends(a: tuple, b: tuple, c: tuple) -> bool:
+def _bends(a: tuple[float, ...], b: tuple[float, ...], c: tuple[float, ...]) -> bool:
     """Whether b lies below the chord from a to c."""
     return (b[2] - a[2]) * (c[1] - b[1]) < (c[2] - b[2]) * (b[1] - a[1])

@@ -69,7 +69,9 @@ def _best_counted_steps(runs: RunArrays, accounting: Accounting, T) -> Solved:
     return from_losses(sampled.losses(N, budget), runs.delta, share * runs.delta, N, z, beta=beta).minimum(by_order)
 
 
-def _choices(runs: RunArrays, accounting: Accounting, program: Program, T, start: tuple, rounds: int, free: bool) -> tuple:
+def _choices(
+    runs: RunArrays, accounting: Accounting, program: Program, T, start: tuple[Any, ...], rounds: int, free: bool
+) -> tuple[Any, ...]:
     """(N, share of delta, order, its cost, beta) after so many rounds from (share, order, beta)."""
     share, alpha, beta = start
     most = np.where(np.isfinite(T), T - 1, shifted_divergence.MOST_STEPS)

@@ -29,8 +29,8 @@ class TradeOff:
 
     rho: float = inf
     delta_f: float = 0.0
-    epsilons: np.ndarray | tuple = ()
-    deltas: np.ndarray | tuple = ()
+    epsilons: np.ndarray | tuple[float, ...] = ()
+    deltas: np.ndarray | tuple[float, ...] = ()
 
     def misses(self, alpha) -> np.ndarray:
         """f at false-alarm rates `alpha` in [0, 1], in their shape, from below."""

@@ -35,7 +35,7 @@ def check_data(dataset: Any, taken: Sequence[str] | None) -> None:
         )
 
 
-class EpochSampler(Sampler):
+class EpochSampler(Sampler[Any]):
     """The batches of the epoch that a run is in. Batches of finished steps are empty, because a resumed run skips as many."""
 
     def __init__(self, mechanism: NoisyZOGD, steps: int) -> None:

@@ -167,14 +167,14 @@ class ZOTrainer(Trainer):
                     made.lr_lambdas = [partial(after, rate, probes) for rate in made.lr_lambdas]
         return self.lr_scheduler
 
-    def get_train_dataloader(self) -> DataLoader:
+    def get_train_dataloader(self) -> DataLoader[Any]:
         """Batches as the mechanism draws them, collated and padded as usual."""
         sampler = EpochSampler(self.made(), self._steps_an_epoch())
         options = {name: getattr(self.args, f"dataloader_{name}") for name in ("num_workers", "prefetch_factor")}
         options["pin_memory"] = self.args.dataloader_pin_memory and self.args.device.type != "cpu"
         return DataLoader(Numbered(self.train_dataset), batch_sampler=sampler, collate_fn=Collate(self._collator()), **options)
 
-    def get_batch_samples(self, epoch_iterator: Iterator, num_batches: int, device: torch.device) -> tuple[list, None]:
+    def get_batch_samples(self, epoch_iterator: Iterator[Any], num_batches: int, device: torch.device) -> tuple[list[Any], None]:
         """The next step's batch. Nothing in it needs counting, since a record's loss is its own."""
         batch = next(epoch_iterator, None)
         return ([] if batch is None else [batch]), None

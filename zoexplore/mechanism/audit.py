@@ -4,6 +4,8 @@ That bounds the true epsilon from below, with confidence, and checks mechanism a
 be smaller.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.special import betaincinv
 
@@ -11,7 +13,7 @@ THRESHOLDS = 400  # quantiles of the scores, tried on the first halves
 SIDES = 1, -1  # whether the second data set's scores are the larger ones
 
 
-def audit(first, second, delta: float, *, confidence: float = 0.95) -> float:
+def audit(first: Any, second: Any, delta: float, *, confidence: float = 0.95) -> float:
     """A lower bound on epsilon at `delta`, true with probability `confidence`, from outcomes on two neighbouring data sets.
 
     The first half of the outcomes fits Fisher's linear discriminant and chooses threshold and side; the other half counts that
@@ -39,7 +41,7 @@ def audit(first, second, delta: float, *, confidence: float = 0.95) -> float:
     spread = np.atleast_2d(sum(np.cov(x.T) for x in tried))
     direction, tail = np.linalg.pinv(spread) @ (tried[1].mean(0) - tried[0].mean(0)), (1 - confidence) / 2
 
-    def separation(worlds, side, thresholds):
+    def separation(worlds: Any, side: int, thresholds: np.ndarray) -> np.ndarray:
         """ln((p - delta)/q), p from below and q from above: of scores beyond a threshold in one world, and in the other."""
         right, wrong = ((side * (x @ direction)[:, None] > side * thresholds).sum(0) for x in worlds[::-side])
         likely, unlikely = map(len, worlds[::-side])

@@ -86,7 +86,7 @@ class Batch:
         return replace(self, data=tree_map(lambda x: x.pin_memory() if isinstance(x, Tensor) else x, self.data))
 
 
-class PrivateSampler(Sampler):
+class PrivateSampler(Sampler[Any]):
     """Draws the batches of a run's remaining steps for a `DataLoader`, ready for `NoisyZOGD.step`.
 
         loader = PrivateSampler(optimiser, dataset).loader(num_workers=2)
@@ -109,14 +109,14 @@ class PrivateSampler(Sampler):
         for t in range(self.optimiser.steps, self.optimiser.setting.T):
             yield self.optimiser.drawn(t).tolist()
 
-    def loader(self, collate_fn: Callable[[list], Any] = default_collate, **options: Any) -> DataLoader:
+    def loader(self, collate_fn: Callable[[list[Any]], Any] = default_collate, **options: Any) -> DataLoader[Any]:
         """A loader of the remaining steps' batches; options of `DataLoader`, except those that choose records. `collate_fn`
         must make each record's part of the batch from that record alone.
         """
         return DataLoader(self.dataset, batch_sampler=self, collate_fn=Collate(collate_fn), **options)
 
 
-class Numbered(Dataset):
+class Numbered(Dataset[Any]):
     """A data set that returns records with their indices."""
 
     def __init__(self, dataset: Any) -> None:
@@ -141,7 +141,7 @@ class Collate:
     of that record alone.
     """
 
-    collate_fn: Callable[[list], Any]
+    collate_fn: Callable[[list[Any]], Any]
     calls: int = 0
 
     def __call__(self, records: list[tuple[int, Any]]) -> Batch:
@@ -160,7 +160,7 @@ TOGETHER = (
 HALVED = 16  # fewest neighbours in a batch of which each two are parted
 
 
-def are_apart(collate_fn: Callable[[list], Any], records: list) -> bool:
+def are_apart(collate_fn: Callable[[list[Any]], Any], records: list[Any]) -> bool:
     """Collate copies of half of the records in place of the others, for several halves. Whether what is made of those that stay
     never changes, which no check of losses would see. Parts of other shapes, or that chance changes too, tell nothing.
     """
@@ -213,7 +213,7 @@ class SeenRecords:
         return f"record {swapped[0]} came as another one had come before" if len(swapped) else ""
 
 
-def taken(dataset: Any, records: Tensor, n: int, collate_fn: Callable[[list], Any] | None = None, made: int = 0) -> Batch:
+def taken(dataset: Any, records: Tensor, n: int, collate_fn: Callable[[list[Any]], Any] | None = None, made: int = 0) -> Batch:
     """Some records of a data set: from tensors (in lists, tuples, dicts) by their first dimension, from others by index, collated
     by `collate_fn` or torch's default, after so many batches.
 

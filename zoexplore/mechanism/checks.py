@@ -40,7 +40,7 @@ class LossChecks:
         self._together, self._structure = 0, ()  # number of records and structure of the module at the last check
         self._steps, self._next = 0, RARER
 
-    def is_due(self, data: Any, structure: tuple, *, is_last: bool) -> bool:
+    def is_due(self, data: Any, structure: tuple[Any, ...], *, is_last: bool) -> bool:
         """Whether to check the current step, which is counted if it has enough records."""
         records = number_of(data)
         self._steps += records >= ENOUGH
@@ -48,7 +48,7 @@ class LossChecks:
             return True
         return records >= ENOUGH and (is_last or self._steps >= self._next)
 
-    def saw_change(self, structure: tuple) -> bool:
+    def saw_change(self, structure: tuple[Any, ...]) -> bool:
         """Whether the module or the loss has visibly changed since the last check, which then vouches for the steps between."""
         return self._together >= ENOUGH and structure != self._structure
 

@@ -80,7 +80,7 @@ def _of_rows(words: Tensor) -> Tensor:
 
 
 @kernel
-def _added(rows, multipliers):
+def _added(rows: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
     found, length = np.zeros(len(rows), np.uint64), len(multipliers)
     for r in range(len(rows)):
         for start in range(0, rows.shape[1], length):
@@ -175,7 +175,7 @@ class Fingerprint:
         """Torch's count of changes of each trained tensor; -1 for inference tensors, where it does not count."""
         return [-1 if t.is_inference() else t._version for t in self.trained.values()]
 
-    def bits(self) -> tuple:
+    def bits(self) -> tuple[Any, ...]:
         """Checksums of the whole model after the last step."""
         return tuple(self.last.items()), tuple(self.frozen().items())
 

@@ -96,7 +96,7 @@ class Objective:
         if any(now.get(name) is not p for name, p in self.trained.items()):
             raise RuntimeError("the module's parameters were replaced since the optimiser was made: change the module first")
 
-    def structure(self) -> tuple:
+    def structure(self) -> tuple[Any, ...]:
         """Identify everything that could make losses mix records: the loss, the module's parts, writes to buffers."""
         versions = tuple((id(b), _version(b)) for b in self.buffers().values())
         return id(self.loss), *(_structure(module) for module in self._modules().values()), versions
@@ -217,7 +217,7 @@ def _bytes(state: Any) -> Tensor:
     return torch.frombuffer(bytearray(pickle.dumps(state)), dtype=torch.uint8)
 
 
-def _structure(module: nn.Module) -> tuple:
+def _structure(module: nn.Module) -> tuple[Any, ...]:
     """Identify a module's parts, their switches and hooks, and the hooks of all modules."""
     hooks = (*of_all._global_forward_pre_hooks, *of_all._global_forward_hooks)
     return hooks, *(
@@ -230,7 +230,7 @@ def _hooks(of_part: Mapping[int, Any]) -> Iterator[int]:
     return (number for number, hook in of_part.items() if not isinstance(hook, Hook))
 
 
-def _switches(part: nn.Module) -> Iterator[tuple]:
+def _switches(part: nn.Module) -> Iterator[tuple[Any, ...]]:
     """Attributes that are on or off, a word or a function: a module's `training` flag, replaced `forward` and activation."""
     for name, x in vars(part).items():
         if isinstance(x, bool | str) or callable(x):
@@ -257,7 +257,7 @@ def _inputs_and_targets(batch: Any) -> tuple[Any, Any]:
 
 
 @contextmanager
-def _slow_path():
+def _slow_path() -> Iterator[None]:
     """Switch off the fused encoder layers that torch uses in eval(): they have no derivatives, and pack all records' tokens, so
     that a record's rounding depends on the others' padding.
     """

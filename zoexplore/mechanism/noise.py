@@ -1,7 +1,7 @@
 """The noise of a step, along its directions and in every coordinate, and the ball: for many runs at once."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -53,13 +53,13 @@ def combine(U: Tensor, coefficients: Tensor) -> Tensor:
     return (U @ coefficients.unsqueeze(-1)).squeeze(-1)
 
 
-def variances(sigma, beta, eta, d: int, K: int):
+def variances(sigma: Any, beta: Any, eta: Any, d: int, K: int) -> tuple[Any, Any]:
     """(s1, s2): the variance that is added along each direction, and the one in every coordinate."""
     along, across = deviations(sigma, beta, eta, d, K)
     return along**2, across**2
 
 
-def deviations(sigma, beta, eta, d: int, K: int):
+def deviations(sigma: Any, beta: Any, eta: Any, d: int, K: int) -> tuple[Any, Any]:
     """The square roots of `variances`, which do not underflow where eta and sigma are small."""
     return eta * sigma * (beta / K) ** 0.5, eta * sigma * ((1 - beta) / d) ** 0.5
 

@@ -221,7 +221,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         """
         return self._run.batch_of(t)
 
-    def batch(self, dataset: Any, *, collate_fn: Callable[[list], Any] | None = None) -> Batch:
+    def batch(self, dataset: Any, *, collate_fn: Callable[[list[Any]], Any] | None = None) -> Batch:
         """The next step's records of a data set.
 
         Args:
@@ -238,7 +238,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         self._run.check_steps_left()
         return batches.taken(dataset, self.drawn(self.steps), self.setting.n, collate_fn, self.steps)
 
-    def batches(self, dataset: Any, *, collate_fn: Callable[[list], Any] | None = None) -> Iterator[Batch]:
+    def batches(self, dataset: Any, *, collate_fn: Callable[[list[Any]], Any] | None = None) -> Iterator[Batch]:
         """The batches of all remaining steps, as `batch` has them; give each to `step` before you take the next."""
         while (before := self.steps) < self.setting.T:
             yield self.batch(dataset, collate_fn=collate_fn)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 from html import escape
 from ipaddress import ip_address
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import panel as pn
@@ -56,7 +57,7 @@ def _prepare() -> None:
     param.parameterized.async_executor = under_lock(param.parameterized.async_executor)
 
 
-def under_lock(execute: Callable[[Callable], None]) -> Callable[[Callable], None]:
+def under_lock(execute: Callable[[Callable[..., Any]], None]) -> Callable[[Callable[..., Any]], None]:
     """An executor that runs a page's changes and clicks under its session's lock.
 
     Panel 1.9 does not hold the lock when a click follows a change at once: writing to a figure then fails, and the change

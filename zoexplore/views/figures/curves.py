@@ -38,7 +38,7 @@ class Curves(View):
     def build(self) -> None:
         self.found: dict[str, Guarantee] = {}  # of the drawn run
         self.ends = EVERYWHERE  # of the axis of epsilon
-        self._fitted: tuple = ()  # the field and the replaced run that it was last fitted to
+        self._fitted: tuple[Any, ...] = ()  # the field and the replaced run that it was last fitted to
         self.chart = Chart("curves", self.state, self._dragged)
         self.legend = Legend(of=self.chart.of, muted=list(UNASKED))
         self.differs = widgets.html("", "differs")

@@ -60,7 +60,7 @@ class Helps(View):
         self.cooled.param.watch(lambda event: self._switched(cooldown=event.new), "value")
         self.words, self.beside = widgets.html("", "words", "gain"), widgets.html("", "words", "table", "gain")
         self.limit = widgets.html("", "words", visible=False)
-        self._drawn: tuple = ()  # the run of the map, but for T and beta
+        self._drawn: tuple[Any, ...] = ()  # the run of the map, but for T and beta
         self._parts: dict[str, Any] = {}
 
     def _offer(self) -> None:

@@ -42,7 +42,7 @@ class PinnedCurves:
         self.epsilons: list[float] = []  # of each pin's own run
         self.given: list[dict[str, Guarantee]] = []  # of each pin's own run
         self._found: list[CurveSet] = []  # of each pin
-        self._found_for: tuple = ((), "")  # which pins, and over which field
+        self._found_for: tuple[Any, ...] = ((), "")  # which pins, and over which field
 
     async def find(self, along: str) -> None:
         """Compute every pin's curves over a field."""

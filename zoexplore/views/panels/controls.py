@@ -225,7 +225,7 @@ def follow(widget: Any, state: State, field: str) -> Any:
     return widget
 
 
-def menu(state: State, field: str, made: Callable = widgets.select) -> Any:
+def menu(state: State, field: str, made: Callable[..., Any] = widgets.select) -> Any:
     """A menu of a field's options, or a row of them."""
     options = {name: option for option, name in OPTIONS[field].items()}
     return follow(made(MENUS[field], options), state, field)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Coroutine
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from html import escape
 from math import inf, isclose
+from typing import Any
 
 import panel as pn
 import param
@@ -117,7 +118,7 @@ class Planner(View):
         target, delta = format_short(round_up(self.target, 6), 6), format_delta(self.state.setting.delta)
         return f"gives ε\u00a0≤\u00a0{target} at δ\u00a0=\u00a0{delta}"
 
-    def ask(self, question: Callable[[], Coroutine]) -> None:
+    def ask(self, question: Callable[[], Coroutine[Any, Any, Any]]) -> None:
         """Compute an answer in another process, and cancel an earlier question."""
         self.stop()
         self.cooled = None

@@ -63,7 +63,7 @@ class Asked:
         return {name: own[name] for name in ("K", "beta", "T", *OTHERS)}
 
     @property
-    def fields(self) -> tuple:
+    def fields(self) -> tuple[Any, ...]:
         """All that makes one run's models unlike another's, but for the noise scale."""
         return self.setting.n, self.setting.d, *self.others.values(), self.accounting
 
