@@ -2,14 +2,14 @@
 compile them.
 """
 
-from zoexplore.compute.prepare import called, compositions, hidden_states, main, the_rest
+from zoexplore.compute.prepare import compositions, hidden_states, main, the_rest
 
 
 def call_all():
     """Have whatever the accountant compiles compiled, or loaded into this process."""
     for part in (hidden_states, compositions, the_rest):
-        for _ in called(part):
-            pass
+        for call in part():
+            call()
 
 
 def _steps():

@@ -5,9 +5,9 @@ Each call here is a kind of run that compiles kernels of its own; together they 
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from zoexplore.bounds.bound import Trajectory
 from zoexplore.bounds.kernels.blocks import affine
 from zoexplore.bounds.loss_distribution import Losses
 from zoexplore.compute.computations import load
-from zoexplore.compute.process import Answer, Process
+from zoexplore.compute.pool import Pool
 from zoexplore.questions import calibrate
 from zoexplore.run.presets import DEMONSTRATION, PRESETS
 from zoexplore.run.setting import SAMPLINGS, SCHEDULES, SENSITIVITIES, Accounting, Setting
@@ -67,35 +67,18 @@ def is_prepared() -> bool:
 
 def prepare(told: Callable[[float], None] = lambda _: None) -> None:
     """Compile all kernels in two processes, and tell how much of it is done, from 0 to 1, after each call."""
-    parts: list[Callable[[], list[Callable[..., Any]]]] = [hidden_states, compositions, the_rest]
-    total, done = sum(len(part()) for part in parts), 0
-
-    def item(_: object) -> None:
-        nonlocal done
-        done += 1
-        told(done / total)
-
-    workers = Process(), Process()
-
-    def begin(worker: Process, part: Callable[[], list[Callable[..., Any]]]) -> Answer:
-        return worker.submit(called, (part,), item)
-
+    pool, last = Pool(2, longest=inf), the_rest()
     try:
-        for answer in [begin(worker, part) for worker, part in zip(workers, parts, strict=False)]:
-            answer.result()
-        begin(workers[0], the_rest).result()
+        # each part is a session of its own, of which the pool computes one call at a time
+        asked = [pool.submit(call, session=part, urgent=True) for part in (hidden_states, compositions) for call in part()]
+        total = len(asked) + len(last)
+        for done, call in enumerate(chain(asked, map(pool.submit, last)), 1):  # the last ones in turn, after all others
+            call.answer.result()
+            told(done / total)
     finally:
-        for worker in workers:
-            worker.end()
+        pool.end()
     if _mark().parent.is_dir():  # else nothing can be kept here
         _mark().touch()
-
-
-def called(part: Callable[[], list[Callable[..., Any]]]) -> Iterator[None]:
-    """In a process: make each call of a part."""
-    for call in part():
-        call()
-        yield
 
 
 def _mark() -> Path:
