@@ -114,6 +114,12 @@ PRESETS = {
         "outside it makes steps contract all the same, and hiding the iterates pays.",
         _HEAD,
     ),
+    "head-on-batches": Preset(
+        "Linear head on batches",
+        "The linear head as such heads are trained: thousands of steps on batches of 2 000 that nobody sees, and no ball. "
+        "Composition pays for every step; hidden iterates cost the same however long it trains.",
+        _HEAD.replace(batch=2000, sigma=2e-4, T=4000),
+    ),
 } | {
     key: Preset(f"{run.name.replace(', ', ' · ')} · K = {format_count(run.K)}", run.summary, run.setting)
     for key, run in RUNS.items()
