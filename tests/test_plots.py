@@ -78,17 +78,16 @@ def test_the_profile_has_a_guarantee_at_every_point():
 
 
 def test_the_grid_is_the_accountants_and_its_contours_lie_between_cells():
-    mesh, paths, words = plots.grid(RUN, "K", "sigma", points=9, levels=[1.0])
-    for column, sigma in enumerate(np.geomspace(1e-6, 10, 9)):
+    mesh, paths = plots.grid(RUN, "K", "sigma", points=33, levels=[1.0])
+    for column, sigma in list(enumerate(np.geomspace(1e-6, 10, 33)))[::4]:
         row = mesh.dimension_values("epsilon", flat=False)[column]
-        K = np.unique(np.geomspace(1, RUN.d, 9).round())
+        K = np.unique(mesh.dimension_values("K"))
         expected = curve(RUN.replace(sigma=sigma), "K", K, ["sharp"])["sharp"]
         assert row[0] == pytest.approx(expected[0] or np.nan, rel=1e-12, nan_ok=True)
     assert set(paths.dimension_values("epsilon")) == {1.0}
     middle = len(paths.dimension_values("K")) // 2
     K, sigma = paths.dimension_values("K")[middle], paths.dimension_values("sigma")[middle]
-    assert guarantee(RUN.replace(K=round(K), sigma=sigma), "sharp").epsilon == pytest.approx(1.0, rel=0.3)
-    assert list(words.dimension_values("words")) == ["ε = 1"]
+    assert guarantee(RUN.replace(K=round(K), sigma=sigma), "sharp").epsilon == pytest.approx(1.0, rel=0.1)
 
 
 @pytest.mark.parametrize(("x", "y"), [("K", "K"), ("K", "colour")])
@@ -110,13 +109,6 @@ def test_inside_shows_the_trajectory(bound):
 def test_what_has_no_steps_says_why():
     with pytest.raises(ValueError, match="2K = 600 exceeds d = 520"):
         plots.inside(RUN.replace(K=300), "theorem")
-
-
-def test_the_replay_ends_with_the_whole_budget():
-    distance, budget = plots.replay(RUN)
-    assert list(distance.keys()) == list(range(RUN.T + 1))
-    (last,) = [p for p in budget[RUN.T] if isinstance(p, hv.Points)]
-    assert last.dimension_values("budget")[0] == pytest.approx(guarantee(RUN, "sharp").rho)
 
 
 def point(method, epsilon, accuracy, supposed=()):

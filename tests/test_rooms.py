@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "zoexplore"
-ROOMS = "run bounds questions compute mechanism training hf palette columns plots views server".split()
+ROOMS = "run bounds questions compute mechanism training hf palette methods plots views server".split()
 
 
 def imported(source):

@@ -6,7 +6,7 @@ The site has the latter as a page of its own.
 
 import re
 from collections.abc import Iterable, Sequence
-from math import ceil, floor, log10, sqrt
+from math import ceil, floor, isnan, log10, sqrt
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -16,10 +16,9 @@ import holoviews as hv
 from benchmarks.frontier.kept import Series, Studies, load
 from zoexplore import plots
 from zoexplore.bounds import BOUNDS
-from zoexplore.columns import spread
 from zoexplore.palette import PINS
 from zoexplore.plots.look import FRAME, with_legend
-from zoexplore.plots.training import error_bars
+from zoexplore.plots.training import marked
 from zoexplore.run.formatting import format_count, format_number, format_short
 from zoexplore.training import METHODS, TASKS, Frontier, Point
 from zoexplore.training.comparison import Finished
@@ -111,14 +110,13 @@ def study(found: Sequence[Series]) -> hv.Overlay:
     parts: list[Any] = []
     for series, (hue, _), marker in zip(found, PINS, MARKERS, strict=False):
         means = [fmean(values) for values in series.values]
-        curve_of = hv.Curve((series.x, means), x, y, label=series.label)
-        parts.append(curve_of.opts(color=hue, line_width=2.2, **frame))
-        if len(series.values[0]) > 1:
-            errors = [
-                (*at, stdev(v) / sqrt(len(v))) for at, v in zip(zip(series.x, means, strict=True), series.values, strict=True)
-            ]
-            parts.append(error_bars(errors, hue, x, y, frame))
-            parts.append(hv.Scatter((series.x, means), x, y).opts(color=hue, size=7, marker=marker, **frame))
+        line = {"color": hue, "line_width": 2.2}
+        if len(series.values[0]) == 1:
+            parts.append(hv.Curve((series.x, means), x, y, label=series.label).opts(**line, **frame))
+            continue
+        errors = (stdev(values) / sqrt(len(values)) for values in series.values)
+        rows = list(zip(series.x, means, errors, strict=True))
+        parts += marked(rows, (x, y), series.label, line, {"color": hue, "size": 7, "marker": marker}, frame)
     return with_legend(hv.Overlay(parts), "right" if len(found) > 2 else "bottom_right")
 
 
@@ -174,6 +172,12 @@ def tasks() -> list[tuple[str, ...]]:
     return [(t.name, t.summary, t.model, format_number(t.ridge), "; ".join(t.supposed)) for t in TASKS.values()]
 
 
+def spread(point: Point) -> str:
+    """The mean accuracy with its standard error, if known."""
+    mean, error = point.mean("accuracy"), point.error("accuracy")
+    return f"{mean:.3f}" + ("" if isnan(error) else f" ± {error:.3f}")
+
+
 def accuracies(frontier: Frontier) -> str:
     """A row for each method, a column for each epsilon."""
     targets = sorted({p.target for p in frontier.points if p.target is not None})
@@ -181,9 +185,9 @@ def accuracies(frontier: Frontier) -> str:
     for method in dict.fromkeys(p.method for p in frontier.points):
         points = {p.target: p for p in frontier.points if p.method == method}
         cells = (
-            [spread(points[t], "accuracy") if t in points else "" for t in targets] if None not in points else [""] * len(targets)
+            [spread(points[t]) if t in points else "" for t in targets] if None not in points else [""] * len(targets)
         )
-        last = spread(points[None], "accuracy") if None in points else ""
+        last = spread(points[None]) if None in points else ""
         rows.append((METHODS[method].title, *cells, last))
     return _table(("accuracy", *(f"ε = {format_number(t)}" for t in targets), "ε = ∞"), rows)
 

@@ -15,9 +15,8 @@ from zoexplore.questions.export import to_python, to_query, to_yaml
 from zoexplore.run.formatting import format_number
 from zoexplore.run.presets import DEMONSTRATION, PRESETS
 from zoexplore.run.published import RUNS, Published
-from zoexplore.training import load
 from zoexplore.views.panels.story import STEPS
-from zoexplore.views.training.tab import PRICE
+from zoexplore.views.training.tab import in_advance
 
 MODULES = (
     "zoexplore", "zoexplore.questions", "zoexplore.questions.export",
@@ -85,7 +84,7 @@ def story(folder: Path) -> str:
         "2": frame(file="story.html#publish=every&T=10&dials=T", title="every step published"),
         "3": frame(file="story.html#dials=T", title="only the last model published"),
         "4": frame(file="story.html#tab=curves&against=beta&beta=1&dials=beta", title="what β does"),
-        "5": figure(folder, "story-6", plots.frontier(load(PRICE), bounds=["composition", "sharp"]).opts(**BELOW)),
+        "5": figure(folder, "story-6", plots.frontier(in_advance(DEMONSTRATION.K)[1]).opts(**BELOW)),
         "6": "",
     }
     text = f"## The story in six steps\n\nGuess before you look. `make app` tells it with sliders.\n\n{BOKEH.format(up='')}\n"

@@ -16,9 +16,8 @@ from benchmarks.frontier.horizons import TASK, UNITS, WIDTH, least, objective, u
 from benchmarks.frontier.kept import load, save
 from benchmarks.frontier.search import GRIDS, MEETINGS, VISITS, affordable, search, sort, split
 from tests.training.small import small_task
-from tools.comparison import PRINTED, accuracies, few_ticks, kept, mean, passes
+from tools.comparison import PRINTED, accuracies, few_ticks, kept, mean, passes, spread
 from zoexplore import Accounting, guarantee
-from zoexplore.columns import spread
 from zoexplore.training import METHODS, TASKS, frontier
 from zoexplore.training.accounts import accounts
 from zoexplore.training.aims import Choice, aimed
@@ -90,7 +89,7 @@ def test_what_the_page_on_training_prints_is_of_the_comparison(comparison):
     page = (Path(__file__).parents[2] / "docs" / "training.md").read_text()
     assert accuracies(comparison.finished[PRINTED].frontier) in page
     known = {mean(values) for series in comparison.series for values in series.values}
-    known |= {spread(p, "accuracy") for one in comparison.finished.values() for p in one.frontier.points}
+    known |= {spread(p) for one in comparison.finished.values() for p in one.frontier.points}
     printed = re.findall(r"[\d.]+ ± [\d.]*\d", page)
     assert len(printed) > 30 and set(printed) <= known
 

@@ -2,32 +2,16 @@
 
 import asyncio
 
-import numpy as np
 import panel as pn
 
 from tests.convention import DEMONSTRATION as BEFORE
 from tests.views.drawn import lines
 from tests.waiting import until
 from zoexplore import BOUNDS
-from zoexplore.columns import placed_apart
 from zoexplore.compute.process import Answer
 from zoexplore.views import Curves, State
 from zoexplore.views.style import theme
 from zoexplore.views.view import View
-
-
-def test_names_stand_in_a_margin_and_keep_apart():
-    rng = np.random.default_rng(3)
-    for _ in range(300):
-        count = rng.integers(1, 9)
-        wanted, heights = rng.uniform(-50, 450, count), rng.choice([17, 34, 51], count)
-        starts = np.array(placed_apart(wanted, heights, 500.0))
-        order = np.argsort(starts)
-        ends = (starts + heights)[order]
-        assert (starts[order][1:] >= ends[:-1] - 1e-9).all() and starts.min() >= -1e-9
-        if heights.sum() <= 500:
-            assert ends.max() <= 500 + 1e-9
-            assert (np.diff(np.asarray(wanted)[order]) >= -1e-9).all(), "in the order of their curves"
 
 
 def test_the_table_says_that_a_curve_is_below_the_axis():

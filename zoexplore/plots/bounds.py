@@ -8,8 +8,7 @@ import holoviews as hv
 import numpy as np
 from holoviews.operation import contours
 
-from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
-from zoexplore.bounds.bound import Trajectory
+from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.bounds.guarantee import DEFAULT
 from zoexplore.plots.look import FRAME, MUTED, epsilon_at, style, with_legend
 from zoexplore.run.axes import AXES, drawable
@@ -18,8 +17,6 @@ from zoexplore.run.setting import Accounting, Setting
 THIS_RUN = tuple(bound for bound in BOUNDS if BOUNDS[bound].of_this_run)
 DELTAS = np.geomspace(1e-12, 0.1, 111)
 FALSE_ALARMS = np.linspace(0, 1, 501)
-LONGEST_REPLAY = 60  # steps; of longer runs the last ones are played
-FRAMES = 16  # of a replay, each of which a saved page holds in full
 
 
 def curves(
@@ -119,8 +116,7 @@ def grid(
         accounting: how to count.
 
     Returns:
-        An overlay of a `hv.QuadMesh`, empty where the bound does not apply or two values cannot go together, and
-        `hv.Contours` with `hv.Labels`.
+        An overlay of a `hv.QuadMesh`, empty where the bound does not apply or two values cannot go together, and `hv.Contours`.
 
     Raises:
         ValueError: a field or the bound is unknown, or both fields are the same.
@@ -129,23 +125,13 @@ def grid(
         raise ValueError(f"x = {x!r}, y = {y!r} are not allowed: give two different fields of {', '.join(AXES)}")
     columns, rows = AXES[x].values(setting, points), AXES[y].values(setting, points)
     epsilon = drawable(np.array([_row(setting, x, columns, {y: float(at)}, bound, accounting) for at in rows]))
-    logs = [not AXES[field].linear for field in (x, y)]
-    frame = FRAME | {"logx": logs[0], "logy": logs[1], "height": 420, "show_grid": False}
+    frame = FRAME | {"logx": not AXES[x].linear, "logy": not AXES[y].linear, "height": 420, "show_grid": False}
     dims, height = [hv.Dimension(field, label=_label(field)) for field in (x, y)], hv.Dimension("epsilon", label="ε")
-    look = {"cmap": "cividis", "cnorm": "log", "colorbar": True, "tools": ["hover"], "title": f"ε by {BOUNDS[bound].title}"}
+    title = f"ε by {BOUNDS[bound].title}, with lines at {', '.join(f'{level:g}' for level in levels)}"
+    look = {"cmap": "cividis", "cnorm": "log", "colorbar": True, "tools": ["hover"], "title": title}
     mesh = hv.QuadMesh((columns, rows, epsilon), dims, height).opts(**look, **frame)
-    # Contours are computed on even axes; each has its number half-way along.
-    even = [np.log10(at) if log else at for at, log in zip((columns, rows), logs, strict=True)]
-    found = contours(hv.QuadMesh((*even, np.log10(epsilon))), levels=np.log10(levels)).split() if min(epsilon.shape) > 1 else []
-    paths, words = [], []
-    for piece in found:
-        across, up = (10**at if log else at for at, log in zip(piece.array([0, 1]).T, logs, strict=True))
-        level = float(f"{10 ** piece.dimension_values(2)[0]:.6g}")
-        paths.append({x: across, y: up, "epsilon": level})
-        words.append((across[len(across) // 2], up[len(up) // 2], f"ε = {level:g}"))
-    lines = hv.Contours(paths, dims, height).opts(color="white", line_width=2, tools=["hover"], **frame)
-    labels = hv.Labels(words, dims, "words").opts(text_color="white", text_font_size="12px", text_baseline="bottom", **frame)
-    return mesh * lines * labels
+    lines = contours(mesh, levels=list(levels)) if min(epsilon.shape) > 1 else hv.Contours([], dims, height)
+    return mesh * lines.opts(color="white", line_width=2, tools=["hover"], show_legend=False, cmap=None, **frame)
 
 
 def _row(setting: Setting, x: str, columns: np.ndarray, at: dict[str, float], bound: str, accounting: Accounting) -> np.ndarray:
@@ -171,7 +157,9 @@ def inside(setting: Setting, bound: str = "sharp", accounting: Accounting = DEFA
     Raises:
         ValueError: the bound is unknown, does not apply (the message says why), or has no steps to show.
     """
-    path = _path(guarantee(setting, bound, accounting))
+    g = guarantee(setting, bound, accounting)
+    if (path := g.trajectory) is None:
+        raise ValueError(f"bound = {bound!r} has nothing to show of this run: {g.reason or 'it has no steps spent one by one'}")
     left = hv.Dimension("left", label="steps left")
     at = np.arange(path.rho.size, 0, -1.0)
     frame = FRAME | {"height": 240, "logx": True, "invert_xaxis": True}
@@ -182,37 +170,6 @@ def inside(setting: Setting, bound: str = "sharp", accounting: Accounting = DEFA
         "Shares: β of the noise, π and α hidden": {"β": path.beta, "π": path.pi, "α": path.alpha},
     }
     return hv.Layout([_panel(title, at, columns, left, frame) for title, columns in panels.items()]).cols(2)
-
-
-def replay(setting: Setting, bound: str = "sharp", accounting: Accounting = DEFAULT) -> hv.Layout:
-    """A bound's argument step by step: two maps over `step`, of the distance of two runs and of the budget spent.
-
-    `hv.save(replay(run), "replay.html")` is a page with a slider that needs no server. Long runs play their last `LONGEST_REPLAY`
-    steps, in at most `FRAMES` frames. Arguments and errors are those of `inside`.
-    """
-    path = _path(guarantee(setting, bound, accounting))
-    first = max(path.rho.size - LONGEST_REPLAY, 0)
-    spent = np.concatenate([[0.0], np.cumsum(path.rho)])
-    time = path.tau + np.arange(first, path.rho.size + 1.0)
-    played = np.unique(np.linspace(0, time.size - 1, FRAMES).round().astype(int))
-    margin = 0.02 * (time[-1] - time[0])
-    step = hv.Dimension("step", value_format=str)
-    when = hv.Dimension("time", label="step", range=(time[0] - margin, time[-1] + margin))
-    # Dimensions have fixed ranges: searching all frames for them, in each frame, took most of the time.
-    fixed = {"normalize": False}
-    frame = FRAME | {"height": 260} | fixed
-
-    def walked(values: np.ndarray, name: str, label: str, borrowed: str) -> hv.HoloMap:
-        y, colour = hv.Dimension(name, label=label, range=(0.0, 1.05 * float(values.max()))), style(borrowed)["color"]
-        whole = hv.Curve((time, values), when, y).opts(color=colour, line_dash="dashed", line_width=1.4, **frame)
-        walk = {int(time[i]): hv.Curve((time[: i + 1], values[: i + 1]), when, y) for i in played}
-        end = {int(time[i]): hv.Points([(time[i], values[i])], [when, y]) for i in played}
-        drawn = whole * hv.HoloMap(walk, step).opts(color=colour, line_width=3, **frame)
-        return (drawn * hv.HoloMap(end, step).opts(color=colour, size=9, **frame)).opts(**fixed)
-
-    distance = walked(path.z[first:], "distance", "how far apart the runs may be", "theorem")
-    both = (distance + walked(spent[first:], "budget", "budget spent so far, ρ", "corollary")).cols(2)
-    return both.opts(**fixed)
 
 
 def _lines(
@@ -234,13 +191,6 @@ def _values(setting: Setting, field: str) -> np.ndarray:
 
 def _label(field: str) -> str:
     return AXES[field].title if field in AXES else {"batch": "b, records per step"}.get(field, field)
-
-
-def _path(g: Guarantee) -> Trajectory:
-    if g.trajectory is None:
-        why = g.reason or "it has no steps that are spent one by one"
-        raise ValueError(f"bound = {g.bound!r} has nothing to show of this run: {why}")
-    return g.trajectory
 
 
 def _panel(title: str, at: np.ndarray, columns: dict[str, Any], x: hv.Dimension, frame: dict[str, Any]) -> hv.Overlay:

@@ -13,11 +13,9 @@ _MARKERS = {
 _STYLES = {  # element -> Bokeh's name of an option -> Matplotlib's
     "Curve": {"color": "color", "line_width": "linewidth", "line_dash": "linestyle"},
     "Scatter": {"color": "color", "marker": "marker", "size": "s", "line_color": "edgecolors"},
-    "Points": {"color": "color", "marker": "marker", "size": "s", "alpha": "alpha"},
     "ErrorBars": {"line_color": "ecolor"},
     "QuadMesh": {"cmap": "cmap"},
     "Contours": {"color": "color", "line_width": "linewidth"},
-    "Labels": {"text_color": "color", "text_align": "horizontalalignment", "text_baseline": "verticalalignment"},
     "HLine": {"color": "color", "line_dash": "linestyle", "line_width": "linewidth"},
 }
 _POINTS = 0.75  # of a pixel
@@ -28,13 +26,10 @@ _FRAME = ("logx", "logy", "xlim", "ylim", "title", "invert_xaxis", "padding", "s
 def save(drawn: Any, file: str | Path) -> None:
     """Write a figure as vectors with Matplotlib, in the look that it has here: SVG or PDF, by the file's ending.
 
-    The last frame of a map over steps is written.
-
     Raises:
         ImportError: Matplotlib is not installed.
     """
     import_module("holoviews.plotting.mpl")  # large, and needed for files alone
-    drawn = drawn.last if isinstance(drawn, hv.HoloMap) else drawn
     vector = drawn.map(_in_matplotlib, [hv.Element])
     if isinstance(drawn, hv.Overlay):
         place = hv.Store.lookup_options("bokeh", drawn, "plot").kwargs.get("legend_position", "top_left")
@@ -63,9 +58,6 @@ def _in_matplotlib(element: hv.Element) -> hv.Element:
         made["linestyle"] = (0, tuple(dash)) if isinstance(dash, list) else _DASHES[dash]
     if marker := made.pop("marker", None):
         made |= {"marker": _MARKERS[marker], "s": (_POINTS * made["s"]) ** 2}
-    if isinstance(element, hv.Labels):
-        middle = made.get("verticalalignment") == "middle"
-        made |= {"size": 9} | ({"verticalalignment": "center"} if middle else {})
     made |= {"aspect": "auto", "fontsize": _SIZES} | {name: plot[name] for name in _FRAME if name in plot}
     made |= {"logz": True, "colorbar": True} if isinstance(element, hv.QuadMesh) else {}
     return element.opts(backend="matplotlib", clone=True, **made)

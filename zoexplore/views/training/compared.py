@@ -7,11 +7,10 @@ import panel as pn
 import param
 
 from zoexplore.bounds.words import Style
-from zoexplore.columns import extent, lines, rivals, short_of
-from zoexplore.palette import partner
+from zoexplore.methods import look_of, ranked
 from zoexplore.run.axes import nice
 from zoexplore.run.formatting import format_delta, format_short
-from zoexplore.training import TASKS, Frontier
+from zoexplore.training import METHODS, TASKS, Frontier
 from zoexplore.training.comparison import load
 from zoexplore.views.figures.chart import Chart, dot, line, span
 from zoexplore.views.style import widgets
@@ -25,6 +24,7 @@ PUBLISHED = {
     "mnist": "Published figures are of more records: DP-SGD with a network on all 60 000 images, at δ = 10⁻⁵, reaches 0.95 at "
     "ε = 2 and 0.97 at ε = 8 (Abadi and others 2016). Here are 4 000, and a linear model."
 }
+LEAST = 0.02  # least range of the axis of accuracy, so that negligible differences do not fill it
 
 
 class Compared(View):
@@ -66,22 +66,25 @@ class Compared(View):
 
 def draw(chart: Chart, frontier: Frontier) -> None:
     """Draw each method at its best: a line with error bars, level and dashed for one without an epsilon."""
-    drawn, targets = lines(frontier), sorted({p.target for p in frontier.points if p.target is not None})
-    least, most = min(targets) / 1.2, 1.2 * max(targets)
-    parts, dots = [], []
-    for method in drawn:
-        look = Style((method.colour, partner(method.colour, True)), () if method.x else (6, 4), 2.4)
-        reach, y = (method.x, method.y) if method.x else ([least, most], [method.y[-1]] * 2)
-        parts.append(line(method.method, reach, y, look, short_of(method.method)))
-        bars = zip(method.x, method.bars, strict=True) if method.x else ()
-        thin = Style(look.colour, (), 1.2)
-        parts += [line(f"{method.method} {x:g}", [x, x], ends, thin, reads=False) for x, ends in bars]
-        dots += [dot(method.method, x, y, look) for x, y in zip(method.x, method.y if method.x else (), strict=True)]
-    ends = [end for method in drawn for bar in (*method.bars, [method.y[-1]]) for end in bar]
-    low, high = min(ends) - 0.03 * extent(ends), max(ends) + 0.03 * extent(ends)
+    targets = sorted({p.target for p in frontier.points if p.target is not None})
+    least, most, ends = targets[0] / 1.2, 1.2 * targets[-1], []
+    lines, dots = [], []
+    for method, points in ranked(frontier).items():
+        look, noisy, y = look_of(method), METHODS[method].noisy, [p.mean("accuracy") for p in points]
+        x = [p.epsilon[p.by] for p in points] if noisy else [least, most]
+        style, thin = Style(look.colour, () if noisy else (6, 4), 2.4), Style(look.colour, (), 1.2)
+        lines.append(line(method, x, y if noisy else [y[-1]] * 2, style, look.short))
+        bars = [np.nan_to_num(p.error("accuracy")) * np.array([-1, 1]) + mean for p, mean in zip(points, y, strict=True)]
+        ends += [*np.ravel(bars)]
+        if noisy:
+            lines += [line(f"{method} {e:g}", [e, e], bar, thin, reads=False) for e, bar in zip(x, bars, strict=True)]
+            dots += [dot(method, e, mean, style) for e, mean in zip(x, y, strict=True)]
+    low, high = min(ends), max(ends)
+    margin = 0.03 * max(high - low, LEAST)
+    low, high = low - margin, high + margin
     step = nice((high - low) / 5)
     up = {y: format_short(y) for y in np.arange(np.ceil(low / step), high / step) * step}
-    chart.lines = parts
+    chart.lines = lines
     delta = format_delta(frontier.delta)
     chart.put(
         "accuracy on held-out data", f"Accuracy on held-out data against ε at δ = {delta}, a line a method",
@@ -91,11 +94,9 @@ def draw(chart: Chart, frontier: Frontier) -> None:
 
 
 def describe_frontier(frontier: Frontier) -> str:
-    """A sentence on the accuracy of rivals; empty if there are none."""
-    if not (best := rivals(frontier)):
-        return ""
-    (one, high), (other, low) = ((short_of(p.method), p.mean("accuracy")) for p in best[1:])
-    public = next((line.y[-1] for line in lines(frontier) if line.method == "non-private"), None)
-    ceiling = f"; without privacy it is {public:.3f}" if public is not None else ""
-    head = f"At ε = {format_short(best.target)} the best method with gradients, {one}, has an accuracy of {high:.3f}"
-    return f"{head}, the best with random directions, {other}, {low:.3f}{ceiling}."
+    """Every method's accuracy at the middle epsilon, as a sentence."""
+    targets = sorted({p.target for p in frontier.points if p.target is not None})
+    middle = targets[len(targets) // 2]
+    points = [p for found in ranked(frontier).values() for p in found if p.target in (middle, None)]
+    said = (f"{look_of(p.method).short} {p.mean('accuracy'):.3f}" for p in points)
+    return f"Accuracy at ε = {format_short(middle)}: {', '.join(said)}."
