@@ -52,7 +52,7 @@ def test_the_rate_can_be_chosen():
     g = guarantee(DEMONSTRATION, "sharp")
     assert measures(view) == expected(g, 0.05)
     assert found(view)["Sharper bound"] == format_percent(float(g.true_positive_rate(0.05)), 3)
-    assert view.legend.title == f"Members caught, at 5{THIN}% of outsiders accused"
+    assert view.legend.title == f"Caught, at 5{THIN}% of outsiders accused"
 
 
 def test_the_handle_and_a_click_set_the_rate():

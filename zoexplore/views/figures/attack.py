@@ -17,8 +17,8 @@ from zoexplore.views.panels.readouts import found_at
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
-_SAYS = """<p>An attacker says who was in the training data. Whoever accuses more people catches more members, and wrongly accuses
-more outsiders. No attacker, whatever it knows and computes, catches more than this.</p>"""
+_SAYS = """<p>An attacker accuses people of being in the training data: members, and wrongly outsiders. No attacker catches more
+members than this.</p>"""
 _LEAST = 1e-4  # the lowest rate that is shown
 _TICKS = {at: format_share(at, THIN) for at in (1e-4, 1e-3, 1e-2, 1e-1, 1.0)}
 PRIOR, GUESS = 0.5, 0.001  # the chance of membership before the test; of a record guessed right without it
@@ -77,9 +77,9 @@ class Attack(View):
         allowed = self._allowed[best.bound]
         found = found_at(allowed, self.fpr, best.setting.delta)
         numbers: dict[str, Any] = {
-            "share of members caught minus share of outsiders accused": allowed.advantage,
-            f"chance that somebody accused is a member, {prior} without the model": allowed.posterior(PRIOR, self.fpr),
-            f"chance to guess a record right, {guess} without the model": allowed.reconstruction(GUESS),
+            "members caught minus outsiders accused": allowed.advantage,
+            f"an accused is a member, {prior} without the model": allowed.posterior(PRIOR, self.fpr),
+            f"a record guessed right, {guess} without the model": allowed.reconstruction(GUESS),
         }
         lines = "".join(
             f'<tr><th scope="row">{words}</th><td>{format_percent(float(x), 3)}</td></tr>' for words, x in numbers.items()
@@ -91,7 +91,7 @@ class Attack(View):
                 span(_LEAST, 1, _TICKS, log=True, **told), span(_LEAST, 1, _TICKS, log=True), unnamed=True,
                 handle={"at": self.fpr, "label": fpr, "title": told["title"]},
             )  # fmt: skip
-            self.legend.param.update(title=f"Members caught, at {fpr} of outsiders accused", entries=rows)
+            self.legend.param.update(title=f"Caught, at {fpr} of outsiders accused", entries=rows)
             caption = f"<caption>By {BOUNDS[best.bound].in_text}, at most</caption>"
             self.measures.object = f"<table>{caption}{lines}</table>" if best.valid else ""
 
