@@ -275,6 +275,7 @@ def _plan(given: Namespace) -> Answer:
         *plan.warnings,
         *(f"it supposes: {words}" for words in plan.supposed),
         *(tried or ["trying several runs costs more; --search 20 says how much"]),
+        "saved as plan.yaml it is trained by zoexplore.mechanism.NoisyZOGD.for_plan(model, loss, 'plan.yaml')",
     )
     return _with_run(asdict(plan) | {"search": searched}, lines, plan.setting, accounting)
 

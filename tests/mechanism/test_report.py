@@ -12,9 +12,11 @@ from tests.convention import DEMONSTRATION, Accounting, epsilon
 from tests.mechanism.problems import DECLARED, optimiser, run
 from tests.mechanism.problems import SETTING as SMALL
 from zoexplore import BOUNDS, compose, mechanism
+from zoexplore.__main__ import main
 from zoexplore.mechanism import Declared, Sources
 from zoexplore.mechanism.guarantees import composition
 from zoexplore.mechanism.record import Counts, RunRecord, Step
+from zoexplore.run.formatting import round_up
 
 LEAST = Accounting(sensitivity="least")
 privacy_report = partial(mechanism.privacy_report, sensitivity="clip")
@@ -281,8 +283,10 @@ def test_the_optimisers_own_report_is_of_its_run():
 def test_the_words_say_what_was_checked_and_what_is_not_covered():
     text = repr(privacy_report(ran(declared=Declared())))
     said = (
-        "80 of 80 steps, 25 directions of 60",
-        "δ = 1e-05",
+        "80 of 80 steps; released: the last iterate alone",
+        "Run: K = 25, T = 80, n = 2000, d = 60, σ = 0.03, β = 0.5, δ = 1e-5, noise multiplier",
+        "Batches: every step uses all n = 2\u202f000 records.",
+        "Clip: each of a record's difference quotients is limited to Δ = 1.",
         "ε = ∞",
         "[holds] Composition holds whether or not",
         "[yours to vouch for]",
@@ -297,8 +301,37 @@ def test_nothing_is_shown_smaller_than_it_is(sigma):
     report = privacy_report(ran(setting))
     losses = [g.epsilon for g in report.guarantees.values()]
     shown = [float(number.replace("∞", "inf")) for number in re.findall(r"ε = ([\d.∞]+)", repr(report))]
+    losses = [*report.meanings.values(), *losses]
     assert len(shown) == len(losses) and all(x <= y <= 1.001 * x for x, y in zip(losses, shown, strict=True))
-    assert "δ = 1.23457e-05" in repr(report)
+    assert "δ = 1.2345674e-5" in repr(report)
+
+
+@pytest.mark.parametrize("drawn", [{}, {"batch": 500, "sampling": "poisson", "neighbours": "add-remove"}], ids=["all", "poisson"])
+def test_epsilon_is_said_in_both_meanings_and_a_card_computes_it_again(drawn, tmp_path, capsys):
+    setting = SETTING.replace(sigma=0.3, **drawn)
+    record = ran(setting)
+    step, count = record.stages[0]
+    report = privacy_report(replace(record, stages=((replace(step, sampling=setting.sampling), count),)), released="all")
+    own = report.guarantees["composition"].epsilon
+    replaced, removed = (report.meanings[name] for name in ("replace-one", "add-remove"))
+    assert removed < replaced < inf and own == report.meanings[setting.neighbours]
+    card = report.card()
+    assert f"| one record, replaced by another | {_rounded(replaced)} |" in card and repr(report) in card
+    command, text = re.search(r"```sh\n(zoexplore .*?) - <<'END'\n(.*?)END\n```", card, re.S).groups()
+    (tmp_path / "run.yaml").write_text(text)
+    assert main([*command.split()[1:], str(tmp_path / "run.yaml")]) == 0
+    assert float(capsys.readouterr().out.split()[1]) == pytest.approx(own, rel=1e-3)
+
+
+def test_a_card_of_steps_that_differ_says_what_is_known_of_them():
+    report = privacy_report(ran(SETTING.replace(batch=500), shares=np.linspace(0.2, 0.7, 80)))
+    assert report.meanings["replace-one"] < report.meanings["add-remove"] == inf
+    assert "| one record, added or removed | ∞ |" in report.card() and "```sh" not in report.card()
+    assert "beta from 0.2 to 0.7" in repr(report)
+
+
+def _rounded(epsilon):
+    return f"{round_up(epsilon):.4g}"
 
 
 def test_what_steps_that_differ_say_of_other_deltas_is_of_these_steps():

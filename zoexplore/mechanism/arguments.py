@@ -1,17 +1,22 @@
 """Checks of an optimiser's arguments."""
 
 from math import inf, sqrt
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, distributed, nn
 from torch.nn.modules.conv import _ConvNd
 
+from zoexplore.bounds import guarantee
 from zoexplore.mechanism.record import Declared
 from zoexplore.mechanism.rng import Sources
 from zoexplore.mechanism.scale import AUTO, DECAYS, Choices, Scale
 from zoexplore.questions import recommend, signal_to_noise
-from zoexplore.questions.recommendation import in_words, meanings
+from zoexplore.questions.export import from_yaml
+from zoexplore.questions.recommendation import CLIP, SAME, in_words, meanings
+from zoexplore.questions.risk import remark_on_delta
 from zoexplore.run.setting import Setting
 
 KINDS = {"setting": Setting, "sources": Sources, "declared": Declared}
@@ -108,7 +113,8 @@ def choices(*, lr: Any, clip: Any, xi: Any, decay: str | None, public: bool) -> 
     return Choices(auto, decay, public)
 
 
-PLANNED = ("batch", "sampling", "neighbours", "beta", "clipping", "R", "ridge")  # that `for_epsilon` hands to `setting_for`
+# what `for_epsilon` hands to `setting_for`
+PLANNED = ("batch", "sampling", "neighbours", "beta", "clipping", "R", "ridge", "records_per_person")
 
 
 def setting_for(
@@ -137,6 +143,29 @@ def setting_for(
     lr, xi = (1.0 if value in (None, AUTO) else value for value in (lr, xi))
     M = inf if ridge == 0 else ridge
     return run.replace(eta=lr * run.K, xi=xi, R=R, M=M, m=ridge, ridge=ridge)
+
+
+def of_plan(plan: Setting | str | PathLike[str], epsilon: float | None) -> dict[str, Any]:
+    """What `for_epsilon` takes of a planned run: a setting, the YAML that `zoexplore plan` writes, or its file. Where epsilon is
+    None it is the plan's.
+
+    Raises:
+        ValueError: the plan lacks something, or has its epsilon by what the optimiser does not count by.
+    """
+    if not isinstance(plan, Setting):
+        loaded = from_yaml(plan if isinstance(plan, str) and "\n" in plan else Path(plan).read_text(encoding="utf-8"))
+        if loaded.problems:
+            raise ValueError(f"the plan cannot be trained as it is: {'; '.join(loaded.problems)}")
+        plan = loaded.setting
+    if epsilon is None:
+        epsilon, least = guarantee(plan, "composition", CLIP).epsilon, guarantee(plan, "best")
+        if not epsilon <= least.epsilon * (1 + SAME):
+            raise ValueError(
+                f"the plan has ε ≤ {least.epsilon:.4g} by {least.title}, and ε ≤ {epsilon:.4g} by composition, which the "
+                "optimiser keeps to: give epsilon=, or make NoisyZOGD(model, loss, setting, ...) of it, with an eta"
+            )
+    known = {name: getattr(plan, name) for name in ("n", "delta", "T", "K", *PLANNED)}
+    return known | {"epsilon": epsilon}
 
 
 STILL = 1e-4  # of the start's length: a model that moves less is no other one
@@ -176,4 +205,6 @@ def described(setting: Setting, epsilon: float, scale: Scale) -> str:
     said += [f"{word} = {value:.4g}, as given." for name, (word, value) in given.items() if name not in auto]
     if scale.planned > setting.T * RARELY:
         said.append("Over a tenth of the steps find the scale: take smaller batches and more steps.")
+    if remark := remark_on_delta(setting):
+        said.append(f"{remark}.")
     return " ".join(filter(None, said))

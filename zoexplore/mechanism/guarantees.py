@@ -24,24 +24,26 @@ SAME = 1e-8  # relative difference of costs that count as the plan's
 
 def composition(record: RunRecord, accounting: Accounting) -> Guarantee:
     """Composition, for any loss; less where the length of gradients is declared."""
-    if not record.skips_batches and (alike := _alike(record)) is not None:
-        return guarantee(alike, "composition", accounting.replace(sensitivity="clip"))
-    if len(record.looked) > 1 or record.skips_batches:
+    alike = alike_of(record)
+    if alike is None:
         return _added_up(record, accounting)
-    return guarantee(record.of(record.last, record.steps), "composition", accounting)
+    return guarantee(alike, "composition", accounting.replace(sensitivity="clip") if record.plan else accounting)
 
 
-def _alike(record: RunRecord) -> Setting | None:
-    """The plan, for as many steps, where all entries cost that but for rounding, as probes and steps of a plan do: its number is
-    then the one that the target was compared with.
+def alike_of(record: RunRecord) -> Setting | None:
+    """The constant run that costs what the entries do; None where they differ. With a plan that is the plan, for as many steps,
+    where all entries cost that but for rounding, as probes and steps do: its number is the one that the target was compared with.
     """
-    plan, drawn = record.plan, {(step.sampling, step.batch) for step in record.looked}
-    if plan is None or drawn != {(plan.sampling, plan.batch)}:
+    if record.skips_batches:
         return None
-    noise = plan.sigma * sqrt(plan.beta + (1 - plan.beta) * plan.K / plan.d)
-    planned = float(RunArrays.of(plan).person_share) * 2 * plan.clip_each / (plan.batch or plan.n) / noise
-    costs = [cost(record, step) for step in record.looked]
-    return plan.replace(T=record.steps) if planned * (1 - SAME) <= min(costs) <= max(costs) <= planned else None
+    plan = record.plan
+    if plan is not None and {(step.sampling, step.batch) for step in record.looked} == {(plan.sampling, plan.batch)}:
+        noise = plan.sigma * sqrt(plan.beta + (1 - plan.beta) * plan.K / plan.d)
+        planned = float(RunArrays.of(plan).person_share) * 2 * plan.clip_each / (plan.batch or plan.n) / noise
+        costs = [cost(record, step) for step in record.looked]
+        if planned * (1 - SAME) <= min(costs) <= max(costs) <= planned:
+            return plan.replace(T=record.steps)
+    return record.of(record.last, record.steps) if len(record.looked) == 1 else None
 
 
 def of_last(record: RunRecord, bound: str, accounting: Accounting) -> Guarantee:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from inspect import unwrap
+from os import PathLike
 from typing import Any
 
 import torch
@@ -165,6 +166,29 @@ class NoisyZOGD(torch.optim.Optimizer):
             show(said)
         made.param_groups[0]["lr"] = made.defaults["lr"] = made._run.rate
         return made
+
+    @classmethod
+    def for_plan(
+        cls,
+        parameters: nn.Module | Tensor,
+        loss: Any,
+        plan: Setting | str | PathLike[str],
+        *,
+        epsilon: float | None = None,
+        **options: Any,
+    ) -> "NoisyZOGD":
+        """The optimiser of a plan, of which `for_epsilon` takes data, steps, batches, directions, beta, clipping, R and ridge.
+
+        Args:
+            parameters, loss: as above.
+            plan: the file that `zoexplore plan` wrote, its YAML, or a setting.
+            epsilon: the target; the plan's own by composition where None.
+            options: those of `for_epsilon`, in place of the plan's.
+
+        Raises:
+            ValueError: the plan cannot be read or met, or has its epsilon by another bound than composition.
+        """
+        return cls.for_epsilon(parameters, loss, **arguments.of_plan(plan, epsilon) | options)
 
     @property
     def setting(self) -> Setting:

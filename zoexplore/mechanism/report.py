@@ -2,15 +2,21 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from math import inf
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.assumptions import Check
-from zoexplore.mechanism.guarantees import against, composition, of_last, refused
+from zoexplore.mechanism.guarantees import against, alike_of, composition, of_last, refused
 from zoexplore.mechanism.record import RunRecord, Step
+from zoexplore.questions.export import to_yaml
+from zoexplore.questions.recommendation import otherwise
+from zoexplore.questions.statement import clipping_of, in_a_line, sampling_of
 from zoexplore.run.formatting import round_up
 from zoexplore.run.setting import Accounting
 
 RELEASED = ("last", "all")
+NEIGHBOURS = {"replace-one": "one record, replaced by another", "add-remove": "one record, added or removed"}
 MARKS = {True: "holds", None: "yours to vouch for", False: "not met"}
 NEVER_COVERED = (
     "Not covered by ε: hyper-parameters chosen on the same data, and whatever else looked at it and is shown: losses, "
@@ -42,16 +48,22 @@ class Report:
         """The least of the bounds' epsilons: each of them holds, so the least does."""
         return min(g.epsilon for g in self.guarantees.values())
 
+    @cached_property
+    def meanings(self) -> dict[str, float]:
+        """Epsilon by composition, which holds if every iterate is published, for either meaning of neighbours; inf if unknown."""
+        own, alike, meant = self.guarantees["composition"], alike_of(self.record), self.record.setting.neighbours
+        other = otherwise(alike, own.epsilon) if own.valid and alike is not None else inf
+        return {neighbours: own.epsilon if neighbours == meant else other for neighbours in NEIGHBOURS}
+
     def __repr__(self) -> str:
         record, counts = self.record, self.record.counts
         what = "the last iterate alone" if self.released == "last" else "every iterate"
-        delta = f"δ = {round_up(record.setting.delta, 6):g}"
-        steps = f"{counts.steps} of {record.setting.T} steps"
-        head = f"{steps}, {_directions(record)}; released: {what}; {delta}; neighbours: {record.setting.neighbours}"
-        lines = [f"{head}; of this branch alone", ""]
+        made = f"{counts.steps} of {record.setting.T} steps"
+        lines = [f"{made}; released: {what}; neighbours: {record.setting.neighbours}; of this branch alone", *_of_run(record)]
+        lines += [f"Every iterate published; {NEIGHBOURS[name]}: ε = {_shown(x)}" for name, x in self.meanings.items()]
+        lines.append("")
         for g in self.guarantees.values():
-            epsilon = f"{round_up(g.epsilon):.4g}" if g.valid else "∞"
-            lines.append(f"{g.title:<24} ε = {epsilon:<10}{'; '.join(filter(None, (g.reason, g.note)))}".rstrip())
+            lines.append(f"{g.title:<24} ε = {_shown(g.epsilon):<10}{'; '.join(filter(None, (g.reason, g.note)))}".rstrip())
         lines += ["", *(f"[{MARKS[c.met]}] {c.words} {c.shortfall}".rstrip() for c in self.checks), ""]
         clipped = f"{counts.clipped} of {counts.looked_at} clipped"
         lines.append(f"Counted: {clipped}; {counts.not_finite} quotients not finite, taken as 0.")
@@ -62,17 +74,38 @@ class Report:
             lines.append(f"Every step keeps to ε ≤ {record.target:g} by composition.")
         return "\n".join([*lines, record.noise, NEVER_COVERED])
 
+    def card(self) -> str:
+        """A section in Markdown for a model card: epsilon in both meanings, this report, and how to compute epsilon again."""
+        record, own, alike = self.record, self.guarantees["composition"], alike_of(self.record)
+        pair = f"({_shown(own.epsilon)}, {record.setting.delta:g})"
+        said = f"The release, every iterate included, is (ε, δ) = {pair}-differentially private by composition."
+        lines = ["## Privacy", "", said if own.valid else f"No guarantee: {own.reason}.", ""]
+        lines += [f"| two data sets differ in | ε at δ = {record.setting.delta:g}, every iterate published |", "|---|---|"]
+        lines += [f"| {NEIGHBOURS[name]} | {_shown(epsilon)} |" for name, epsilon in self.meanings.items()]
+        lines += ["", "```", repr(self), "```", ""]
+        if alike is not None:
+            run = to_yaml(alike, own.accounting)
+            lines += [
+                "The run, and its ε again:",
+                "",
+                f"```sh\nzoexplore epsilon --bound composition - <<'END'\n{run}END\n```",
+                "",
+            ]
+        return "\n".join(lines)
 
-def _directions(record: RunRecord) -> str:
-    """Describe the directions, and the fields that varied, with their ranges."""
-    if not record.moving:
-        return f"{record.probes} probes and no step that moved anything"
-    K = sorted({step.K for step in record.moving})
-    said = f"{' or '.join(map(str, K))} directions of {record.setting.d}"
-    for name in record.varies(*(name for name in Step.__annotations__ if name not in ("K", "clipping", "sampling", "kind"))):
+
+def _shown(epsilon: float) -> str:
+    return f"{round_up(epsilon):.4g}" if epsilon < inf else "∞"
+
+
+def _of_run(record: RunRecord) -> list[str]:
+    """The run's own numbers: of its last step, with the ranges of what varied."""
+    setting = record.of(record.last, record.steps)
+    said = f"Run: {in_a_line(setting)}"
+    for name in record.varies(*(name for name in Step.__annotations__ if name not in ("clipping", "sampling", "kind"))):
         values = [record.setting.n if (x := getattr(step, name)) is None else x for step in record.moving]
         said += f", {name} from {min(values):.4g} to {max(values):.4g}"
-    return said
+    return [f"{said}.", f"Batches: {sampling_of(setting)}.", f"Clip: {clipping_of(setting)}."]
 
 
 def privacy_report(

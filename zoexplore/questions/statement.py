@@ -126,8 +126,8 @@ def statement(setting: Setting, bound: str = "best", accounting: Accounting = Ac
         run=in_a_line(setting),
         unit=_unit(setting),
         neighbours=_neighbours(setting),
-        sampling=_sampling(setting),
-        clipping=_clipping(setting),
+        sampling=sampling_of(setting),
+        clipping=clipping_of(setting),
         released=_released(setting, hidden),
         not_covered=(HIDDEN, *NOT_COVERED) if hidden else NOT_COVERED,
         versions=versions(),
@@ -172,7 +172,12 @@ def _neighbours(setting: Setting) -> str:
     return f"two data sets of n = {format_count(setting.n)} records that differ in the contents of one unit"
 
 
-def _sampling(setting: Setting) -> str:
+def sampling_of(setting: Setting) -> str:
+    """Which records a step uses, and how they are drawn, in words.
+
+    >>> sampling_of(Setting(n=1000, d=100, K=1, T=10, sigma=0.01, beta=1.0))
+    'every step uses all n = 1\u202f000 records'
+    """
     if setting.full_batch:
         return f"every step uses all n = {format_count(setting.n)} records"
     drawn = {
@@ -184,7 +189,12 @@ def _sampling(setting: Setting) -> str:
     return f"every step uses {format_count(setting.batch or 0)} of n = {format_count(setting.n)} {drawn[setting.sampling]}"
 
 
-def _clipping(setting: Setting) -> str:
+def clipping_of(setting: Setting) -> str:
+    """What the clip limits, and at what norm, in words.
+
+    >>> clipping_of(Setting(n=1000, d=100, K=1, T=10, sigma=0.01, beta=1.0, clip=0.5))
+    "each of a record's difference quotients is limited to Δ = 0.5"
+    """
     at, K = format_short(setting.clip, 6), format_count(setting.K)
     if setting.clipping == "joint":
         quotients = "one difference quotient is scaled" if setting.K == 1 else f"K = {K} difference quotients are scaled together"
