@@ -5,7 +5,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from math import inf, isfinite, isnan
 from typing import SupportsFloat
 
-_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SUPERSCRIPTS, _PLAIN = (str.maketrans(*each) for each in (("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"), ("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")))
 THIN = "\u202f"  # a narrow no-break space
 LONGEST_TYPED = 12  # characters that fit in an input box
 
@@ -27,18 +27,16 @@ def format_number(x: float, figures: int = 3) -> str:
         return "∞" if x > 0 else "−∞"
     if x == 0:
         return "0"
-    exact = Decimal(repr(float(x)))  # the shortest decimal that is this float: 1.5 stays 1.5
-    rounded = _up(exact, exact.adjusted(), figures)
-    exponent = rounded.adjusted()  # 9.996 rounds to 10.0
-    rounded = _up(rounded, exponent, figures)
+    rounded = _up(x, figures)
+    exponent = rounded.adjusted()
     if -4 <= exponent < 5:
         return f"{rounded:,.{max(figures - 1 - exponent, 0)}f}".replace(",", THIN)
     return f"{rounded.scaleb(-exponent):.{figures - 1}f}{THIN}×{THIN}{format_power(exponent)}"
 
 
-def _up(x: Decimal, exponent: int, figures: int) -> Decimal:
-    """x rounded up to `figures` digits, of which the first counts units of 10^exponent."""
-    return x.quantize(Decimal(1).scaleb(exponent + 1 - figures), rounding=ROUND_CEILING)
+def _up(x: float, figures: int) -> Decimal:
+    """The shortest decimal that is this float, 1.5 for 1.5, rounded up to `figures` digits."""
+    return Context(prec=figures, rounding=ROUND_CEILING).create_decimal(repr(float(x)))
 
 
 def format_percent(x: float, figures: int = 2) -> str:
@@ -155,16 +153,9 @@ def format_tex(x: float) -> str:
     """A number in TeX, rounded to the nearest: 0.5, 20\\,000, 2.75\\cdot 10^{6}, 10^{-6}; "undefined" for nan."""
     if isnan(x):
         return r"\text{undefined}"
-    if not isfinite(x):
-        return r"\infty" if x > 0 else r"-\infty"
-    if x == int(x) and abs(x) < 1e6:
-        return f"{int(x):,}".replace(",", r"\,")
-    mantissa, e, exponent = f"{x:.4g}".partition("e")
-    if not e:
-        whole, point, rest = mantissa.partition(".")
-        return f"{int(whole):,}".replace(",", r"\,") + point + rest if len(whole) > 3 else mantissa
-    power = f"10^{{{int(exponent)}}}"
-    return power if mantissa == "1" else rf"{mantissa}\cdot {power}"
+    text = format_count(x) if abs(x) < 1e6 and x == int(x) else format_short(x, 4)
+    text = text.replace(f"{THIN}×{THIN}", r"\cdot ").replace(THIN, r"\,").replace("∞", r"\infty").replace("−", "-")
+    return re.sub("[⁻⁰¹²³⁴-⁹]+", lambda power: f"^{{{power[0].translate(_PLAIN)}}}", text)
 
 
 def bound_in_tex(x: float) -> str:
@@ -174,4 +165,4 @@ def bound_in_tex(x: float) -> str:
 
 def round_up(x: float, figures: int = 4) -> float:
     """x rounded up to `figures` digits, so that no loss is shown smaller than it is."""
-    return float(Context(prec=figures, rounding=ROUND_CEILING).create_decimal(repr(x)))
+    return float(_up(x, figures))
