@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.run.fields import OPTIONS
 from zoexplore.run.formatting import format_count, format_short
@@ -194,7 +195,7 @@ _COVERED = {
 }
 
 
-def _what_it_covers(runs: RunArrays, allowed) -> str:
+def _what_it_covers(runs: RunArrays, allowed: Numbers) -> str:
     """The neighbours with which a bound covers batches that are drawn so."""
     sampling = runs.setting.sampling
     return f": {_COVERED[sampling]}" if sampling in _COVERED and sampling in dict(allowed) else ""

@@ -8,6 +8,7 @@ import numpy as np
 
 from zoexplore.bounds.assumptions import Assumption
 from zoexplore.bounds.conversion import epsilon_of
+from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.run.documents import Reference
 from zoexplore.run.setting import Accounting
@@ -72,18 +73,27 @@ class Solved:
     cube: np.ndarray = NONE
 
     @classmethod
-    def of(cls, runs: RunArrays, accounting: Accounting, rho, delta_f=0.0, N=np.nan, z=0.0, **others) -> "Solved":
+    def of(
+        cls,
+        runs: RunArrays,
+        accounting: Accounting,
+        rho: Numbers,
+        delta_f: Numbers = 0.0,
+        N: Numbers = np.nan,
+        z: Numbers = 0.0,
+        **others: Numbers,
+    ) -> "Solved":
         """Convert a budget rho at delta - delta_f."""
         epsilon = epsilon_of(rho, runs.delta - delta_f, accounting.conversion)
         return cls(epsilon, *map(np.asarray, (rho, delta_f, N, z)), **{k: np.asarray(x) for k, x in others.items()})
 
     @classmethod
-    def nothing(cls, shape) -> "Solved":
+    def nothing(cls, shape: tuple[int, ...]) -> "Solved":
         """No finite bound."""
         nan = np.full(shape, np.nan)
         return cls(np.full(shape, np.inf), nan, np.zeros(shape), nan, nan)
 
-    def mask(self, allowed) -> "Solved":
+    def mask(self, allowed: Numbers) -> "Solved":
         """The same where `allowed`, nothing found elsewhere."""
         return replace(self, epsilon=np.where(allowed, self.epsilon, np.inf))
 
@@ -93,10 +103,10 @@ class Solved:
         mine = (self.epsilon < other.epsilon) | tied
         return Solved(*(np.where(mine, a, b) for a, b in zip(self._columns(), other._columns(), strict=True)))
 
-    def scatter(self, rows, shape) -> "Solved":
+    def scatter(self, rows: np.ndarray, shape: tuple[int, ...]) -> "Solved":
         """These rows in their places among all of `shape`; nothing found elsewhere."""
 
-        def put(x):
+        def put(x: Numbers) -> Numbers:
             full = np.full(shape, np.inf)
             full[rows] = x
             return full
@@ -107,7 +117,7 @@ class Solved:
         """That of one run along a curve."""
         return Solved(*(x[row] if x.ndim else x for x in self._columns()))
 
-    def reshape(self, shape) -> "Solved":
+    def reshape(self, shape: tuple[int, ...]) -> "Solved":
         """The same rows in another shape."""
         return Solved(*(x.reshape(shape) if x.ndim else x for x in self._columns()))
 

@@ -9,6 +9,7 @@ from zoexplore.bounds.bound import Bound, Solved
 from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.kernels.profiles import convert
 from zoexplore.bounds.kernels.spans import NORMS, span_tails
+from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.subsampling import Sampled, by_batch_kind, compose
 from zoexplore.bounds.visits import most_visits
@@ -50,19 +51,19 @@ def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
     return _of_steps(runs, accounting, runs.T, 0.5 if accounting.printed else 1.0)
 
 
-def _of_steps(runs: RunArrays, accounting: Accounting, count, ratio) -> Solved:
+def _of_steps(runs: RunArrays, accounting: Accounting, count: Numbers, ratio: Numbers) -> Solved:
     """T steps that a record moves `ratio` times as far as one on all records."""
     certain = Solved.of(runs, accounting, _budget(runs, count, ratio * runs.B_public, runs.cooled), N=runs.T)
     return certain.minimum(_random_span(runs, accounting, count, ratio)) if np.isfinite(runs.slope).any() else certain
 
 
-def _budget(runs: RunArrays, count, shift, cooled):
+def _budget(runs: RunArrays, count: Numbers, shift: Numbers, cooled: Numbers) -> Numbers:
     """Of `count` steps, of which the last have the noise of a cool-down."""
     late = np.minimum(cooled, count)
     return shift**2 / 2 * ((count - late) / (runs.s1 + runs.s2) + late / runs.last_noise)
 
 
-def _random_span(runs: RunArrays, accounting: Accounting, count, ratio) -> Solved:
+def _random_span(runs: RunArrays, accounting: Accounting, count: Numbers, ratio: Numbers) -> Solved:
     """A step's shift is the projection of a vector onto a random span that nobody could aim at. So the privacy loss is averaged
     over the cost of all steps' projections (docs/bounds.md, "Composition"). Those of a cool-down count at their full length.
     """

@@ -5,10 +5,13 @@ rho = 1/2 sum_t shift_t' Sigma_t^-1 shift_t. So the pair is sqrt(2 rho)-GDP and 
 All three conversions are rounded up, are never negative, and take arrays as well as numbers.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from zoexplore.bounds.kernels import gaussian
 from zoexplore.bounds.kernels.gaussian import ROUND_UP
+from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.search import golden
 
 NUMBERS = {"mironov": gaussian.MIRONOV, "cks": gaussian.CKS, "gaussian": gaussian.GAUSSIAN}  # of the conversions in kernels
@@ -16,7 +19,7 @@ LEAST_ORDER, MOST_ORDER = 1 + 1e-6, 1 + 1e6  # Renyi orders that are tried
 SECTIONS, NEAR = 24, 0.7  # of their range, in the logarithm of alpha - 1; and how far from a guess they are sought
 
 
-def epsilon_of(rho, delta, conversion="gaussian"):
+def epsilon_of(rho: Numbers, delta: Numbers, conversion: str = "gaussian") -> Numbers:
     """epsilon at `delta` of a shift budget `rho` >= 0; inf where delta <= 0 or rho is infinite.
 
     Sources: "mironov": Mironov 2017, doi:10.1109/CSF.2017.11, Proposition 3; "cks": Canonne, Kamath, Steinke 2020,
@@ -28,7 +31,7 @@ def epsilon_of(rho, delta, conversion="gaussian"):
     return gaussian.epsilon(NUMBERS[conversion], np.asarray(rho, float), np.asarray(delta, float))
 
 
-def epsilon_at_order(divergence, alpha, delta, conversion):
+def epsilon_at_order(divergence: Numbers, alpha: Numbers, delta: Numbers, conversion: str) -> Numbers:
     """epsilon at `delta` of a Renyi `divergence` at the order alpha > 1, arrays that broadcast; at least 0; inf where delta <= 0.
 
     "mironov" and "cks" as above, at this order; "gaussian" needs a Gaussian budget, so "cks" replaces it.
@@ -43,7 +46,7 @@ def epsilon_at_order(divergence, alpha, delta, conversion):
         return np.maximum(cost - gain / ROUND_UP, 0.0)
 
 
-def best_order(divergence, delta, conversion, near=None):
+def best_order(divergence: Callable[[np.ndarray], np.ndarray], delta: Numbers, conversion: str, near: Numbers = None) -> Numbers:
     """The Renyi order that converts to nearly the least epsilon at each `delta`, in its shape; any is sound.
 
     Args:
@@ -51,8 +54,11 @@ def best_order(divergence, delta, conversion, near=None):
         delta: the targets.
         conversion: as in `epsilon_at_order`.
         near: orders to search around, in the same shape; the whole range where None.
+
+    >>> float(best_order(lambda alpha: 0.05 * alpha, np.array(1e-5), "cks").round(1))
+    14.3
     """
-    def epsilon_at(log_excess):
+    def epsilon_at(log_excess: Numbers) -> Numbers:
         alpha = 1 + np.exp(log_excess)
         return epsilon_at_order(divergence(alpha), alpha, delta, conversion)
 
@@ -63,7 +69,7 @@ def best_order(divergence, delta, conversion, near=None):
     return 1 + np.exp(golden(epsilon_at, np.maximum(low, middle - NEAR), np.minimum(high, middle + NEAR), SECTIONS // 3))
 
 
-def delta_of(rho, epsilon):
+def delta_of(rho: Numbers, epsilon: Numbers) -> Numbers:
     """The exact delta at `epsilon` >= 0 of a shift budget `rho`, rounded up (Balle, Wang 2018, Theorem 8).
 
     At a finite epsilon it is positive: below the least positive normal number, 2.3e-308, that number is returned.

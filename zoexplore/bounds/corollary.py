@@ -18,6 +18,7 @@ from zoexplore.bounds.assumptions import (
 from zoexplore.bounds.bound import Bound, Solved
 from zoexplore.bounds.contraction import corollary_theta, k_min, tail_exponent
 from zoexplore.bounds.kernels.gaussian import ROUND_UP
+from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.run.documents import Reference
 from zoexplore.run.fields import OPTIONS
@@ -49,7 +50,7 @@ def _printed(runs: RunArrays, accounting: Accounting) -> Solved:
     return Solved.of(runs, accounting, np.minimum(every_step, convergent), runs.delta / 2, N, runs.diameter)
 
 
-def most_steps(runs: RunArrays):
+def most_steps(runs: RunArrays) -> Numbers:
     """The most counted steps whose chances of failing add up to at most delta/2, in the runs' shape."""
     with np.errstate(over="ignore"):
         steps = np.exp(np.log(runs.delta) - np.log(4) + tail_exponent(corollary_theta(runs.c), runs.K, runs.d))
@@ -63,7 +64,7 @@ def least_directions(runs: RunArrays, accounting: Accounting) -> int | float:
     """
     most = int(runs.d) // 2
 
-    def first_enough(tried):
+    def first_enough(tried: Numbers) -> Numbers:
         at_K = RunArrays.along(runs.setting, "K", tried)
         return tried[np.broadcast_to(_enough_directions(at_K, accounting) & (at_K.c < 1), tried.shape)][:1]
 
@@ -76,7 +77,7 @@ def least_directions(runs: RunArrays, accounting: Accounting) -> int | float:
     return int(first_enough(between)[0])
 
 
-def _enough_directions(runs: RunArrays, accounting: Accounting):
+def _enough_directions(runs: RunArrays, accounting: Accounting) -> Numbers:
     return runs.K >= k_min(runs, per_step=True) if accounting.printed else most_steps(runs) >= 1
 
 
@@ -103,7 +104,7 @@ def _no_contraction(runs: RunArrays) -> str:
     return f"the step does not contract: its Lipschitz constant is {format_short(float(runs.c))} ({regime} loss)"
 
 
-def _largest_xi(runs: RunArrays):
+def _largest_xi(runs: RunArrays) -> Numbers:
     """The largest xi, in the runs' shape, at which the two-point error costs at most half of the record's part."""
     return np.sqrt((1 - runs.beta) / runs.beta) * runs.record_sensitivity * runs.sigma / (runs.M * np.sqrt(2 * runs.d))
 

@@ -9,6 +9,7 @@ from zoexplore.bounds.kernels import moments, norms
 from zoexplore.bounds.kernels.joint import Span, joint_linear_norm, joint_norm
 from zoexplore.bounds.kernels.rounding import UP
 from zoexplore.bounds.kernels.steps import Norms
+from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.rows import DRIFT, Rows
 
 KEPT, KEPT_TABLES = 8192, 16384
@@ -78,7 +79,9 @@ def _counted_apart(drift: Drift, order: float) -> bool:
 
 
 @lru_cache(maxsize=KEPT_TABLES)
-def _table(K: float, d: float, order: float, change=None, slowest=1.0, clip=norms.IDLE) -> np.ndarray:
+def _table(
+    K: float, d: float, order: float, change: Numbers = None, slowest: Numbers = 1.0, clip: Numbers = norms.IDLE
+) -> np.ndarray:
     """J, shape (rays,). A `change` makes it the norm of linear models, of a joint clip, or of an idle clip at a large order."""
     if change is None or (K == d and clip >= norms.JOINT):
         return norms.tabled_norm(K, d, order)

@@ -4,9 +4,10 @@ import numpy as np
 
 from zoexplore.bounds.bound import Trajectory
 from zoexplore.bounds.kernels import shifted_divergence
+from zoexplore.bounds.numbers import Numbers
 
 
-def least_budget(c, T, far, drift, S):
+def least_budget(c: Numbers, T: Numbers, far: Numbers, drift: Numbers, S: Numbers) -> Numbers:
     """(rho, N, z): the least budget that brings distances z <- c z + drift - p_t to 0, at cost p_t^2/(2S) a step.
 
     Either all T steps are counted from distance 0, or the best number N <= T of them from `far`. For c < 1 the former is Bok,
@@ -26,7 +27,7 @@ def least_budget(c, T, far, drift, S):
     return rho, N, z
 
 
-def trajectory(c, T, N, z, drift, S, beta) -> Trajectory:
+def trajectory(c: Numbers, T: Numbers, N: Numbers, z: Numbers, drift: Numbers, S: Numbers, beta: Numbers) -> Trajectory:
     """The shifts that attain a budget of `least_budget`, all in the span."""
     with np.errstate(divide="ignore"):
         kappa = np.log(float(c))

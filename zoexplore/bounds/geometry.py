@@ -4,20 +4,21 @@ import numpy as np
 
 from zoexplore.bounds.contraction import gap
 from zoexplore.bounds.kernels.shifted_divergence import Program
+from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.run_arrays import RunArrays
 
 
-def program_of(runs: RunArrays, beta, data) -> Program:
+def program_of(runs: RunArrays, beta: Numbers, data: Numbers) -> Program:
     """What is minimised at shares `beta`, where a step's data costs `data` over them."""
     return Program(runs.K, runs.d, gap(runs.c), runs.diameter, runs.step_separation, _drift(runs), beta, data, runs.d / 2)
 
 
-def start_of(program: Program, T, N) -> np.ndarray:
+def start_of(program: Program, T: Numbers, N: Numbers) -> np.ndarray:
     """The distance from which N of T steps start (T = inf: of any number), in the shape that all broadcast to."""
     return np.where(np.isfinite(T), np.minimum(program.diameter, program.separation * (T - N)), program.diameter)
 
 
-def some_of(program: Program, rows) -> Program:
+def some_of(program: Program, rows: np.ndarray) -> Program:
     """That of some of the runs: a mask of the runs' shape."""
     return Program(*(np.broadcast_to(x, rows.shape)[rows] for x in program))
 

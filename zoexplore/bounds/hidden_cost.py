@@ -10,6 +10,7 @@ from zoexplore.bounds.bound import Solved
 from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.kernels.gaussian import GAUSSIAN
 from zoexplore.bounds.kernels.profiles import LEAST_LEVEL, convert
+from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.plans import ORDERS, Plans, Tails, followed, plan, tails_of
 from zoexplore.bounds.rows import Rows
 from zoexplore.bounds.run_arrays import RunArrays
@@ -55,7 +56,9 @@ def _convert(rows: Rows, tails: Tails, conversion: int) -> np.ndarray:
     return convert(*tails, tails.X.shape[1], rows.delta.copy(), conversion)
 
 
-def _count(rows: Rows, plans: Plans, conversion: int, run=None, near=None) -> np.ndarray:
+def _count(
+    rows: Rows, plans: Plans, conversion: int, run: np.ndarray | None = None, near: np.ndarray | None = None
+) -> np.ndarray:
     """The results of plans, `COUNTED`.
 
     Args:
@@ -79,7 +82,7 @@ def _count(rows: Rows, plans: Plans, conversion: int, run=None, near=None) -> np
     return found
 
 
-def _orders(count: int, conversion: int, near) -> np.ndarray:
+def _orders(count: int, conversion: int, near: np.ndarray | None) -> np.ndarray:
     """The orders that tails of those rows are taken from, shape (rows, orders): all, or those near some and one beyond them."""
     orders = effort(conversion).tails
     if near is None:
@@ -89,7 +92,7 @@ def _orders(count: int, conversion: int, near) -> np.ndarray:
     return orders[np.clip(low - 1, 0, orders.size - width)[:, None] + np.arange(width)]
 
 
-def _promising(kind, cost, width) -> np.ndarray:
+def _promising(kind: np.ndarray, cost: np.ndarray, width: float) -> np.ndarray:
     """The rows, shape (some,), whose cost is within `width` of the least of their kind; of equal ones the first."""
     order = np.lexsort((cost, kind))
     kind, cost = kind[order], cost[order]
@@ -100,7 +103,7 @@ def _promising(kind, cost, width) -> np.ndarray:
         return order[(cost <= width * least) & (cost < np.inf) & ~again]
 
 
-def _settle(rows: Rows, run, conversion: int) -> tuple[Rows, np.ndarray]:
+def _settle(rows: Rows, run: np.ndarray, conversion: int) -> tuple[Rows, np.ndarray]:
     """Every run's row and order with the least epsilon, and its result, shape (runs,). `run`: each row's, shape (rows,)."""
     orders, first = effort(conversion).plans, rows.at(np.zeros(run.max() + 1, int))
     tried, run = np.tile(rows, len(orders)).view(Rows), np.tile(run, len(orders))
@@ -112,7 +115,7 @@ def _settle(rows: Rows, run, conversion: int) -> tuple[Rows, np.ndarray]:
     return _least(first, tried, run, _count(tried, plans.at(kept), conversion, run=run))
 
 
-def _least(best: Rows, tried: Rows, run, found: np.ndarray) -> tuple[Rows, np.ndarray]:
+def _least(best: Rows, tried: Rows, run: np.ndarray, found: np.ndarray) -> tuple[Rows, np.ndarray]:
     """Every run's row with the least epsilon, and its result, shape (runs,); that of `best` and inf where none was tried."""
     order = np.lexsort((found["epsilon"] * (1 + TIE * tried.far), run))  # prefers a start from distance 0
     at, where = np.unique(run[order], return_index=True)
@@ -135,7 +138,7 @@ def forgotten(runs: RunArrays, steps: float, accounting: Accounting) -> Solved:
     return _solved(best, found).reshape(runs.shape)
 
 
-def _row(runs: RunArrays, beta, conversion: int, far: bool, late: bool) -> Rows:
+def _row(runs: RunArrays, beta: Numbers, conversion: int, far: bool, late: bool) -> Rows:
     """Every run from the diameter (`far`) or from distance 0; all steps, or one in each epoch, use the record."""
     share = runs.delta ** effort(conversion).luck
     if visits.cyclic(runs):
@@ -143,7 +146,7 @@ def _row(runs: RunArrays, beta, conversion: int, far: bool, late: bool) -> Rows:
     return visits.rows_of_batches(runs, beta, far=far, late=late, share=share, most=visits.met_steps(runs))
 
 
-def _rows(runs: RunArrays, beta, conversion: int) -> tuple[Rows, np.ndarray]:
+def _rows(runs: RunArrays, beta: Numbers, conversion: int) -> tuple[Rows, np.ndarray]:
     """Every run from distance 0, hiding soon or late, and from the diameter, with its record counted entry by entry or by its
     length. Second, the run of each row, shape (rows,).
     """
@@ -165,7 +168,9 @@ def _ways(chosen: Rows) -> np.ndarray:
     return np.array([chosen.far, chosen.late, chosen.cube, chosen.order])
 
 
-def _between(rows: Rows, run, chosen: Rows, found, before, after, conversion: int) -> tuple[Rows, np.ndarray]:
+def _between(
+    rows: Rows, run: np.ndarray, chosen: Rows, found: Numbers, before: np.ndarray, after: np.ndarray, conversion: int
+) -> tuple[Rows, np.ndarray]:
     """The better result, shape (runs,), by the choices of the nodes `before` and `after` each run, with tails near theirs. They
     are preferences: a run counts entries only where its own row may.
     """
@@ -187,7 +192,7 @@ def _between(rows: Rows, run, chosen: Rows, found, before, after, conversion: in
     return _least(base, tried, of, counted)
 
 
-def _solve(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.ndarray]:
+def _solve(runs: RunArrays, beta: Numbers, accounting: Accounting) -> tuple[Rows, np.ndarray]:
     """Every run's result, shape (runs,). Of many, `MOST_NODES` and those between nodes that choose differently compare all plans;
     others take those of the nodes around.
     """
@@ -217,7 +222,7 @@ def _middles(nodes: np.ndarray, chosen: Rows) -> np.ndarray:
     return halves[(ways[:, 1:] != ways[:, :-1]).any(axis=0) & (halves > nodes[:-1])]
 
 
-def _along_T(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.ndarray]:
+def _along_T(runs: RunArrays, beta: Numbers, accounting: Accounting) -> tuple[Rows, np.ndarray]:
     """Runs that differ in T alone choose plans at powers of ANCHOR. Where epsilon is equal at both powers around a run it is
     the run's. Plans from the diameter serve all runs, and plans of more steps serve fewer: epsilon never falls.
     """
@@ -264,7 +269,7 @@ def _best_beta(runs: RunArrays, accounting: Accounting) -> np.ndarray:
     some = np.isin(run, nodes)
     rows, run = rows.at(some), np.searchsorted(nodes, run[some])
 
-    def epsilon_at(tried):
+    def epsilon_at(tried: Numbers) -> Numbers:
         index = np.repeat(np.arange(nodes.size), tried.shape[1])
         families = [np.flatnonzero(run == i) for i in range(nodes.size)]
         place = np.concatenate([families[i] for i in index])
@@ -276,7 +281,7 @@ def _best_beta(runs: RunArrays, accounting: Accounting) -> np.ndarray:
     return np.interp(np.arange(size), nodes, best).reshape(runs.shape)
 
 
-def solve(runs: RunArrays, beta, accounting: Accounting) -> Solved:
+def solve(runs: RunArrays, beta: Numbers, accounting: Accounting) -> Solved:
     """The least epsilon of every run at a share beta of its noise; at the best constant one where it is None."""
     beta = _best_beta(runs, accounting) if beta is None else beta
     only_T = not any(np.ndim(getattr(runs, name)) for name in NUMERIC_FIELDS if name != "T")

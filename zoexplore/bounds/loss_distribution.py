@@ -13,6 +13,7 @@ import numpy as np
 from zoexplore.bounds.conversion import delta_of, epsilon_of
 from zoexplore.bounds.kernels import laws, products
 from zoexplore.bounds.kernels.gaussian import ROUND_UP
+from zoexplore.bounds.numbers import Numbers
 
 ORDERS = {  # of the neighbours, whose pairs' losses must both be counted
     "without-replacement": (laws.WITHOUT_REPLACEMENT,),
@@ -50,7 +51,7 @@ class Shifts(NamedTuple):
     times: np.ndarray
     hidden: bool = False
 
-    def at(self, index) -> "Shifts":
+    def at(self, index: np.ndarray) -> "Shifts":
         """Those of some of the runs."""
         return Shifts(self.rho[index], self.share[index], self.times[index], self.hidden)
 
@@ -76,7 +77,9 @@ class Atoms(NamedTuple):
         return self.lost > 0 or bool(self.mass[self.v != 0].any())
 
 
-def epsilon_of_parts(sampling: str, parts: list[Part], rho, delta: np.ndarray, known: Sequence[Atoms] = ()) -> np.ndarray:
+def epsilon_of_parts(
+    sampling: str, parts: list[Part], rho: Numbers, delta: np.ndarray, known: Sequence[Atoms] = ()
+) -> np.ndarray:
     """epsilon at each delta, shape (P,), in the worse order of the neighbours, of all steps, a Gaussian shift of the budget rho
     and the `known` losses together.
     """
@@ -86,7 +89,9 @@ def epsilon_of_parts(sampling: str, parts: list[Part], rho, delta: np.ndarray, k
     return np.where(fits, np.maximum.reduce(found), np.inf)
 
 
-def composed(kind: int, parts: list[Part], shifts: Shifts, wanted: int, given: np.ndarray, known: Sequence[Atoms] = ()):
+def composed(
+    kind: int, parts: list[Part], shifts: Shifts, wanted: int, given: np.ndarray, known: Sequence[Atoms] = ()
+) -> Numbers:
     """epsilon at the deltas given, or delta at the epsilons, shape (P,), of one order of the neighbours; inf, or 1, where none
     is found. Every run has the `known` losses.
     """
@@ -102,7 +107,9 @@ def composed(kind: int, parts: list[Part], shifts: Shifts, wanted: int, given: n
     return found
 
 
-def _composed(kind, parts, shifts: Shifts, wanted: int, given, around, known=()) -> tuple[np.ndarray, np.ndarray]:
+def _composed(
+    kind: int, parts: list[Part], shifts: Shifts, wanted: int, given: np.ndarray, around: np.ndarray, known: Sequence[Atoms] = ()
+) -> tuple[np.ndarray, np.ndarray]:
     """(What is wanted, what of delta is cut), shape (P,), with losses cut as suits deltas `around` those."""
     each = [np.log(np.maximum(part.steps, 1.0) * (len(parts) + 1) / (laws.CUT * around)) for part in parts]
     found = [_laws_of(kind, part, level) for part, level in zip(parts, each, strict=True)]
@@ -134,7 +141,7 @@ def _composed(kind, parts, shifts: Shifts, wanted: int, given, around, known=())
     return answers if wanted == EPSILON else np.minimum(answers + cut, 1.0), cut
 
 
-def _laws_of(kind: int, part: Part, each: np.ndarray):
+def _laws_of(kind: int, part: Part, each: np.ndarray) -> Numbers:
     """(Each run's law; losses, masses and numbers of the laws, equal ones once; each run's mass that counts as infinite)."""
     rows = np.column_stack([part.q, part.mu, part.share])
     first, index = _distinct(rows)
@@ -179,15 +186,15 @@ class Losses:
     sampling: str = "without-replacement"
     share: np.ndarray | None = None
 
-    def epsilon(self, delta) -> np.ndarray:
+    def epsilon(self, delta: Numbers) -> np.ndarray:
         """epsilon >= 0 at `delta`, in the shape that all broadcast to; inf where delta <= 0 or a budget is infinite."""
         return self._answer(EPSILON, delta)
 
-    def delta(self, epsilon) -> np.ndarray:
+    def delta(self, epsilon: Numbers) -> np.ndarray:
         """delta at `epsilon` >= 0, in the shape that all broadcast to; at most 1, in the worse order of the neighbours."""
         return self._answer(DELTA, epsilon)
 
-    def _answer(self, wanted: int, given) -> np.ndarray:
+    def _answer(self, wanted: int, given: np.ndarray) -> np.ndarray:
         mus = np.asarray(self.mu, float)[..., None] if self.share is None else np.asarray(self.mu, float)
         shares = np.ones(mus.shape) if self.share is None else np.broadcast_to(self.share, mus.shape)
         most = mus.max(axis=-1)
@@ -209,7 +216,9 @@ class Losses:
             found = np.where(idle, 0.0, found) if wanted == EPSILON else np.fmin(found, drawn)
         return _never_falling(N, (rho, q, *mus.T, *shares.T, given), found).reshape(shape)
 
-    def _summed(self, wanted: int, N, rho, q, mus, shares, given) -> np.ndarray:
+    def _summed(
+        self, wanted: int, N: Numbers, rho: Numbers, q: Numbers, mus: Numbers, shares: Numbers, given: np.ndarray
+    ) -> np.ndarray:
         """What is wanted in the worse order of the neighbours, shape (P,)."""
         worse = np.zeros(N.shape)
         for kind in ORDERS[self.sampling]:
@@ -224,7 +233,7 @@ class Losses:
         return worse
 
 
-def _never_falling(N, others, found) -> np.ndarray:
+def _never_falling(N: Numbers, others: Numbers, found: Numbers) -> np.ndarray:
     """The least of any row with as many steps or more, otherwise alike; shape (P,). A run is the beginning of a longer one."""
     order = np.lexsort((N, *others))
     changes = np.logical_or.reduce([np.diff(x[order]) != 0 for x in others])
@@ -234,7 +243,7 @@ def _never_falling(N, others, found) -> np.ndarray:
     return found
 
 
-def _of_one(wanted: int, N, rho, q, mus, shares, given) -> np.ndarray:
+def _of_one(wanted: int, N: Numbers, rho: Numbers, q: Numbers, mus: Numbers, shares: Numbers, given: np.ndarray) -> np.ndarray:
     """One step's profile, shape (P,): q delta_G(gamma) at 1 + q (gamma - 1), in the worse order (docs/batches.md, Lemma 1)."""
     mu = mus[:, 0]
     if wanted == DELTA:

@@ -9,6 +9,7 @@ from zoexplore.bounds.assumptions import CLIP_IDLE, FULL_BATCH, LAST_ITERATE, LI
 from zoexplore.bounds.bound import Bound, Solved, Trajectory
 from zoexplore.bounds.contraction import lipschitz
 from zoexplore.bounds.kernels import norms
+from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.run.documents import Reference
 from zoexplore.run.setting import Accounting
@@ -21,7 +22,7 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
     return Solved.of(runs, accounting, rho, N=N, z=z)
 
 
-def _step(runs: RunArrays):
+def _step(runs: RunArrays) -> Numbers:
     """Lipschitz constant, sensitivity and noise variance of one step; with a joint clip that acts, of clipped gradients."""
     c = runs.largest(lambda part: lipschitz(runs.regime, part * runs.eta / runs.d, runs.M, runs.m))
     if runs.setting.clipping == "joint":

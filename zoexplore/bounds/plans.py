@@ -27,7 +27,7 @@ class Plans(NamedTuple):
     steps: np.ndarray
     cost: np.ndarray
 
-    def at(self, index) -> "Plans":
+    def at(self, index: np.ndarray) -> "Plans":
         """Some of the plans."""
         return Plans(*(column[index] for column in self))
 
@@ -39,11 +39,11 @@ class Tails(NamedTuple):
     Y: np.ndarray
     power: np.ndarray
 
-    def at(self, index) -> "Tails":
+    def at(self, index: np.ndarray) -> "Tails":
         """Those of some of the rows."""
         return Tails(*(column[index] for column in self))
 
-    def exceeded(self, level) -> np.ndarray:
+    def exceeded(self, level: np.ndarray) -> np.ndarray:
         """The cost that each tail exceeds with a probability of at most `level`, shape (rows, tails)."""
         with np.errstate(all="ignore"):
             return np.nan_to_num(self.Y + self.X * np.exp(-np.log(level)[:, None] / self.power), nan=np.inf)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.run_arrays import RunArrays
 
 ROW = np.dtype((np.record, [(name, float) for name in (
@@ -41,7 +42,7 @@ class Rows(np.recarray):
     """
 
     @classmethod
-    def of(cls, runs: RunArrays, beta, **choices) -> "Rows":
+    def of(cls, runs: RunArrays, beta: Numbers, **choices: Numbers) -> "Rows":
         """The runs, with choices."""
         rows = np.zeros(int(np.prod(runs.shape)), ROW).view(cls)
         whole = (runs.cooled > 0) & (runs.cooled >= runs.T)  # every step is one of the cool-down
@@ -62,11 +63,11 @@ class Rows(np.recarray):
         """Whether a run's record may be counted entry by entry, shape (rows,)."""
         return (self.known > 0) & (self.certain == 0)
 
-    def at(self, index) -> "Rows":
+    def at(self, index: np.ndarray) -> "Rows":
         """Some of the rows, in any order, repeated or not: a copy."""
         return self[index].view(Rows)
 
-    def changed(self, **columns) -> "Rows":
+    def changed(self, **columns: Numbers) -> "Rows":
         """A copy with these columns."""
         rows = self.copy().view(Rows)
         for name, column in columns.items():

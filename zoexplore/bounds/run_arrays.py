@@ -9,6 +9,7 @@ import numpy as np
 
 from zoexplore.bounds.contraction import lipschitz
 from zoexplore.bounds.kernels import norms
+from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.sensitivity import Sensitivity, above_underflow
 from zoexplore.run.setting import INTEGER_FIELDS, NUMERIC_FIELDS, Accounting, Setting, shown
 
@@ -53,7 +54,7 @@ class RunArrays(Sensitivity):
         return cls(setting, **_columns(setting))
 
     @classmethod
-    def along(cls, setting: Setting, field: str, values) -> "RunArrays":
+    def along(cls, setting: Setting, field: str, values: Numbers) -> "RunArrays":
         """The setting at each value of one field.
 
         Raises:
@@ -90,7 +91,7 @@ class RunArrays(Sensitivity):
         """Other runs: these columns, which broadcast with the rest, replace their own."""
         return replace(self, composition_cache={}, **columns)  # type: ignore[arg-type]
 
-    def at(self, index) -> "RunArrays":
+    def at(self, index: np.ndarray) -> "RunArrays":
         """Some of the runs along a curve."""
         return self.changed(**{name: x[index] for name in NUMERIC_FIELDS if np.ndim(x := getattr(self, name))})
 

@@ -4,12 +4,13 @@ from functools import cached_property
 
 import numpy as np
 
+from zoexplore.bounds.numbers import Numbers
 from zoexplore.run.setting import Setting
 
 LEAST_LENGTH = 1e-100  # in units of noise: shorter lengths are rounded up to it, so that no square of one underflows
 
 
-def above_underflow(length) -> np.ndarray:
+def above_underflow(length: Numbers) -> np.ndarray:
     """The lengths, in their shape, each at least `LEAST_LENGTH`."""
     return np.maximum(length, LEAST_LENGTH)
 

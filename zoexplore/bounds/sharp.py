@@ -21,6 +21,7 @@ from zoexplore.bounds.assumptions import (
 from zoexplore.bounds.bound import Bound, Solved, Trajectory
 from zoexplore.bounds.drifts import Drift, growth_of_squared_distance
 from zoexplore.bounds.kernels import norms as kernels_norms
+from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.subsampling import by_batch_kind
 from zoexplore.run.documents import Reference
@@ -111,7 +112,7 @@ def _all_directions(runs: RunArrays, accounting: Accounting) -> Solved:
     return Solved.of(runs, accounting, rho * runs.releases, N=N, z=z, kind=ALL_DIRECTIONS, beta=runs.beta, **counted)
 
 
-def _all_directions_step(runs: RunArrays, accounting: Accounting):
+def _all_directions_step(runs: RunArrays, accounting: Accounting) -> Numbers:
     """Drift and noise variance of a step in all directions."""
     return np.minimum(runs.B_lipschitz, runs.B_clip) + runs.remainder, runs.s1 + runs.s2
 

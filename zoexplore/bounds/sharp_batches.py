@@ -17,6 +17,7 @@ from zoexplore.bounds.drifts import norms_of
 from zoexplore.bounds.kernels import laws, windows
 from zoexplore.bounds.kernels.history import LABELS
 from zoexplore.bounds.loss_distribution import EPSILON, Part, Shifts, composed
+from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.rows import Rows
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import BETAS, best_noise, interpolated, spread
@@ -45,7 +46,7 @@ class Windows:
     poisson: bool
 
     @classmethod
-    def of(cls, runs: RunArrays, beta, accounting: Accounting) -> "Windows":
+    def of(cls, runs: RunArrays, beta: Numbers, accounting: Accounting) -> "Windows":
         """Of all runs, shape (runs,)."""
         poisson = runs.setting.sampling == "poisson"
         rows = visits.rows_of_batches(runs, beta, most=np.ceil(runs.T / runs.releases))
@@ -60,7 +61,7 @@ class Windows:
         mus, late_mus, shares = (np.broadcast_to(x, shape).reshape(rows.size, -1) for x in columns)
         return cls(rows, mus, late_mus, shares, poisson)
 
-    def at(self, index) -> "Windows":
+    def at(self, index: np.ndarray) -> "Windows":
         """Some of the rows."""
         return Windows(self.rows.at(index), self.mus[index], self.late_mus[index], self.shares[index], self.poisson)
 
@@ -118,7 +119,7 @@ def _between(choices: np.ndarray, nodes: np.ndarray, count: int) -> np.ndarray:
     return found
 
 
-def _exactly(parts: list[Part], shifts: Shifts, delta, lost, accounting: Accounting) -> np.ndarray:
+def _exactly(parts: list[Part], shifts: Shifts, delta: Numbers, lost: Numbers, accounting: Accounting) -> np.ndarray:
     """epsilon by the composed losses, shape (P,). Of an added or removed record one order pays delta_f, the other exp(epsilon)
     times that.
     """
@@ -144,13 +145,13 @@ def _exactly(parts: list[Part], shifts: Shifts, delta, lost, accounting: Account
     return found
 
 
-def _by_order(parts: list[Part], shifts: Shifts, delta, lost, accounting: Accounting) -> np.ndarray:
+def _by_order(parts: list[Part], shifts: Shifts, delta: Numbers, lost: Numbers, accounting: Accounting) -> np.ndarray:
     """epsilon by the Renyi divergence at the best order, shape (P,); which budget was drawn counts as known."""
     sampled = [(part.steps, Sampled(part.q, part.mu.max(axis=1), part.q, part.mu, part.share)) for part in parts]
     with np.errstate(all="ignore"):
         left = np.where(shifts.hidden, 0.0, delta - lost)
 
-    def divergence(alpha):
+    def divergence(alpha: Numbers) -> Numbers:
         drawn = scipy.special.logsumexp(((alpha - 1) * alpha)[:, None] * shifts.rho, axis=1, b=shifts.share) / (alpha - 1)
         return sum(count * each.divergence(alpha) for count, each in sampled) + shifts.times * drawn
 
@@ -158,7 +159,7 @@ def _by_order(parts: list[Part], shifts: Shifts, delta, lost, accounting: Accoun
     return epsilon_at_order(divergence(alpha), alpha, left, accounting.conversion)
 
 
-def _of_sizes(rows: Rows, n, b, T) -> Rows:
+def _of_sizes(rows: Rows, n: Numbers, b: Numbers, T: Numbers) -> Rows:
     """The rows of Poisson batches as large, and where it matters as small, as hardly any step has; their delta is what is left.
     The sum of a batch of more records than usual is smoother by as much, the ridge apart.
     """
@@ -181,14 +182,14 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
     nodes = spread(int(np.prod(runs.shape)), MOST_NODES)
     some = runs.at(nodes) if runs.shape else runs
 
-    def epsilon_at(tried):
+    def epsilon_at(tried: Numbers) -> Numbers:
         return np.array([_at_share(some, beta.reshape(some.shape), accounting).epsilon.ravel() for beta in tried.T]).T
 
     best = best_noise(epsilon_at, nodes.size, BETAS, 1.0)
     return _at_share(runs, interpolated(best, nodes, int(np.prod(runs.shape))).reshape(runs.shape), accounting)
 
 
-def _at_share(runs: RunArrays, beta, accounting: Accounting) -> Solved:
+def _at_share(runs: RunArrays, beta: Numbers, accounting: Accounting) -> Solved:
     of = Windows.of(runs, beta, accounting)
     only_T = not any(np.ndim(getattr(runs, name)) for name in NUMERIC_FIELDS if name != "T") and np.ndim(beta) == 0
     count = of.rows.size

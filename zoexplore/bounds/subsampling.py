@@ -4,6 +4,7 @@ A batch is drawn afresh each step, uniformly without replacement and in secret. 
 curve r_alpha over the orders alpha, and epsilon is the least over them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -15,6 +16,7 @@ from zoexplore.bounds.conversion import LEAST_ORDER, MOST_ORDER, best_order, eps
 from zoexplore.bounds.kernels import subsampled_renyi
 from zoexplore.bounds.kernels.gaussian import ROUND_UP
 from zoexplore.bounds.loss_distribution import Losses, Part, epsilon_of_parts
+from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.run.setting import Accounting
 
@@ -42,7 +44,7 @@ class Sampled:
     sampling: str = "without-replacement"
 
     @classmethod
-    def of(cls, runs: RunArrays, variance, accounting: Accounting, by_form: bool = True) -> "Sampled":
+    def of(cls, runs: RunArrays, variance: Numbers, accounting: Accounting, by_form: bool = True) -> "Sampled":
         """The cost at a noise variance in the span, in `RunArrays.unit` squared. A record certainly moves a batch's step at most
         n/b times as far as a step on all records (docs/batches.md, "Composition on fresh batches"). `by_form` counts that
         functions of one linear form have no two-point remainder.
@@ -57,7 +59,7 @@ class Sampled:
             mus = np.minimum(mu[..., None], seen / noise[..., None])
         return cls(runs.batch / runs.n, mu, runs.K, mus, shares, accounting.printed, runs.setting.sampling)
 
-    def divergence(self, alpha):
+    def divergence(self, alpha: Numbers) -> Numbers:
         """One step's Renyi divergence at the order alpha, in its shape. Poisson's pair costs no more than one replaced record."""
         if self.printed:
             joint, apart = (subsampled_renyi.printed_divergence(alpha, self.q, mu) for mu in (self.mu, self.mu / np.sqrt(self.K)))
@@ -79,18 +81,18 @@ class Sampled:
         """Whether spans decide how far the record moves a step."""
         return self.mus.shape[-1] > 1
 
-    def losses(self, N, budget) -> Losses:
+    def losses(self, N: Numbers, budget: Numbers) -> Losses:
         """The privacy losses of N such steps and a Gaussian shift."""
         return Losses(N, budget, self.q, self.mus, _drawn(self.sampling), self.shares)
 
-    def best_order(self, N, budget, delta, accounting: Accounting, near=None):
+    def best_order(self, N: Numbers, budget: Numbers, delta: Numbers, accounting: Accounting, near: Numbers = None) -> Numbers:
         """(alpha, r_alpha) at the best order for N such steps and a Gaussian budget, whose Renyi divergence is alpha times it."""
         delta = np.broadcast_arrays(delta, N, budget, self.q, self.mu)[0]
         alpha = best_order(lambda x: N * self.divergence(x) + x * budget, delta, accounting.conversion, near)
         return alpha, self.divergence(alpha)
 
 
-def seen_by_spans(K, d) -> tuple[np.ndarray, np.ndarray]:
+def seen_by_spans(K: Numbers, d: Numbers) -> tuple[np.ndarray, np.ndarray]:
     """How much of a vector's length a random span sees, and with what chance, rounded up: of the shape of K and d with one axis
     more, of cells. Its square is a Beta(K/2, (d - K)/2) number.
     """
@@ -111,7 +113,12 @@ def _cells_of_span(K: float, d: float) -> tuple[np.ndarray, np.ndarray]:
     return np.sqrt(np.append(ends, 1.0)), -np.diff(np.concatenate([[1.0], beyond, [0.0]]))
 
 
-def by_batch_kind(of_all, of_batches, runs: RunArrays, accounting: Accounting) -> Solved:
+def by_batch_kind(
+    of_all: Callable[[RunArrays, Accounting], Solved],
+    of_batches: Callable[[RunArrays, Accounting], Solved],
+    runs: RunArrays,
+    accounting: Accounting,
+) -> Solved:
     """`of_all(runs, accounting)` for the runs whose batch is all records, `of_batches(runs, accounting)` for the others."""
     full = runs.batch == runs.n
     if full.all() or not full.any():
@@ -126,7 +133,15 @@ def exact(accounting: Accounting) -> bool:
     return accounting.conversion == "gaussian" and not accounting.printed
 
 
-def compose(sampled: Sampled, N, delta, accounting: Accounting, late: Sampled | None = None, cooled=0.0, **others) -> Solved:
+def compose(
+    sampled: Sampled,
+    N: Numbers,
+    delta: Numbers,
+    accounting: Accounting,
+    late: Sampled | None = None,
+    cooled: Numbers = 0.0,
+    **others: Numbers,
+) -> Solved:
     """epsilon of N steps on batches, without a Gaussian shift; the last `cooled` of them may cost what a `late` one does."""
     if late is None:
         if exact(accounting):
@@ -140,7 +155,7 @@ def compose(sampled: Sampled, N, delta, accounting: Accounting, late: Sampled | 
         epsilon = epsilon_of_parts(_drawn(sampled.sampling), parts, np.zeros(delta.size), delta.ravel())
         return _without_budget(epsilon.reshape(delta.shape), 0.0, N, 0.0, exact=1.0, **others)
 
-    def divergence(alpha):
+    def divergence(alpha: Numbers) -> Numbers:
         return sum(count * each.divergence(alpha) for each, count in kinds)
 
     alpha = best_order(divergence, delta, accounting.conversion)
@@ -152,25 +167,36 @@ def _drawn(sampling: str) -> str:
     return "poisson" if sampling == "poisson" else "without-replacement"
 
 
-def _part(sampled: Sampled, count, shape) -> Part:
+def _part(sampled: Sampled, count: Numbers, shape: tuple[int, ...]) -> Part:
     C = sampled.mus.shape[-1]
     mus, shares = (np.ascontiguousarray(np.broadcast_to(x, (*shape, C)).reshape(-1, C)) for x in (sampled.mus, sampled.shares))
     count, q = (np.array(np.broadcast_to(x, shape), float).ravel() for x in (count, sampled.q))
     return Part(count, q, mus, shares)
 
 
-def from_losses(losses: Losses, delta, delta_f=0.0, N=np.nan, z=0.0, **others) -> Solved:
+def from_losses(
+    losses: Losses, delta: Numbers, delta_f: Numbers = 0.0, N: Numbers = np.nan, z: Numbers = 0.0, **others: Numbers
+) -> Solved:
     """Convert composed privacy losses exactly, at delta - delta_f. There is no rho, and no order."""
     return _without_budget(losses.epsilon(delta - delta_f), delta_f, N, z, exact=1.0, **others)
 
 
-def from_renyi(divergence, alpha, delta, accounting: Accounting, delta_f=0.0, N=np.nan, z=0.0, **others) -> Solved:
+def from_renyi(
+    divergence: Numbers,
+    alpha: Numbers,
+    delta: Numbers,
+    accounting: Accounting,
+    delta_f: Numbers = 0.0,
+    N: Numbers = np.nan,
+    z: Numbers = 0.0,
+    **others: Numbers,
+) -> Solved:
     """Convert a Renyi divergence at the order alpha, at delta - delta_f. There is no rho."""
     epsilon = epsilon_at_order(divergence, alpha, delta - delta_f, accounting.conversion)
     return _without_budget(epsilon, delta_f, N, z, renyi_order=alpha, **others)
 
 
-def _without_budget(epsilon, delta_f, N, z, **others) -> Solved:
+def _without_budget(epsilon: Numbers, delta_f: Numbers, N: Numbers, z: Numbers, **others: Numbers) -> Solved:
     return Solved(epsilon, *map(np.asarray, (np.nan, delta_f, N, z)), **{k: np.asarray(x) for k, x in others.items()})
 
 

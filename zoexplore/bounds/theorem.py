@@ -1,6 +1,5 @@
 """The paper's hidden-state theorem, minimised over all its free parameters."""
 
-
 import numpy as np
 
 from zoexplore.bounds import theorem_batches
@@ -21,6 +20,7 @@ from zoexplore.bounds.conversion import epsilon_of
 from zoexplore.bounds.geometry import program_of, some_of, start_of
 from zoexplore.bounds.kernels import shifted_divergence
 from zoexplore.bounds.kernels.shifted_divergence import FREE, Program
+from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import best_share
 from zoexplore.bounds.subsampling import by_batch_kind
@@ -49,18 +49,18 @@ def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
     return _from_forward_tracking(program, runs, accounting, best)
 
 
-def _from_zero(runs: RunArrays, accounting: Accounting, beta) -> Solved:
+def _from_zero(runs: RunArrays, accounting: Accounting, beta: Numbers) -> Solved:
     share = np.where(beta == FREE, 1.0, beta)
     with np.errstate(divide="ignore"):
         return Solved.of(runs, accounting, runs.T * _data_cost(runs) / share, N=runs.T)
 
 
-def _data_cost(runs: RunArrays):
+def _data_cost(runs: RunArrays) -> Numbers:
     """The cost of one step's data against all the noise along the directions."""
     return runs.record_sensitivity**2 / 2
 
 
-def _best_counted_steps(program: Program, accounting: Accounting, T, delta) -> Solved:
+def _best_counted_steps(program: Program, accounting: Accounting, T: Numbers, delta: Numbers) -> Solved:
     """The best number of counted steps and split of delta for runs of T steps (inf: from the diameter, any number).
 
     The number hardly depends on the split: two rounds of one after the other settle both, three where it still moves.
@@ -79,12 +79,14 @@ def _best_counted_steps(program: Program, accounting: Accounting, T, delta) -> S
     return Solved(epsilon, rho, share * delta, N, start_of(program, T, N))
 
 
-def _round(program: Program, accounting: Accounting, T, delta, share, near, sections: int):
+def _round(
+    program: Program, accounting: Accounting, T: Numbers, delta: Numbers, share: Numbers, near: Numbers, sections: int
+) -> Numbers:
     """The best number of steps for the split, and the best split (near a given one, if any) for that number."""
     most = np.where(np.isfinite(T), T - 1, shifted_divergence.MOST_STEPS)
     N = shifted_divergence.theorem_steps(T, most, np.log(share * delta), program)
 
-    def epsilon_at(share):
+    def epsilon_at(share: Numbers) -> Numbers:
         rho = shifted_divergence.theorem_rho(N, T, np.log(share * delta), program)
         return epsilon_of(rho, delta * (1 - share), accounting.conversion)
 
@@ -149,7 +151,16 @@ THEOREM = Bound(
         Reference("batches", "The hidden-state theorem on fresh batches"),
     ),
     assumptions=(
-        NO_COOLDOWN, START, LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, HALF_DIMENSION, DIRECTIONAL_NOISE, BATCHES, PEOPLE
+        NO_COOLDOWN,
+        START,
+        LAST_ITERATE,
+        SMOOTH,
+        LIPSCHITZ,
+        CLIP_IDLE,
+        HALF_DIMENSION,
+        DIRECTIONAL_NOISE,
+        BATCHES,
+        PEOPLE,
     ),
     solve=solve,
     trajectory=trajectory,

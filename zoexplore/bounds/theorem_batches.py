@@ -4,6 +4,7 @@ N counted steps pay N r_alpha for the differing record and alpha times a Gaussia
 between the parameters of the budget at a fixed order alpha, and alpha. Whatever it returns is sound.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from zoexplore.bounds.conversion import epsilon_at_order
 from zoexplore.bounds.geometry import program_of, start_of
 from zoexplore.bounds.kernels import shifted_divergence
 from zoexplore.bounds.kernels.shifted_divergence import Program
+from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import best_share, golden, interpolated, spread
 from zoexplore.bounds.subsampling import Sampled, compose, exact, from_losses, from_renyi
@@ -37,7 +39,7 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
     return _from_forward_tracking(runs, accounting, everything, best)
 
 
-def _best_counted_steps(runs: RunArrays, accounting: Accounting, T) -> Solved:
+def _best_counted_steps(runs: RunArrays, accounting: Accounting, T: Numbers) -> Solved:
     """The best counted steps, split of delta, order and, where free, beta, for runs of T steps (inf: any number). Of many rows
     only some are searched from the start; the others begin at interpolated results.
     """
@@ -70,16 +72,16 @@ def _best_counted_steps(runs: RunArrays, accounting: Accounting, T) -> Solved:
 
 
 def _choices(
-    runs: RunArrays, accounting: Accounting, program: Program, T, start: tuple[Any, ...], rounds: int, free: bool
+    runs: RunArrays, accounting: Accounting, program: Program, T: Numbers, start: tuple[Any, ...], rounds: int, free: bool
 ) -> tuple[Any, ...]:
     """(N, share of delta, order, its cost, beta) after so many rounds from (share, order, beta)."""
     share, alpha, beta = start
     most = np.where(np.isfinite(T), T - 1, shifted_divergence.MOST_STEPS)
 
-    def sampled(beta):
+    def sampled(beta: Numbers) -> Numbers:
         return Sampled.of(runs, beta / runs.K, accounting, by_form=False).typical
 
-    def epsilon(N, share, beta, alpha, cost):
+    def epsilon(N: Numbers, share: Numbers, beta: Numbers, alpha: Numbers, cost: Numbers) -> Numbers:
         divergence = N * cost + alpha * _budget(runs, program, T, N, share, beta)
         return epsilon_at_order(divergence, alpha, runs.delta * (1 - share), accounting.conversion)
 
@@ -87,10 +89,10 @@ def _choices(
     for _ in range(rounds):
         of = program._replace(beta=beta, data=beta * cost, shift=alpha * runs.d / 2)
         N = shifted_divergence.theorem_steps(T, most, np.log(share * runs.delta), of)
-        share = best_share(lambda x, N=N, cost=cost, beta=beta, alpha=alpha: epsilon(N, x, beta, alpha, cost), N.shape)
+        share = best_share(partial(epsilon, N, beta=beta, alpha=alpha, cost=cost), N.shape)
         if free:
 
-            def by_beta(x, N=N, share=share, alpha=alpha):
+            def by_beta(x: Numbers, N: Numbers = N, share: Numbers = share, alpha: Numbers = alpha) -> Numbers:
                 return epsilon(N, share, x, alpha, sampled(x).divergence(alpha))
 
             beta = golden(by_beta, np.zeros(N.shape), np.ones(N.shape), 14)
@@ -99,12 +101,12 @@ def _choices(
     return N, share, alpha, cost, beta
 
 
-def _budget(runs: RunArrays, program: Program, T, N, share, beta):
+def _budget(runs: RunArrays, program: Program, T: Numbers, N: Numbers, share: Numbers, beta: Numbers) -> Numbers:
     """The cost of the shifts of N counted steps."""
     return shifted_divergence.theorem_rho(N, T, np.log(share * runs.delta), program._replace(beta=beta))
 
 
-def _at(x, shape: tuple[int, ...], index: np.ndarray) -> np.ndarray:
+def _at(x: Numbers, shape: tuple[int, ...], index: np.ndarray) -> np.ndarray:
     """Rows of an array after broadcasting it to the shape."""
     return np.broadcast_to(x, shape).reshape(-1)[index]
 

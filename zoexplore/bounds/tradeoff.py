@@ -11,6 +11,7 @@ import numpy as np
 import scipy
 
 from zoexplore.bounds.conversion import delta_of
+from zoexplore.bounds.numbers import Numbers
 
 SLACK, LEAST = 1e-11, 1e-15  # roundings, relative and absolute
 
@@ -32,25 +33,25 @@ class TradeOff:
     epsilons: np.ndarray | tuple[float, ...] = ()
     deltas: np.ndarray | tuple[float, ...] = ()
 
-    def misses(self, alpha) -> np.ndarray:
+    def misses(self, alpha: Numbers) -> np.ndarray:
         """f at false-alarm rates `alpha` in [0, 1], in their shape, from below."""
         alpha = rates("alpha", alpha)
         return np.maximum(self._gaussian_misses(alpha), self._misses_of_pairs(alpha))
 
-    def _gaussian_misses(self, alpha) -> np.ndarray:
+    def _gaussian_misses(self, alpha: Numbers) -> np.ndarray:
         if not self.rho < inf:
             return np.zeros(alpha.shape)
         missed = scipy.special.ndtr(-scipy.special.ndtri(alpha) - sqrt(2 * self.rho))
         return np.maximum(missed * (1 - SLACK) - self.delta_f - LEAST, 0.0)
 
-    def _misses_of_pairs(self, alpha) -> np.ndarray:
+    def _misses_of_pairs(self, alpha: Numbers) -> np.ndarray:
         epsilon, delta = (np.asarray(pair, float).reshape(-1, *(1,) * alpha.ndim) for pair in (self.epsilons, self.deltas))
         with np.errstate(over="ignore", invalid="ignore"):
             odds = np.exp(epsilon) * (1 + SLACK)
             missed = np.maximum(1 - delta - odds * alpha, (1 - delta - alpha) / odds) - LEAST
         return np.fmax.reduce(np.where(epsilon < inf, missed, 0.0), axis=0, initial=0.0)
 
-    def profile(self, epsilon) -> np.ndarray:
+    def profile(self, epsilon: Numbers) -> np.ndarray:
         """delta at `epsilon` >= 0, in its shape, from above, at most 1: between pairs the chord in exp(epsilon) bounds it."""
         epsilon = np.asarray(epsilon, float)
         if not (epsilon >= 0).all():
@@ -77,11 +78,11 @@ class TradeOff:
         half = np.tanh(np.asarray(self.epsilons, float) / 2)  # (e - 1 + 2 delta)/(e + 1)
         return float(np.min((half + np.asarray(self.deltas) * (1 - half)) * (1 + SLACK), initial=found))
 
-    def true_positive_rate(self, fpr) -> np.ndarray:
+    def true_positive_rate(self, fpr: Numbers) -> np.ndarray:
         """The most true positives at false-positive rates `fpr`, in their shape: 1 - f(fpr)."""
         return np.minimum(1 - self.misses(rates("fpr", fpr)) + LEAST, 1.0)
 
-    def posterior(self, prior, fpr=0.01) -> np.ndarray:
+    def posterior(self, prior: Numbers, fpr: Numbers = 0.01) -> np.ndarray:
         """An upper bound on the posterior of membership with this `prior` after a positive of the best test at the rate `fpr`:
         p (1-f)/(p (1-f) + (1-p) fpr), in the shape both broadcast to.
         """
@@ -91,7 +92,7 @@ class TradeOff:
             found = caught / (caught + (1 - prior) * fpr)
         return np.where(prior == 0, 0.0, np.minimum(np.where(np.isnan(found), 1.0, found) * (1 + SLACK), 1.0))
 
-    def reconstruction(self, baseline) -> np.ndarray:
+    def reconstruction(self, baseline: Numbers) -> np.ndarray:
         """An upper bound on the rate of reconstructing a record that could be guessed with probability `baseline` without the
         release, 1 - f(baseline), in its shape (Hayes, Mahloujifar, Balle 2023, doi:10.48550/arXiv.2302.07225).
         """
@@ -106,7 +107,7 @@ class Answers:
         """What any test of a record can find."""
         raise NotImplementedError
 
-    def profile(self, epsilon) -> np.ndarray:
+    def profile(self, epsilon: Numbers) -> np.ndarray:
         """delta at each epsilon >= 0, at most 1, from above, in epsilon's shape. Raises ValueError for a negative epsilon.
 
         >>> from zoexplore import guarantee
@@ -116,7 +117,7 @@ class Answers:
         """
         return self.risk.profile(epsilon)
 
-    def tradeoff(self, alpha) -> np.ndarray:
+    def tradeoff(self, alpha: Numbers) -> np.ndarray:
         """f(alpha), from below, in alpha's shape: how often any test for a record misses it at false-alarm rates in [0, 1]."""
         return self.risk.misses(alpha)
 
@@ -125,20 +126,20 @@ class Answers:
         """The most by which any test's true positives exceed its false ones."""
         return self.risk.advantage
 
-    def true_positive_rate(self, fpr) -> np.ndarray:
+    def true_positive_rate(self, fpr: Numbers) -> np.ndarray:
         """The most true positives of any test at false-positive rates in [0, 1], in the shape of these."""
         return self.risk.true_positive_rate(fpr)
 
-    def posterior(self, prior, fpr=0.01) -> np.ndarray:
+    def posterior(self, prior: Numbers, fpr: Numbers = 0.01) -> np.ndarray:
         """The largest posterior of membership after a positive of a test at the rate `fpr`, in the shape both broadcast to."""
         return self.risk.posterior(prior, fpr)
 
-    def reconstruction(self, baseline) -> np.ndarray:
+    def reconstruction(self, baseline: Numbers) -> np.ndarray:
         """How often a record is reconstructed, at most, that a guess finds with chance `baseline`; in its shape."""
         return self.risk.reconstruction(baseline)
 
 
-def rates(name: str, value) -> np.ndarray:
+def rates(name: str, value: Numbers) -> np.ndarray:
     """Probabilities as an array of their shape; ValueError for anything else."""
     found = np.asarray(value, float)
     if not ((found >= 0) & (found <= 1)).all():

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.rows import Rows
 from zoexplore.bounds.run_arrays import RunArrays
 
@@ -27,7 +28,7 @@ def met_steps(runs: RunArrays) -> np.ndarray:
     return np.ceil(longest / batches_per_epoch(runs)) if cyclic(runs) else longest
 
 
-def rows_of_batches(runs: RunArrays, beta, **choices) -> Rows:
+def rows_of_batches(runs: RunArrays, beta: Numbers, **choices: Numbers) -> Rows:
     """The rows of batches that all hold the record: no freshly drawn batch costs more."""
     if (runs.batch == runs.n).all():
         return Rows.of(runs, beta, **choices)
@@ -38,7 +39,7 @@ def rows_of_batches(runs: RunArrays, beta, **choices) -> Rows:
     return Rows.of(runs, beta, **whole | choices)
 
 
-def rows_of_epochs(runs: RunArrays, beta, far: bool, **choices) -> Rows:
+def rows_of_epochs(runs: RunArrays, beta: Numbers, far: bool, **choices: Numbers) -> Rows:
     """The rows of cyclic batches: between two releases the last step and every J-th before it use the record of the worst
     position, if any step does.
 
