@@ -258,6 +258,36 @@ def shortened(group):
     return outcome_of(optimiser, lambda made: made.load_state_dict(before if distributed.get_rank() else after), everywhere=True)
 
 
+def probes_of_another_run(group):
+    """Both go on from a state in the middle of probes, which leave the parameters as they were; each of a run of its own."""
+
+    def of(seeds, epsilon, group=None):
+        return NoisyZOGD.for_epsilon(
+            network().float(),
+            cross_entropy,
+            n=24,
+            epsilon=epsilon,
+            delta=1e-5,
+            T=45,
+            sources=Sources(*seeds),
+            group=group,
+            show=str,
+        )
+
+    rank, optimiser = distributed.get_rank(), of((1, 2), 8.0, group)
+    state = alone(lambda: train(of((3, 4 + rank), 2.0 + rank), 5).state_dict())
+    return outcome_of(optimiser, lambda made: made.load_state_dict(state), everywhere=True)
+
+
+def alone(make):
+    """What is made as if there were one process."""
+    is_initialized, distributed.is_initialized = distributed.is_initialized, lambda: False
+    try:
+        return make()
+    finally:
+        distributed.is_initialized = is_initialized
+
+
 def under_autocast(group):
     optimiser = train(made(group), 2)
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=distributed.get_rank() > 0):
@@ -274,6 +304,7 @@ ATTACKS = {
     "a loss that moves the model": that_moves,
     "a second optimiser": second,
     "a state of fewer steps": shortened,
+    "probes of another run": probes_of_another_run,
     "another learning rate": lambda group: outcome_of(train(made(group), 2), lambda o: o.param_groups[0].update(lr=0.5)),
     "records in another order": reordered,
     "autocast": under_autocast,

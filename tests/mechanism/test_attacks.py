@@ -1,6 +1,7 @@
 """Ways to a report that says less than was spent: each ends in a refusal, or in a report that says so."""
 
 import copy
+import ctypes
 import json
 import os
 from math import inf
@@ -24,6 +25,7 @@ from tests.mechanism.problems import (
     run,
     says_nothing,
 )
+from zoexplore import compose
 from zoexplore.mechanism import Declared, NoisyZOGD, PrivateSampler, Sources, mark_moved
 from zoexplore.mechanism.batches import Batch
 
@@ -232,6 +234,24 @@ def test_a_fork_with_its_parents_number_draws_other_noise(monkeypatch):
     assert numbers[0] != sources.noise.random(3).tolist() and numbers[1] != sources.data.random(3).tolist()
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_fork_that_python_does_not_see_draws_other_noise():
+    """As a library makes one, after which no hook is run."""
+    sources = Sources.secure()
+    out, into = os.pipe()
+    if (child := ctypes.CDLL(None).fork()) == 0:
+        os.write(into, json.dumps(sources.noise.random(3).tolist()).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert json.loads(os.read(out, 1000)) != sources.noise.random(3).tolist()
+
+
+def test_two_demonstrations_of_one_noise_are_not_composed():
+    reports = [run(optimiser(FREE, seeds=(i, 2)), 2).privacy_report(released="all") for i in (1, 3)]
+    with pytest.raises(ValueError, match="may share their noise"):
+        compose(reports)
+
+
 def test_a_copy_of_a_run_s_model_is_moved_by_no_other_run():
     module = network()
     copied, _ = copy.deepcopy((module, run(over(module), 3, classes())))
@@ -344,6 +364,17 @@ class TestRounding:
         with pytest.raises(RuntimeError, match=r"products in (tf32|bf16) is not allowed"):
             self.step(network().float())
         assert self.step(network()).steps == 1  # in double precision it has no effect
+
+    def test_by_the_module_itself_rounds_losses_as_autocast_in_it_does(self):
+        class Coarse(nn.Linear):
+            def forward(self, X):
+                torch.set_float32_matmul_precision("medium")
+                try:
+                    return super().forward(X)
+                finally:
+                    torch.set_float32_matmul_precision("highest")
+
+        assert self.step(Coarse(6, 3)).record.halves and not self.step(nn.Linear(6, 3)).record.halves
 
     def test_by_the_new_one_and_of_what_the_module_has(self):
         torch.backends.mkldnn.conv.fp32_precision = "bf16"

@@ -83,6 +83,7 @@ ATTACKS = {
     "a loss that moves the model": ("moved its own parameters while losses were computed", 2, True),
     "another learning rate": (DRIFTED, 2, False),
     "a state of fewer steps": (DRIFTED, 2, False),
+    "probes of another run": (DRIFTED, 5, False),
     "records in another order": (DRIFTED, 2, False),
     "autocast": ("a step under autocast is not allowed", 2, False),
 }

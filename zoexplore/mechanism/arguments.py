@@ -5,9 +5,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor, distributed, nn
-from torch.nn.modules.conv import _ConvNd
 
 from zoexplore.bounds import guarantee
 from zoexplore.mechanism.record import Declared
@@ -66,31 +64,7 @@ def check_processes(group: Any) -> None:
         )
 
 
-def check_rounding(device: torch.device, module: nn.Module) -> None:
-    """Raises RuntimeError under autocast, or where torch computes a module's products in TF32 or bfloat16: both round losses that
-    the two points' difference is made of.
-    """
-    if torch.is_autocast_enabled(device.type):
-        raise RuntimeError(
-            "a step under autocast is not allowed: load the model in half precision, model.to(torch.bfloat16), or switch "
-            "autocast on inside the module's forward()"
-        )
-    if all(p.dtype != torch.float32 for p in module.parameters()):
-        return
-    own: Any = torch.backends.mkldnn if device.type == "cpu" else torch.backends.cudnn
-    used = {"matmul": own if device.type == "cpu" else torch.backends.cuda}
-    used |= {name: own for name, part in PRODUCTS.items() if any(isinstance(x, part) for x in module.modules())}
-    for name, library in used.items():
-        if (kind := getattr(library, name).fp32_precision) in COARSE:
-            raise RuntimeError(
-                f"a step with products in {kind} is not allowed (torch.backends: {name}.fp32_precision): set it to 'ieee', call "
-                "torch.set_float32_matmul_precision('highest'), or load the model in half precision"
-            )
-
-
-COARSE = ("tf32", "bf16")
 RARELY = 0.1  # the part of a run that finding its scale should be
-PRODUCTS = {"conv": _ConvNd, "rnn": nn.RNNBase}  # beside those of matrices: layers, by torch's name for what they compute
 
 
 def choices(*, lr: Any, clip: Any, xi: Any, decay: str | None, public: bool) -> Choices:

@@ -16,6 +16,7 @@ from torch.utils._pytree import tree_leaves
 from zoexplore.mechanism.batches import number_of, part
 from zoexplore.mechanism.checksums import Changed, Fingerprint
 from zoexplore.mechanism.parameters import HALVES
+from zoexplore.mechanism.rounding import coarse_products
 
 Loss = Callable[[Any, Any], Tensor]
 LOSS_OF = ("outputs", "model")
@@ -169,10 +170,10 @@ class Losses:
         return self._checked(lambda piece: self.objective.losses_at(parts, piece), piece)
 
     def use_halves(self, batch: Any) -> bool:
-        """Whether a record's loss is computed in half precision somewhere, by the module itself, say."""
-        with _Kinds() as seen:
+        """Whether a record's loss is computed in half precision, or in such products, somewhere: by the module itself, say."""
+        with _Kinds(self.objective.plain) as seen:
             self.here(part(batch, slice(0, 1)))
-        return not seen.kinds.isdisjoint(HALVES)
+        return seen.has_halves
 
     def _checked(self, losses: Callable[[Any], Tensor], piece: Any) -> Tensor:
         before = self.fingerprint.versions()
@@ -201,15 +202,17 @@ class Hook:
 
 
 class _Kinds(TorchDispatchMode):
-    """The kinds of all numbers that are computed while it is on."""
+    """Whether a number that a module computes while it is on is in half precision, or a product in fewer digits."""
 
-    def __init__(self) -> None:
+    def __init__(self, module: nn.Module) -> None:
         super().__init__()
-        self.kinds: set[torch.dtype] = set()
+        self.module, self.has_halves = module, False
 
     def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         found = operation(*args, **(kwargs or {}))
-        self.kinds |= {x.dtype for x in tree_leaves(found) if isinstance(x, Tensor)}
+        made = [x for x in tree_leaves(found) if isinstance(x, Tensor)]
+        rounded = any(x.dtype in HALVES or coarse_products(x.device, self.module) is not None for x in made)
+        self.has_halves = self.has_halves or rounded
         return found
 
 

@@ -27,10 +27,15 @@ SECURE = (
     "floating-point numbers, whose gaps and lowest bits can distinguish neighbouring data sets (Mironov 2012, "
     "doi:10.1145/2382196.2382264); how long a step takes; a look into this process's memory."
 )
-FORKS = [0]  # between the first process and this one
+FORKS = [0]  # between the first process and this one: in another namespace a fork may have its parent's number
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: FORKS.append(FORKS.pop() + 1))
 REKEYED = "Noise and data order of a secure run go on with new keys; the old ones are never saved."
+
+
+def process() -> tuple[int, int]:
+    """This process, as its forks are not: those of Python, and those that a library makes unseen."""
+    return os.getpid(), FORKS[0]
 
 
 class Sources:
@@ -52,7 +57,7 @@ class Sources:
         if noise_seed is not None and noise_seed == seed:
             raise ValueError(f"noise_seed = {noise_seed} is not allowed: the directions' seed must not reveal the noise")
         directions, data = np.random.SeedSequence(seed).spawn(2)
-        self.is_secure, self._forks = False, FORKS[0]
+        self.is_secure, self._process = False, process()
         self.origin = "an ordinary generator" if noise_seed is None else f"an ordinary generator and the seed {noise_seed}"
         self.directions = _directions(directions, torch.device(device))
         self._data, self._noise = _ordinary(data), _ordinary(np.random.SeedSequence(noise_seed))
@@ -107,11 +112,11 @@ class Sources:
             _restore(getattr(self, name), x)
 
     def _take_new_keys(self) -> None:
-        self._noise, self._data, self._forks = _chacha(), _chacha(), FORKS[0]
+        self._noise, self._data, self._process = _chacha(), _chacha(), process()
 
     def _leave_keys_to_the_parent(self) -> None:
         """A forked process would draw the same noise as its parent."""
-        if self.is_secure and FORKS[0] != self._forks:
+        if self.is_secure and process() != self._process:
             self._take_new_keys()
 
     def __getstate__(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
-from zoexplore.mechanism.arguments import check_processes, check_rounding
+from zoexplore.mechanism.arguments import check_processes
 from zoexplore.mechanism.batches import Batch, SeenRecords
 from zoexplore.mechanism.checks import Kept, LossChecks, Mixed
 from zoexplore.mechanism.checksums import Changed, Fingerprint, of_records
@@ -17,6 +17,7 @@ from zoexplore.mechanism.losses import Losses, Objective
 from zoexplore.mechanism.parallel import Drifted, Ranks
 from zoexplore.mechanism.perturbation import Perturbed
 from zoexplore.mechanism.record import RunRecord, Step
+from zoexplore.mechanism.rounding import check_rounding
 
 INTERRUPTED = (
     "the last step, or the loading of a state, was interrupted while it moved the parameters: load a state_dict from before it"
@@ -109,7 +110,8 @@ class Watch:
         if self.ranks.size == 1:
             return [part]
         records = drawn.numpy().tobytes(), of_records(data, len(drawn)).tobytes()
-        return self.ranks.gather((self.run.counts.steps, step, records, self.fingerprint.bits()), part)
+        at = self.run.counts.steps, self.run.ledger.root, self.run.scale.state_dict()  # probes leave no trace in the parameters
+        return self.ranks.gather((at, step, records, self.fingerprint.bits()), part)
 
     @contextmanager
     def moving(self) -> Iterator[None]:
