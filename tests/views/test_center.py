@@ -13,7 +13,7 @@ from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import SCHEDULES
 from zoexplore.views import Inside, State, Tabs, Theory
 from zoexplore.views.figures.inside import EACH, describe_trajectory, thinned
-from zoexplore.views.panels.theory import Errata, _errata, _proofs, substituted
+from zoexplore.views.panels.theory import Errata, _proofs, substituted
 from zoexplore.views.tabs import VIEWS
 
 CHANGES = [
@@ -126,10 +126,6 @@ def test_a_bounds_proofs_are_one_menu_and_the_chosen_one_is_shown():
     assert text.visible and len(text.object) > 1000
     menu.value = ""
     assert not text.visible
-
-
-def test_misprints_are_written_as_formulas_are():
-    assert "z<sub>t+1</sub>" in _errata() and "_" not in re.sub(r"<[^>]*>", "", _errata())
 
 
 def test_numbers_in_tex():

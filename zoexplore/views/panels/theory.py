@@ -14,14 +14,13 @@ from zoexplore.compute.computations import guarantees
 from zoexplore.run import paper
 from zoexplore.run.documents import Reference, as_html, in_mathml
 from zoexplore.run.formatting import THIN, bound_in_tex, format_number, format_sentence
-from zoexplore.run.paper import ERRATA
 from zoexplore.views.panels.controls import follow
 from zoexplore.views.panels.readouts import MARKS, assumption
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.widgets import link, region
 from zoexplore.views.view import View
 
-_BELOW = re.compile(r"_(?:\{([^}]*)\}|(\w))")
+TITLE = "Statement and proof"
 QUAD = r"\quad"  # between the parts of a formula
 _DOI = re.compile(r"doi:(10\.[^\s,;]+)")
 _NO_BUDGET = (
@@ -32,7 +31,6 @@ _DERIVED = Reference("bounds", "What is misprinted in the paper")
 _PRINTED = """<h2>Misprints in the paper, and which way they err</h2>
 <p>With the box ticked, every number on this page is what the paper's printed constants give. Those are no
 guarantee: most misprints report a loss that is smaller than the true one.</p>"""
-_TITLES = ("Where", "Printed", "Meant", "The printed number")
 
 
 class Theory(View):
@@ -71,17 +69,17 @@ class Errata(View):
         self.printed = follow(box, self.state, "printed")
 
     def __panel__(self) -> pn.viewable.Viewable:
-        derived = _proofs((_DERIVED,), "Every misprint, derived")
-        return widgets.component("errata", _html(_PRINTED), self.printed, _html(_errata(), "errata"), *derived)
+        table = region("misprints", as_html(_DERIVED), "wide")
+        return widgets.component("errata", _html(_PRINTED), self.printed, _html(table, "document"))
 
 
-def _proofs(references: tuple[Reference, ...], title: str = "Statement and proof") -> tuple[pn.widgets.Select, widgets.Text]:
+def _proofs(references: tuple[Reference, ...]) -> tuple[pn.widgets.Select, widgets.Text]:
     """A menu of sections of the project's proofs, and the chosen one, which is rendered then."""
     named: dict[str, Reference] = {}
     for each in references:
-        name = title if each.heading == "Proof" else each.heading
+        name = TITLE if each.heading == "Proof" else each.heading
         named[f"{name} ({each.page})" if name in named else name] = each
-    menu = widgets.select("", {f"{title} …": "", **{each: each for each in named}}, "proofs", tags=[title])
+    menu = widgets.select("", {f"{TITLE} …": "", **{each: each for each in named}}, "proofs", tags=[TITLE])
     text = _html("", "document", visible=False)
 
     def chosen(event: Any) -> None:
@@ -138,12 +136,3 @@ def _checks(g: Guarantee) -> str:
     count = {name: sum(check.met is met for check in g.checks) for met, (_, _, name) in MARKS.items()}
     summary = ", ".join(f"{number} {name}" for name, number in count.items() if number)
     return widgets.details(f"Assumptions: {summary}", f"<ul>{rows}</ul>")
-
-
-def _errata() -> str:
-    """The misprints as a table, with subscripts after underscores."""
-    head = "".join(f'<th scope="col">{title}</th>' for title in _TITLES)
-    rows = (f'<th scope="row">{where}</th>{"".join(f"<td>{escape(each)}</td>" for each in others)}' for where, *others in ERRATA)
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
-    table = region("misprints", f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>", "wide")
-    return _BELOW.sub(lambda found: f"<sub>{found[1] or found[2]}</sub>", table)
