@@ -9,11 +9,11 @@ import pytest
 from zoexplore import Accounting, curve
 from zoexplore.bounds import BOUNDS
 from zoexplore.questions.hiding import ALONG_ALL, gain_map
-from zoexplore.run.axes import AXES, T_VALUES
+from zoexplore.run.axes import AXES, EDGE, T_VALUES
 from zoexplore.run.formatting import THIN, format_number
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views import State
-from zoexplore.views.figures.helps import ALONG, EDGE, LABELLED, NEAR, POINTS, Helps
+from zoexplore.views.figures.helps import LABELLED, POINTS, SHARES, Helps
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,8 @@ def test_the_table_is_what_the_map_draws_and_the_accountants():
     view = Helps(State())
     table = np.array(view.map.table)
     steps = AXES["T"].values(DEMONSTRATION, POINTS)
-    assert len(table) == len(steps) * (len(ALONG) + len(NEAR)) and set(table[:, 1]) == {*ALONG, *NEAR}
+    betas = AXES["beta"].values(DEMONSTRATION, SHARES)
+    assert len(table) == len(steps) * len(betas) and set(table[:, 1]) == {*betas}
     some = table[:: len(table) // 40]
     for T, beta, ratio in some:
         expected = gain_map(DEMONSTRATION, "T", "beta", [T], [beta]).ratio[0, 0]
@@ -47,7 +48,7 @@ def test_lines_pass_where_their_factor_is_and_bands_lie_in_the_square(view):
     for at, factor in zip(given["labels"], (2, 10, 100), strict=True):
         ratio = gain_map(DEMONSTRATION, "T", "beta", [round(10 ** (at * given["decades"]))], [LABELLED]).ratio[0, 0]
         assert ratio == pytest.approx(factor, rel=0.1)
-    numbers = [float(x) for part in ("main", "strip") for d in given[part]["bands"] for x in re.findall(r"[\d.]+", d)]
+    numbers = [float(x) for d in given["bands"] for x in re.findall(r"[\d.]+", d)]
     assert len(numbers) > 500 and min(numbers) >= 0 and max(numbers) <= 1000
 
 
@@ -61,12 +62,12 @@ def test_from_how_many_steps_on_it_pays_is_rounded_up(view):
 
 def test_moving_on_the_map_computes_no_other_map():
     view = Helps(State())
-    before = view.map.given["main"]
-    view.map.asked = [5000, 0.9, True, 1]
+    before, place = view.map.given["bands"], AXES["beta"].place
+    view.map.asked = [5000, float(place(0.9)), True, 1]
     assert (view.state.T, view.state.beta, view.state.moving) == (5000, 0.9, True)
-    view.map.asked = [7000, EDGE, False, 2]
+    view.map.asked = [7000, float(place(EDGE)), False, 2]
     assert (view.state.T, view.state.beta, view.state.moving) == (7000, EDGE, False)
-    assert view.map.given["main"] is before and (view.map.given["T"], view.map.given["beta"]) == (7000, EDGE)
+    assert view.map.given["bands"] is before and (view.map.given["T"], view.map.given["place"]) == (7000, place(EDGE))
     for asked in ([1e300, 7.0, False, 3], ["x", None, False, 4]):
         view.map.asked = asked
     assert view.state.beta == 1.0, "what is beyond the map is its edge"
@@ -74,7 +75,7 @@ def test_moving_on_the_map_computes_no_other_map():
 
 def test_where_no_bound_applies_the_map_is_empty_and_says_why():
     view = Helps(State(DEMONSTRATION.replace(M=inf, m=0.0, ridge=0.0, regime="non-convex", eta=300.0, sigma=1e-300)))
-    assert view.map.given["none"] and not any(view.map.given["main"]["bands"])
+    assert view.map.given["none"] and not any(view.map.given["bands"])
     assert "An assumption fails" in view.beside.object
 
 

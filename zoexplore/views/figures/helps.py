@@ -1,18 +1,18 @@
 """Where hiding the iterates helps, over the steps T and the share beta: by how much, or why not. The run is moved there."""
 
 from html import escape
-from math import inf, log10
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import panel as pn
 import param
-from bokeh.plotting.contour import contour_data
+from contourpy import FillType, LineType, contour_generator
 
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import curve_set, gains, said_of_truth
 from zoexplore.questions.hiding import LEAST_GAIN, Gain
-from zoexplore.run.axes import AXES, DEEP, EDGE
+from zoexplore.run.axes import AXES, EDGE
 from zoexplore.run.formatting import THIN, format_count, format_number, format_short, round_up
 from zoexplore.views.figures.chart import script
 from zoexplore.views.figures.publish import Two
@@ -23,18 +23,16 @@ LEVELS = (2.0, 10.0, 100.0)  # that have a line
 _EDGES = np.log10([LEAST_GAIN, *LEVELS, 1e13])
 _FROM = (2, 10, 100, 1000)  # of the table
 LABELLED = 0.2  # beta of the lines' names
-ALONG = tuple(float(beta) for beta in (*np.linspace(0, 0.85, 18), 0.875, 0.9, 0.92, 0.935, 0.95, 0.96, 0.97, 0.98, EDGE))
-NEAR = tuple(float(1 - (1 - EDGE) * 10**-deep) for deep in np.linspace(0, DEEP, 9))
-POINTS = 73  # along T
+POINTS, SHARES = 73, 30  # along T, and along beta
 _WORKS = "Later steps pull the two runs together and cover the rest with fresh noise. What early steps gave away is worn down."
 
 
 class Map(pn.custom.JSComponent):
     """The map in the browser."""
 
-    given = param.Dict({}, doc="its parts, `main` and `strip`, each with `bands` and `lines` as SVG's paths; the run; the words")
+    given = param.Dict({}, doc="`bands` and `lines` as SVG's paths; the run and its place; the words")
     table = param.List([], doc="rows of T, beta and the factor")
-    asked = param.List([], doc="T and beta that the reader wants, whether the ring is still held, and the time")
+    asked = param.List([], doc="T and the place of beta that the reader wants, whether the ring is still held, and the time")
 
     _esm = script("export", "map")
 
@@ -61,7 +59,7 @@ class Helps(View):
         self.words, self.beside = widgets.html("", "words", "gain"), widgets.html("", "words", "table", "gain")
         self.limit = widgets.html("", "words", visible=False)
         self._drawn: tuple[Any, ...] = ()  # the run of the map, but for T and beta
-        self._parts: dict[str, Any] = {}
+        self._map: dict[str, Any] = {}
 
     def _offer(self) -> None:
         """Offer all records and batches, and no cool-down and one, of the sizes that were set last."""
@@ -87,10 +85,9 @@ class Helps(View):
         steps = AXES["T"].values(setting, POINTS)
         anywhere = setting.replace(T=int(steps[-1]), beta=0.5), accounting  # all of these runs have one map
         if self._drawn != anywhere:
-            run = *anywhere, "T", "beta", tuple(map(float, steps))
-            every = 1 if setting.full_batch else 2  # on batches each takes longer
-            betas = ALONG[::every], NEAR[::every]
-            self._parts = parts(steps, betas, *[await ask(gains, *run, some) for some in betas])
+            betas = AXES["beta"].values(setting, SHARES if setting.full_batch else SHARES // 2)  # on batches each takes longer
+            found = await ask(gains, *anywhere, "T", "beta", tuple(map(float, steps)), tuple(map(float, betas)))
+            self._map, self.map.table = drawn(steps, betas, found)
             self._drawn = anywhere
         with pn.io.hold():
             self._say(here, along)
@@ -117,57 +114,46 @@ class Helps(View):
         told = "hiding gains nothing" if why else f"ε {format_number(before)} becomes {format_number(now)}"
         run = f"T = {format_count(s.T)}, β = {format_short(s.beta, 6)}: {told}"
         said = f"By how much hiding divides ε, over steps T and noise along directions β. {run}"
-        given = self._parts["given"] | {"T": s.T, "beta": s.beta, "told": run, "said": said, "cooled": s.cooldown > 0}
-        self.map.param.update(given=given, table=self._parts["table"])
+        place = float(AXES["beta"].place(s.beta))
+        self.map.given = self._map | {"T": s.T, "place": place, "told": run, "said": said, "cooled": s.cooldown > 0}
 
     def _moved(self, event: Any) -> None:
-        T, beta, held, _ = event.new
-        if isinstance(T, (int, float)) and isinstance(beta, (int, float)):
+        T, place, held, _ = event.new
+        if isinstance(T, (int, float)) and isinstance(place, (int, float)):
             change = self.state.slide if held else self.state.ask
-            change(T=int(min(max(T, 1), 2**53)), beta=float(min(max(beta, 0.0), 1.0)))
+            change(T=int(min(max(T, 1), 2**53)), beta=AXES["beta"].value(place))
 
     def __panel__(self) -> pn.viewable.Viewable:
         drawn, switches = widgets.stack(self.words, self.map), widgets.stack(self.batches, self.cooled)
         return widgets.component("helps", widgets.row("stage", drawn, widgets.stack(switches, self.limit, self.beside)))
 
 
-def parts(steps: np.ndarray, betas: tuple[tuple[float, ...], ...], main: Gain, strip: Gain) -> dict[str, Any]:
-    """The map's two parts, of rows at these `betas`, as SVG's paths, the places of its lines' names, and its table."""
-    along, near = betas
-    x = np.log10(steps) / np.log10(steps[-1])
-    drawn = {"main": _paths(x, np.array(along) / EDGE, main), "strip": _paths(x, np.linspace(0, 1, len(near)), strip)}
-    row = _ratio(main)[np.abs(np.array(along) - LABELLED).argmin()]
-    labels = [float(np.interp(log10(k), row, x)) if row.max() >= log10(k) >= row.min() else None for k in LEVELS]
-    none = not np.isfinite(main.least).any()
-    table = [
-        [float(T), beta, float(ratio)]
-        for betas, gain in ((along, main), (near, strip)) for beta, ratios in zip(betas, gain.ratio, strict=True)
-        for T, ratio in zip(steps, ratios, strict=True)
-    ]  # fmt: skip
-    return {"given": {**drawn, "labels": labels, "none": none, "decades": float(np.log10(steps[-1]))}, "table": table}
+def drawn(steps: np.ndarray, betas: np.ndarray, gain: Gain) -> tuple[dict[str, Any], list[list[float]]]:
+    """The map of gains at these steps and shares: its bands and lines as SVG's paths, the places of the lines' names along T, and
+    ticks; and its table.
+    """
+    axis, x = AXES["beta"], np.log10(steps) / np.log10(steps[-1])
+    ratio = np.log10(np.nan_to_num(np.minimum(gain.ratio, 1e12), nan=1.0))
+    fills, lines = FillType.ChunkCombinedCode, LineType.ChunkCombinedCode
+    cut = contour_generator(x, axis.place(betas), ratio, fill_type=fills, line_type=lines)
+    row = ratio[np.abs(betas - LABELLED).argmin()]
+    given = {
+        "bands": [_path(*cut.filled(*ends)) for ends in pairwise(_EDGES)],
+        "lines": [_path(*cut.lines(edge)) for edge in _EDGES[1:-1]],
+        "labels": [float(np.interp(edge, row, x)) if row.min() <= edge <= row.max() else None for edge in _EDGES[1:-1]],
+        "none": not np.isfinite(gain.least).any(),
+        "decades": float(np.log10(steps[-1])),
+        "ticks": [[at, text] for at, text in axis.ticks().items()],
+        "step": float(axis.place(0.05)),
+        "broken": float(axis.place(EDGE)),
+    }
+    T, beta = np.meshgrid(steps, betas)
+    return given, np.stack([T, beta, gain.ratio], axis=-1).reshape(-1, 3).tolist()
 
 
-def _ratio(gain: Gain) -> np.ndarray:
-    return np.log10(np.nan_to_num(np.minimum(gain.ratio, 1e12), nan=1.0))
-
-
-def _paths(x: np.ndarray, y: np.ndarray, gain: Gain) -> dict[str, list[str]]:
-    """Bands and lines of a part in a square of 1000, whose y axis points down."""
-    found = contour_data(x, y, _ratio(gain), _EDGES, want_line=True)
-    fills = zip(found.fill_data.xs, found.fill_data.ys, strict=True)
-    rings = [[ring for each in zip(xs, ys, strict=True) for ring in zip(*each, strict=True)] for xs, ys in fills]
-    bands = ["".join(f"{_path(*ring)}Z" for ring in each) for each in rings]
-    lines = [_path(xs, ys) for xs, ys in zip(found.line_data.xs, found.line_data.ys, strict=True)]
-    return {"bands": bands, "lines": lines[1 : 1 + len(LEVELS)]}
-
-
-def _path(xs: np.ndarray, ys: np.ndarray) -> str:
-    """A line as SVG's path; what is not a number begins another."""
-    pairs, pen = [], "M"
-    for x, y in zip(xs, ys, strict=True):
-        if np.isfinite(x) and np.isfinite(y) and abs(x) < inf:
-            pairs.append(f"{pen}{1000 * x:.1f} {1000 * (1 - y):.1f}")
-            pen = "L"
-        else:
-            pen = "M"
-    return "".join(pairs)
+def _path(points: list[Any], codes: list[Any]) -> str:
+    """Contourpy's curves as SVG's path in a square of 1000, whose y axis points down."""
+    if points[0] is None:
+        return ""
+    pens = np.where(codes[0] == 1, "M", "L")  # 1 begins a curve
+    return "".join(f"{pen}{1000 * x:.1f} {1000 * (1 - y):.1f}" for pen, (x, y) in zip(pens, points[0], strict=True))
