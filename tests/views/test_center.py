@@ -85,8 +85,8 @@ def test_long_runs_are_thinned_to_their_last_steps():
 
 def test_the_words_say_where_counting_begins():
     g = guarantee(DEMONSTRATION, "theorem")
-    assert f"Counting starts {g.N:.0f} steps before the end" in describe_trajectory(g)[0]
-    assert "all 20 steps are counted" in describe_trajectory(guarantee(DEMONSTRATION.replace(T=20), "sharp"))[0]
+    assert f"Steps counted: the last {g.N:.0f} of 200; those before" in describe_trajectory(g)[0]
+    assert "same point. Steps counted: all." in describe_trajectory(guarantee(DEMONSTRATION.replace(T=20), "sharp"))[0]
     assert "2K = 600 exceeds d = 520" in describe_trajectory(guarantee(DEMONSTRATION.replace(K=300), "theorem"))[0]
 
 

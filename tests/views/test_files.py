@@ -6,8 +6,7 @@ from zoexplore import Accounting
 from zoexplore.questions.export import from_yaml, to_python, to_yaml
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.reading import LARGEST_FILE
-from zoexplore.views import Explorer
-from zoexplore.views.figures.curves import Curves
+from zoexplore.views import Attack, Curves, Explorer, Forget, Inside, Publish
 from zoexplore.views.panels.toolbar import Files
 from zoexplore.views.state import State
 
@@ -20,6 +19,14 @@ def test_the_run_is_a_file_and_a_figures_code_draws_it():
     view.chart.wants += 1
     assert view.chart.code.startswith(to_python(*run)) and view.chart.offers
     assert 'plots.curves(setting, "sigma", accounting=accounting)' in view.chart.code
+
+
+@pytest.mark.parametrize("kind", [Attack, Curves, Forget, Inside, Publish])
+def test_the_code_of_every_figure_runs(kind):
+    view = kind(State(DEMONSTRATION.replace(T=9)))
+    for chart in view.charts if kind is Inside else [view.chart]:
+        chart.wants += 1
+        exec(chart.code, {})
 
 
 def paste(explorer, text):

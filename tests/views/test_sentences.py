@@ -54,11 +54,6 @@ def test_what_the_page_says_is_in_sentences_of_thirty_words(part):
     assert not [each for each in sentences if len(re.findall(r"\w[^\s]*", each)) > 30 and "$$" not in each]
 
 
-@pytest.mark.parametrize(("T", "said"), [(1, "the one step is counted"), (2, "both steps are"), (5, "all 5 steps are")])
-def test_steps_are_counted_in_words(T, said):
-    assert said in describe_trajectory(guarantee(DEMONSTRATION.replace(T=T), "sharp"))[0]
-
-
 def test_reasons_are_sentences_without_ids():
     run = DEMONSTRATION.replace(batch=100, sampling="poisson", neighbours="add-remove", K=300, lipschitz=5.0)
     view = behind(run)
@@ -127,9 +122,9 @@ def test_why_a_bound_that_applies_has_no_steps_to_draw():
     assert "With mini-batches of 100 records, chance decides which" in inside.words.object
 
 
-def test_one_counted_step_is_no_plural():
+def test_one_counted_step_is_the_last():
     said, *_ = describe_trajectory(guarantee(DEMONSTRATION.replace(n=1), "sharp"))
-    assert "Counting starts one step before the end" in said and "composition" not in said
+    assert "Steps counted: the last 1 of 200;" in said and "composition" not in said
     assert r"N = 1\ \text{step from}" in "".join(substituted(guarantee(DEMONSTRATION.replace(T=1), "sharp")))
 
 

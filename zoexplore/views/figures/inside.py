@@ -14,7 +14,7 @@ from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees
 from zoexplore.run.axes import nice
 from zoexplore.run.formatting import format_count, format_number, format_sentence, format_short
-from zoexplore.views.figures.chart import Chart, dot, line, span
+from zoexplore.views.figures.chart import Chart, line, span
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
@@ -29,7 +29,6 @@ LENGTHS = {
 }
 COST = {"rho": ("ρ", Style(theme.COLOURS["ink"], (), 2.4))}
 FIGURES = {"Distance, and what noise hides": LENGTHS, "What each step costs, ρ": COST}  # by title: columns of a trajectory
-_CODE = "from zoexplore import guarantee\n\nplots.inside(guarantee(setting, \"sharp\", accounting))"
 
 
 def thinned(path: Trajectory) -> dict[str, np.ndarray]:
@@ -50,34 +49,15 @@ def describe_trajectory(g: Guarantee) -> tuple[str, ...]:
         return (f"There is nothing to draw, since the bound does not apply. {format_sentence(g.reason)}.",)
     if path is None:
         return (f"The bound applies, with ε = {format_number(g.epsilon)}, but has no steps to draw. {why_undrawn(g)}.",)
-    total = path.rho.sum()
-    last = int(np.searchsorted(np.cumsum(path.rho[::-1]), total / 2) + 1)
-    first = (
-        f"Two runs that differ in {in_whom(g)} start at the same point, and {_all(path.rho.size)} counted."
-        if g.start == 0
-        else f"Counting starts {_steps(path.rho.size)} before the end, at a distance of at most {format_number(g.start)}"
-        f"{_earlier(path.tau)}."
+    N, total, half = path.rho.size, path.rho.sum(), int(np.searchsorted(np.cumsum(path.rho[::-1]), path.rho.sum() / 2)) + 1
+    start = f"begin at a distance of at most {format_number(g.start)}" if g.start else "begin at the same point"
+    counted = f"the last {format_count(N)} of {format_count(N + path.tau)}; those before cost nothing" if path.tau else "all"
+    averaged = ", averaged over the random directions" if g.bound == "sharp" and g.delta_f > 0 else ""
+    share = f", half of it in the last {format_count(half)} of {format_count(N)} steps" if N > 1 else ""
+    return (
+        f"Two runs that differ in {in_whom(g)} {start}. Steps counted: {counted}. {_middle(g, path)}",
+        f"Altogether ρ = {format_number(total)}{share}: ε = {format_number(g.epsilon)}{averaged}.",
     )
-    share = "" if path.rho.size == 1 else f", half of it in the last {_steps(last) if last > 1 else 'step'}"
-    averaged = "averaged over the random directions, " if g.bound == "sharp" and g.delta_f > 0 else ""
-    cost = f"Altogether ρ = {format_number(total)}{share}: {averaged}ε = {format_number(g.epsilon)}."
-    return f"{first} {_middle(g, path)}", cost
-
-
-def _steps(count: int) -> str:
-    return "one step" if count == 1 else f"{format_count(count)} steps"
-
-
-def _earlier(steps: int) -> str:
-    """That some earlier steps cost nothing, to end a sentence."""
-    if steps == 0:
-        return ""
-    return "; the step before costs nothing" if steps == 1 else f"; the {format_count(steps)} earlier steps cost nothing"
-
-
-def _all(steps: int) -> str:
-    """ "all N steps", with its verb."""
-    return {1: "the one step is", 2: "both steps are"}.get(steps, f"all {format_count(steps)} steps are")
 
 
 def _middle(g: Guarantee, path: Trajectory) -> str:
@@ -103,7 +83,7 @@ class Inside(View):
     def build(self) -> None:
         # why nothing is drawn, and what stands below each figure
         self.words, *self.below = (widgets.html("", "words", margin=(6, 0, 0, 0)) for _ in range(3))
-        self.charts = [Chart(f"inside-{name}", self.state, draws=_CODE) for name in ("lengths", "cost")]
+        self.charts = [Chart(f"inside-{name}", self.state) for name in ("lengths", "cost")]
         self.grid = widgets.row("panels", *map(widgets.stack, self.charts, self.below))
         self.choice = widgets.radio("bound to open", SHOWN, of=self.param.bound, max_width=330, margin=(0, 0, 12, 0))
         self.param.watch(self.changed, "bound")
@@ -120,7 +100,7 @@ class Inside(View):
                     self._draw(chart, title, drawn, path)
 
     def _draw(self, chart: Chart, title: str, drawn: dict[str, tuple[str, Style]], path: Trajectory) -> None:
-        data, few = thinned(path), path.rho.size <= EACH
+        data = thinned(path)
         paid = int(np.argmax(data["rho"] >= 1e-9 * data["rho"].max()))  # earlier, the distance may lie above the frame
         data["z"] = np.where(data["z"] > 1.005 * np.nanmax(data["z"][paid:]), np.nan, data["z"])  # it begins inside the frame
         top = max(np.nanmax(data[column][paid:], initial=0) for column in drawn)
@@ -133,11 +113,8 @@ class Inside(View):
         chart.put(
             title, f"{title}, against the steps left", span(most, 0.95, ticks, log=True, title="steps left", symbol="steps left"),
             span(0, end, up),
-            dots=[
-                dot(c, *at, style, size=2.5)
-                for c, (_, style) in drawn.items() for at in (zip(data["left"], data[c], strict=True) if few else ())
-            ],
         )  # fmt: skip
+        chart.draws = f'plots.inside(setting, "{self.bound}", accounting)'
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("inside", self.choice, self.grid, self.words)
