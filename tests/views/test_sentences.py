@@ -11,21 +11,18 @@ from tests.test_project import ROOT
 from tools.sentences import PARTS, plain, states
 from zoexplore import Accounting, __version__, guarantee
 from zoexplore.bounds import BOUNDS
-from zoexplore.bounds.words import words_of
 from zoexplore.questions import Unreachable, calibrate, recommend
 from zoexplore.run import paper
 from zoexplore.run.formatting import THIN, format_short, format_tex
 from zoexplore.run.presets import DEMONSTRATION, PAPER_CONVENTION
-from zoexplore.run.setting import LARGEST_INTEGER
 from zoexplore.views import State
 from zoexplore.views.explorer import Explorer, colophon
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.figures.inside import Inside, describe_trajectory
 from zoexplore.views.panels.controls import Controls
-from zoexplore.views.panels.planner import Planner, _found, _plan, _solution
+from zoexplore.views.panels.planner import Planner, _plan
 from zoexplore.views.panels.readouts import Headline, More
-from zoexplore.views.panels.theory import Theory, substituted
-from zoexplore.views.state import refused
+from zoexplore.views.panels.theory import Theory
 
 
 @pytest.mark.parametrize(
@@ -90,29 +87,11 @@ def test_a_refusal_has_no_number_that_only_a_machine_reads():
         assert said in controls.state.refusal
 
 
-def test_a_refusal_of_what_has_a_label_in_words_reads_as_a_sentence():
-    assert refused("advantage, at most", "5", ValueError("give a share")) == "advantage, at most 5 is not allowed: give a share"
-    assert refused("target ε", "x", ValueError("give a number")) == "target ε = x is not allowed: give a number"
-
-
-def test_a_plan_writes_large_targets_as_powers():
-    planner = Planner(target=1e6)
-    solved, now = (guarantee(run, "sharp") for run in (DEMONSTRATION.replace(T=LARGEST_INTEGER), DEMONSTRATION))
-    found = "".join(_solution("T", planner._goal(), solved, now, None))
-    assert f"The sharper bound gives ε\u00a0≤\u00a0{format_short(1e6)} at δ\u00a0=\u00a010⁻⁵ however large T is" in found
-
-
 def test_a_plan_says_once_what_is_supposed():
     plan = recommend(DEMONSTRATION.replace(K=52), epsilon=1.0, K=52, T=200)
     said = plain("".join(_plan(plan)))
     assert said.count("Assumed; numbers cannot check this") == 1 and not any("Assumed" in line for line in plan.warnings)
     assert "The start lies in the ball and does not depend on the data." in said
-
-
-def test_a_person_with_several_records_is_a_person():
-    g = guarantee(DEMONSTRATION.replace(records_per_person=3, T=20), "sharp")
-    assert "differ in one person's records" in describe_trajectory(g)[0]
-    assert "the person's early influence" in words_of("sharp").explain(g)
 
 
 def test_why_a_bound_that_applies_has_no_steps_to_draw():
@@ -152,27 +131,11 @@ def test_what_is_out_of_reach_says_how_near_it_comes():
         calibrate(DEMONSTRATION.replace(T=50), "R", epsilon=1e-9, bound="theorem")
 
 
-def test_what_was_found_is_written_for_readers():
-    assert _found("T", LARGEST_INTEGER) == "∞" and _found("n", 19_999) == f"19{THIN}999"
-    assert _found("sigma", 0.00089341234) == f"8.94{THIN}×{THIN}10⁻⁴"
-
-
 def test_a_large_target_may_be_typed():
     planner = Planner()
     for text in ("1e6", "1000000"):
         planner.take("target", text)
         assert planner.target == 1e6
-
-
-def test_every_bound_has_a_name_for_sentences():
-    names = {name: bound.in_text for name, bound in BOUNDS.items()}
-    assert names["sharp"] == "the sharper bound" and names["composition"] == "composition"
-
-
-def test_nothing_is_said_of_what_lies_across_directions_that_span_everything():
-    answer = [describe_trajectory(guarantee(DEMONSTRATION.replace(K=K, beta=0.0), "sharp"))[0] for K in (DEMONSTRATION.d, 260)]
-    assert "hides a growing part of the distance." in answer[0] and "across" not in answer[0]
-    assert "a of what lies across them" in answer[1]
 
 
 class TestPaper:
