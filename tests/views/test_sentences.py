@@ -104,7 +104,6 @@ def test_why_a_bound_that_applies_has_no_steps_to_draw():
 def test_one_counted_step_is_the_last():
     said, *_ = describe_trajectory(guarantee(DEMONSTRATION.replace(n=1), "sharp"))
     assert "Steps counted: the last 1 of 200;" in said and "composition" not in said
-    assert r"N = 1\ \text{step from}" in "".join(substituted(guarantee(DEMONSTRATION.replace(T=1), "sharp")))
 
 
 def test_a_curve_is_absent_for_what_it_lacks_not_for_its_misprints():
