@@ -24,13 +24,13 @@ from benchmarks.frontier.kept import Drawn, Series, Studies, load, of_json, save
 from benchmarks.frontier.law import Run, accuracy, ended, loss
 from benchmarks.frontier.search import ENDS, GRIDS, Found, Key, choice, control, multiplier, search
 from tools import comparison as figures
+from zoexplore.questions.statement import versions
 from zoexplore.run.saving import write
 from zoexplore.run.setting import Accounting
 from zoexplore.training.aims import Choice, aimed
 from zoexplore.training.comparison import Finished
 from zoexplore.training.engine import one_thread
 from zoexplore.training.methods import COMPARED, METHODS
-from zoexplore.training.points import versions
 from zoexplore.training.privacy import privacy
 from zoexplore.training.results import Frontier, Point
 from zoexplore.training.sweeps import frontier
@@ -201,7 +201,7 @@ def gathered(folder: Path, out: Path | None = None) -> Studies:
                 tuning[f"{key[0]} at {key[1]:g}"] = draws
                 points.append(point_of(TASKS[task], key, draws))
         if points:
-            made = Frontier(task, tuple(points), Accounting(), TASKS[task].delta, versions())
+            made = Frontier(task, tuple(points), Accounting(), TASKS[task].delta, versions("torch", "scikit-learn"))
             trials = [draw.trials for draws in tuning.values() for draw in draws]
             seconds = round(sum(Part.open(folder, name).made["seconds"] for name in (task, *_draws(task))))
             found.finished[task] = Finished(made, part.made["date"], seconds, (min(trials), max(trials)))

@@ -1,20 +1,19 @@
 """Points from the states of a sweep's jobs."""
 
-import platform
 from collections.abc import Sequence
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from math import inf
 from typing import NamedTuple
 
 from zoexplore.bounds.guarantee import as_printed
+from zoexplore.questions.statement import versions
 from zoexplore.training.configuration import Configuration, records
 from zoexplore.training.engine import State
 from zoexplore.training.privacy import Privacy
 from zoexplore.training.results import Frontier, Point
 from zoexplore.training.sweep_plans import SweepPlan
 
-LIBRARIES = ("zoexplore", "numpy", "scipy", "numba", "torch", "scikit-learn")
+made_with = cache(versions)  # asked for with every part of a sweep
 
 
 def gathered(plan: SweepPlan, states: list[State | None], privacies: Sequence[Privacy]) -> Frontier:
@@ -34,7 +33,7 @@ def gathered(plan: SweepPlan, states: list[State | None], privacies: Sequence[Pr
         if len(used) == len(plan.seeds):
             points.append(_point(plan, configuration, used, known))
     start = plan.configurations[0].setting
-    return Frontier(plan.task.name, tuple(points), plan.accounting, start.delta, versions())
+    return Frontier(plan.task.name, tuple(points), plan.accounting, start.delta, made_with("torch", "scikit-learn"))
 
 
 class _Run(NamedTuple):
@@ -49,7 +48,7 @@ def _point(plan: SweepPlan, c: Configuration, used: list[_Run], known: Privacy) 
     steps = records(c.setting.T)[: min(len(run.state.accuracy) for run in used)]
     epsilons = {bound: charge.along[: len(steps)] for bound, charge in known.items()}
     reason = {bound: charge.reason for bound, charge in known.items()}
-    clipped = sum(int(run.state.clipped[run.place]) for run in used)
+    clipped, projected = (sum(int(getattr(run.state, name)[run.place]) for run in used) for name in ("clipped", "projected"))
     for bound, values in epsilons.items():
         if values[-1] == inf:
             reason[bound] = reason[bound] or f"it does not apply after {steps[-1]} steps"
@@ -73,20 +72,8 @@ def _point(plan: SweepPlan, c: Configuration, used: list[_Run], known: Privacy) 
         epsilons=epsilons,
         supposed=plan.task.supposed if c.noisy else (),
         clipped=clipped / quotients,
-        projected=sum(int(run.state.projected[run.place]) for run in used) / updates,
+        projected=projected / updates,
         target=c.target,
         counted={bound: charge.counted for bound, charge in known.items()},
         tested=len(plan.task.data.X_test),
     )
-
-
-@cache
-def versions() -> dict[str, str]:
-    """Versions of Python and of the installed libraries that the numbers depend on."""
-    found = {"python": platform.python_version()}
-    for name in LIBRARIES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found

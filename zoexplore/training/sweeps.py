@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from dataclasses import dataclass
-from math import inf
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any
 
 from zoexplore.training.configuration import records
 from zoexplore.training.engine import Job, State, one_thread
@@ -24,19 +23,13 @@ PART = 0.25  # seconds of work in one part
 LOOK = 0.1  # seconds between checks of `cancel`
 
 
-class Flag(Protocol):
-    """A signal to stop a sweep, such as `threading.Event` or `multiprocessing.Event`."""
-
-    def is_set(self) -> bool: ...
-
-
 @dataclass(frozen=True)
 class Update:
     """The progress of a sweep.
 
     Args:
         done, total: steps, of all seeds together.
-        seconds_left: an estimate from the pace so far; inf before there is one.
+        seconds_left: an estimate from the pace so far.
         frontier: the results so far (see `gathered`).
     """
 
@@ -51,22 +44,23 @@ class Update:
 
 
 def sweep(
-    *, executor: Executor | None = None, cancel: Flag | None = None, known: Sequence[Privacy] = (), **asked: Any
+    *, executor: Executor | None = None, cancel: Any = None, known: Sequence[Privacy] = (), **asked: Any
 ) -> Iterator[Update]:
     """Run a sweep, and yield its progress after every part. It ends early if `cancel` is set or the generator closed.
 
     Args:
         executor: where to compute, such as a `ThreadPoolExecutor` or a cluster's own; a thread if None. Parts spend
             their time in torch, so that threads share a machine's cores as well as processes would, and load the data once.
-        cancel: checked ten times a second; what is computed then ends after a quarter of a second, or one step.
+        cancel: as `threading.Event`, whose `is_set` is asked ten times a second; what is computed then ends after a quarter of a
+            second, or one step.
         known: the first configurations' epsilons, where they are computed already (`privacy`).
-        asked: the arguments of `plan_sweep`, or `plan=` a `SweepPlan`.
+        asked: the arguments of `plan_sweep`.
 
     Raises:
         ValueError: the plan is not allowed, data cannot be had, or a loss is not finite.
         Exception: what the executor raises, as for a worker that ended.
     """
-    planned = asked["plan"] if set(asked) == {"plan"} else plan_sweep(**asked)
+    planned = plan_sweep(**asked)
     rest = planned.configurations[len(known) :]
     found = [*known, *(privacy(planned.task, c, records(c.setting.T), planned.accounting) for c in rest)]
     with nullcontext(executor) if executor else ThreadPoolExecutor(1) as own:
@@ -75,7 +69,7 @@ def sweep(
 
 def frontier(
     *, executor: Executor | None = None, progress: Callable[[Update], None] | None = None,
-    cancel: Flag | None = None, **asked: Any,
+    cancel: Any = None, **asked: Any,
 ) -> Frontier:  # fmt: skip
     """Run a whole sweep, and return its last frontier.
 
@@ -117,11 +111,11 @@ def train(
     return point
 
 
-def _updates(plan: SweepPlan, executor: Executor, cancel: Flag | None, known: Sequence[Privacy]) -> Iterator[Update]:
+def _updates(plan: SweepPlan, executor: Executor, cancel: Any, known: Sequence[Privacy]) -> Iterator[Update]:
     states: list[State | None] = [None] * len(plan.jobs)
     pending = {executor.submit(_advance, job, None): place for place, job in enumerate(plan.jobs)}
     total = sum(job.T * len(job.seeds) for job in plan.jobs)
-    first: tuple[float, int] | None = None  # when the first steps were done, and how many: before, workers load the data
+    begun = monotonic()
     try:
         while pending and not (cancel is not None and cancel.is_set()):
             finished, _ = wait(pending, timeout=LOOK, return_when=FIRST_COMPLETED)
@@ -132,9 +126,7 @@ def _updates(plan: SweepPlan, executor: Executor, cancel: Flag | None, known: Se
                     pending[executor.submit(_advance, plan.jobs[place], state)] = place
             if finished:
                 done = sum(state.t * len(state.draws) for state in states if state is not None)
-                begun, before = first = first or (monotonic(), done)
-                left = (monotonic() - begun) * (total - done) / (done - before) if done > before else inf if done < total else 0.0
-                yield Update(done, total, left, gathered(plan, states, known))
+                yield Update(done, total, (monotonic() - begun) * (total - done) / done, gathered(plan, states, known))
     finally:
         for future in pending:
             future.cancel()
