@@ -90,10 +90,10 @@ def test_weights_of_another_run_are_not(tmp_path):
 def test_a_resumed_run_knows_its_best_checkpoint_of_before(tmp_path):
     chosen(tmp_path, max_steps=3)
     falling.calls = 3
-    made = trainer(tmp_path, roberta(), given={"eval_dataset": texts(8), "compute_metrics": falling}, **BEST | {"max_steps": 5})
+    made = trainer(tmp_path, roberta(), given={"eval_dataset": texts(8), "compute_metrics": falling}, **BEST | {"epsilon": 5.0})
     made.train(resume_from_checkpoint=str(tmp_path / "checkpoint-3"))
     assert made.state.best_model_checkpoint.endswith("checkpoint-2") and made.mechanism.steps == 5
-    best = trainer(tmp_path / "again", roberta(), max_steps=5)
+    best = trainer(tmp_path / "again", roberta(), max_steps=5, epsilon=5.0)
     best.train(resume_from_checkpoint=str(tmp_path / "checkpoint-2"))
     assert made.privacy_report().epsilon < inf and not torch.equal(weights(made.model), weights(best.model))
 

@@ -63,8 +63,14 @@ def test_a_longer_plan_keeps_the_target(tmp_path):
     options = {"save_strategy": "steps", "save_steps": 2}
     trainer(tmp_path, roberta(), **options, max_steps=4).train()
     resumed = trainer(tmp_path / "next", roberta(), max_steps=9)
-    resumed.train(resume_from_checkpoint=str(tmp_path / "checkpoint-4"))
+    resumed.train(resume_from_checkpoint=str(tmp_path / "checkpoint-2"))
     assert resumed.mechanism.steps == 9 and 3.5 < resumed.privacy_report(released="all").epsilon <= 4.0
+
+
+def test_a_plan_that_has_spent_its_target_has_no_longer_one(tmp_path):
+    trainer(tmp_path, roberta(), save_strategy="steps", save_steps=4, max_steps=4).train()
+    with pytest.raises(ValueError, match="leaves nothing for 5 more steps: give a larger one"):
+        trainer(tmp_path / "next", roberta(), max_steps=9).train(resume_from_checkpoint=str(tmp_path / "checkpoint-4"))
 
 
 def test_sampling_and_neighbours_are_the_setting_s(tmp_path):

@@ -1,4 +1,4 @@
-"""A run's privacy for those who get its model: the report, as data beside the weights, and as a section of the model card."""
+"""A run's privacy for those who get its model: the report, as data beside the weights."""
 
 import json
 from dataclasses import asdict, replace
@@ -10,14 +10,10 @@ from zoexplore.bounds.assumptions import Check
 from zoexplore.hf.losses import base_of
 from zoexplore.mechanism import Report, RunRecord, privacy_report
 from zoexplore.mechanism.checksums import claimed
-from zoexplore.questions.export import to_yaml
-from zoexplore.questions.recommendation import otherwise
-from zoexplore.questions.statement import plain, statement, versions
+from zoexplore.questions.statement import plain, versions
 from zoexplore.run.formatting import round_up
-from zoexplore.run.setting import Accounting
 
 FILE = "model.privacy.json"
-NEIGHBOURS = {"replace-one": "one record, replaced by another", "add-remove": "one record, added or removed"}
 CHOICE = "Choice: the best of the run's checkpoints was chosen by an evaluation, so all T = {} planned steps count. {}"
 PUBLIC = "Its data are public, as declared: it is free."
 PRIVATE = (
@@ -94,24 +90,3 @@ def as_data(trainer: Any) -> dict[str, Any]:
     bounds = {bound: {"epsilon": g.epsilon, "reason": g.reason, "note": g.note} for bound, g in last.guarantees.items()}
     data |= {"epsilon": round_up(everything.epsilon), "last_iterate": bounds}
     return plain(data | {"checks": [asdict(check) for check in everything.checks]})
-
-
-def card(trainer: Any) -> str:
-    """A section in Markdown for a model card: ε in both meanings, the report with what is taken on trust, and how to check ε."""
-    report = report_of(trainer, released="all")
-    record = report.record
-    setting = record.of(record.last, record.steps)
-    lines = ["## Privacy", "", str(statement(setting, "composition")).partition("\n\n")[0], ""]
-    lines += [f"| two data sets differ in | ε at δ = {setting.delta:g}, every checkpoint published |", "|---|---|"]
-    constant, own = not record.varies("sigma", "beta", "clip", "batch", "K", "sampling"), report.guarantees["composition"]
-    for neighbours, words in NEIGHBOURS.items():
-        epsilon = own.epsilon
-        if neighbours != setting.neighbours and own.valid:
-            epsilon = otherwise(setting, epsilon) if constant else inf
-        said = f"{round_up(epsilon):.4g}" if epsilon < inf else f"∞: {own.reason or 'steps that differ are not counted so'}"
-        lines.append(f"| {words} | {said} |")
-    lines += ["", "```", repr(report), "```", ""]
-    if constant:
-        run = to_yaml(setting, Accounting())
-        lines += ["The run, and its ε again:", "", f"```sh\nzoexplore epsilon --bound composition - <<'END'\n{run}END\n```", ""]
-    return "\n".join(lines)

@@ -31,7 +31,6 @@ class ZOTrainingArguments(TrainingArguments):
         default=None, metadata={"help": "η/K: a step in units of the gradient along K directions; found if not given."}
     )
     per_device_train_batch_size: int | None = field(default=None, metadata={"help": "A step's records, a process."})
-    max_steps: int = field(default=-1, metadata={"help": "T."})
     num_train_epochs: float | None = field(default=None, metadata={"help": "T in passes of the data, without max_steps."})
     epsilon: float | None = field(default=None, metadata={"help": "The target ε."})
     delta: float | None = field(default=None, metadata={"help": "The target δ, well below 1/n."})
@@ -62,7 +61,9 @@ class ZOTrainingArguments(TrainingArguments):
         ANY.replace(sampling=self.sampling, neighbours=self.neighbours)
         super().__post_init__()
         if self.num_train_epochs is None:
-            self.num_train_epochs, self.max_steps = 0.0, self.max_steps if self.max_steps > 0 else MANY
+            self.num_train_epochs = 0.0
+            if self.max_steps <= 0:  # type: ignore[has-type]
+                self.max_steps = MANY
         self.per_device_train_batch_size = self.per_device_train_batch_size or max(SMALL // self.world_size, 1)
         if self.n_gpu > 1:
             raise ValueError(f"{self.n_gpu} GPUs in one process are not allowed: start one process for each with torchrun")

@@ -147,7 +147,7 @@ class ZOTrainer(Trainer):
         path = Path(self.args.output_dir) / "README.md"
         if self.mechanism is not None and self.mechanism.record.steps and self.is_world_process_zero():
             text = re.sub("(?m)^- optimizer: .*$", "- optimizer: Noisy-ZOGD", path.read_text(encoding="utf-8"))
-            path.write_text(f"{text.rstrip()}\n\n{account.card(self)}", encoding="utf-8")
+            path.write_text(f"{text.rstrip()}\n\n{account.report_of(self, released='all').card()}", encoding="utf-8")
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
         """Make the stand-in that `Trainer` and schedulers take for an optimiser."""
