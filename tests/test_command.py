@@ -50,6 +50,11 @@ def test_epsilon_is_the_librarys_to_the_last_digit(capsys, file):
     assert supposed == [f"# sharp supposes: {words}" for words in guarantee(DEMONSTRATION, "sharp").supposes]
 
 
+def test_epsilon_says_where_hiding_cannot_help(capsys, file):
+    said = ask(capsys, "epsilon", file, *sets("d=1e9", "R=∞", "lipschitz=∞"))[1]
+    assert "# KT ≪ d: composition is the truth, within the digits shown" in said
+
+
 def sets(*changes):
     return [part for change in changes for part in ("--set", change)]
 

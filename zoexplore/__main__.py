@@ -25,6 +25,7 @@ from zoexplore.bounds.guarantee import BEST
 from zoexplore.questions import Unreachable, calibrate, changes_nothing, compose, forgetting, recommend, search
 from zoexplore.questions.calibration import SOLVABLE_FIELDS
 from zoexplore.questions.export import UNASSUMING, from_fields, not_given, to_csv, to_yaml, unknown
+from zoexplore.questions.hiding import truth
 from zoexplore.questions.recommendation import PASSES
 from zoexplore.questions.risk import remark_on_delta
 from zoexplore.questions.statement import in_a_line, plain, statement
@@ -183,7 +184,7 @@ def _epsilon(given: Namespace) -> Answer:
     lines += _remarks(f"all under one supposition: {supposition(setting, accounting)}")
     name, g = next(iter(found.items()))
     if g.valid:
-        lines += _remarks("" if given.bound else f"the least that applies: {name}")
+        lines += _remarks("" if given.bound else f"the least that applies: {name}", truth(setting))
         lines += _remarks(*(f"{name} supposes: {words}" for words in g.supposes))
     return Answer(any(g.valid for g in found.values()), data, lines)
 
