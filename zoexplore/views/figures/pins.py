@@ -17,7 +17,7 @@ from zoexplore.run.formatting import format_number
 from zoexplore.views.figures.chart import line
 from zoexplore.views.figures.legend import entry
 from zoexplore.views.panels.readouts import times
-from zoexplore.views.pins import Pins, grouped
+from zoexplore.views.pins import Pin, Pins, grouped
 from zoexplore.views.style.widgets import region
 
 WIDTH, DASH = 1.7, (7, 2)
@@ -35,47 +35,45 @@ def least(curves: CurveSet, bound: str = "") -> np.ndarray:
 
 
 class PinnedCurves:
-    """The pins as lines of the figure of curves, and as rows of its table."""
+    """The pins as lines of the figure of curves, and as rows of its table; none before they are computed."""
 
     def __init__(self, pins: Pins) -> None:
         self.pins = pins
-        self.epsilons: list[float] = []  # of each pin's own run
-        self.given: list[dict[str, Guarantee]] = []  # of each pin's own run
-        self._found: list[CurveSet] = []  # of each pin
-        self._found_for: tuple[Any, ...] = ((), "")  # which pins, and over which field
+        self._found: dict[Pin, tuple[CurveSet, dict[str, Guarantee]]] = {}  # each pin's curves, and guarantees of its own run
 
     async def find(self, along: str) -> None:
         """Compute every pin's curves over a field."""
-        pins = tuple(self.pins.pins)
-        found = [await ask(curve_set, pin.setting, pin.accounting, along) for pin in pins]
-        given = [await ask(guarantees, pin.setting, pin.accounting) for pin in pins]
-        self.epsilons = [(each.get(self.pins.compare) or smallest(each)).epsilon for each in given]
-        self.given = given
-        self._found, self._found_for = found, (pins, along)
+        runs = {pin: (pin.setting, pin.accounting) for pin in self.pins.pins}
+        self._found = {pin: (await ask(curve_set, *run, along), await ask(guarantees, *run)) for pin, run in runs.items()}
+
+    def _known(self) -> list[tuple[str, str, Style, CurveSet, dict[str, Guarantee]]]:
+        """Each pin's key, name and look, with what is computed of it."""
+        if not all(pin in self._found for pin in self.pins.pins):
+            return []
+        looks = styles(self.pins).items()
+        return [(key, *look, *self._found[pin]) for (key, look), pin in zip(looks, self.pins.pins, strict=True)]
 
     def lines(self, along: str) -> list[dict[str, Any]]:
-        """A line for each pin; none before they are computed."""
-        if self._found_for != (tuple(self.pins.pins), along):
-            return []
-        drawn = zip(styles(self.pins).items(), self._found, strict=True)
+        """A line for each pin."""
         return [
             line(key, AXES[along].place(curves.values), least(curves, self.pins.compare), style, name)
-            for (key, (name, style)), curves in drawn
+            for key, name, style, curves, _ in self._known()
         ]
 
     def entries(self) -> list[dict[str, Any]]:
         """A row of the table for each, with the place of its pin."""
-        rows = zip(styles(self.pins).items(), self.epsilons, strict=False)
-        said = f"Pinned runs, {BOUNDS[self.pins.compare].short}" if self.pins.compare else "Pinned runs"
+        by = self.pins.compare
+        said = f"Pinned runs, {BOUNDS[by].short}" if by else "Pinned runs"
         return [
-            entry(key, name, style, format_number(e), group=said, pin=place)
-            for place, ((key, (name, style)), e) in enumerate(rows)
+            entry(key, name, style, format_number((given.get(by) or smallest(given)).epsilon), group=said, pin=place)
+            for place, (key, name, style, _, given) in enumerate(self._known())
         ]
 
     def differences(self, now: dict[str, Guarantee]) -> str:
         """A table of what differs, a column a run: fields first, then epsilon both ways, and the last against the first's."""
-        pins, every = self.pins.pins, [*self.given, now]
-        if not pins or len(self.given) != len(pins):
+        known = self._known()
+        every = [*(given for *_, given in known), now]
+        if not known:
             return ""
         runs = [every_field(g.setting, g.accounting) for g in (next(iter(each.values())) for each in every)]
         lasts = [smallest(each).epsilon for each in every]
@@ -88,7 +86,7 @@ class PinnedCurves:
         rows.append(("ε, only the last", [format_number(last) for last in lasts]))
         rows.append(("against the first", ["–", *(times(lasts[0], last) or "=" for last in lasts[1:])]))
         cells = "".join(f'<tr><th scope="row">{escape(name)}</th>{_cells(values)}</tr>' for name, values in rows)
-        heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in [*(pin.name for pin in pins), "now"])
+        heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in [*(name for _, name, *_ in known), "now"])
         head = f"<thead><tr><th></th>{heads}</tr></thead>"
         return region("pinned runs, and what differs", f"<table>{head}<tbody>{cells}</tbody></table>")
 
