@@ -53,7 +53,7 @@ def describe_trajectory(g: Guarantee) -> tuple[str, ...]:
     start = f"begin at a distance of at most {format_number(g.start)}" if g.start else "begin at the same point"
     counted = f"the last {format_count(N)} of {format_count(N + path.tau)}; those before cost nothing" if path.tau else "all"
     averaged = ", averaged over the random directions" if g.bound == "sharp" and g.delta_f > 0 else ""
-    share = f", half of it in the last {format_count(half)} of {format_count(N)} steps" if N > 1 else ""
+    share = f", half of it in the last {f'{half} ' if half > 1 else ''}of {format_count(N)} steps" if N > 1 else ""
     return (
         f"Two runs that differ in {in_whom(g)} {start}. Steps counted: {counted}. {_middle(g, path)}",
         f"Altogether ρ = {format_number(total)}{share}: ε = {format_number(g.epsilon)}{averaged}.",
