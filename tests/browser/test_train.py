@@ -1,6 +1,7 @@
 """The Train tab in a real browser: a run from its start to its results, and what becomes of its processes."""
 
 import os
+import re
 import signal
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +19,6 @@ from tests.browser.acts import (
 from tests.browser.axe import DESK, PHONE, look, serious
 from tests.browser.conftest import served
 from zoexplore.run.formatting import THIN
-from zoexplore.training import load
 
 BUTTON, STOP = "Train 7 models", "Stop, keep these"
 
@@ -67,14 +67,20 @@ def test_before_a_press_seven_pairs_are_drawn_and_what_cannot_be_trained_is_said
     """The figure is the browser's own: its dots lie in the frame, and the reader's pair is ringed."""
     tab = show(explorer, "train")
     until(tab, lambda: tab.locator("circle.dot").count() == 14)
-    frame = tab.locator(".zx-frontier svg").bounding_box()
+    frame = tab.locator(".zx-frontier svg[role=img]").bounding_box()
     for dot in tab.locator("circle.dot").all():
         box = dot.bounding_box()
         assert frame["x"] < box["x"] < frame["x"] + frame["width"] and frame["y"] < box["y"] < frame["y"] + frame["height"]
     assert tab.locator("circle.ring").count() == 2 and tab.locator("text", has_text="your σ").is_visible()
-    with tab.expect_download() as download:
-        button(tab, "Save this picture as SVG").click()
-    assert Path(download.value.path()).read_text(encoding="utf-8").count("<circle") == 14 + 2 + 14, "the earlier frontier's too"
+    saved = {}
+    for kind in ("SVG", "CSV"):
+        tab.get_by_role("button", name="Save this figure").locator("visible=true").click()
+        with tab.expect_download() as download:
+            tab.get_by_role("menuitem", name=kind).locator("visible=true").click()
+        saved[kind] = Path(download.value.path()).read_text(encoding="utf-8")
+    places = re.findall(r"<circle[^>]* cx=\"([\d.]+)", saved["SVG"])
+    assert len(places) == 14 + 2 + 14 and len(set(places)) > 20, "the earlier frontier's too, each in its place"
+    assert len(saved["CSV"].splitlines()) == 3 + 7
     type_in(tab, "n", "200000")
     tab.get_by_role("alert").get_by_text("at most 57").wait_for()
     button(tab, f"Train with n = 57{THIN}692").wait_for()
@@ -88,7 +94,7 @@ def hasty(tmp_path):
 
 
 @pytest.mark.proof  # the minute that a run takes
-def test_a_run_from_start_to_results_and_to_the_end_of_its_processes(page, hasty, axe_if_any, tmp_path):
+def test_a_run_from_start_to_results_and_to_the_end_of_its_processes(page, hasty, axe_if_any):
     run = ready(opened(page, hasty.url))
     type_in(run, "n", "100000000")
     until(run, lambda: "n=100000000&" in run.url)
@@ -101,11 +107,6 @@ def test_a_run_from_start_to_results_and_to_the_end_of_its_processes(page, hasty
     run.get_by_text("Stopped at step").wait_for(timeout=2000)
     until(run, lambda: not workers(hasty))
     assert run.locator(".dot").count() == 14 and run.get_by_text("ε is of each model on its own").is_visible()
-    with run.expect_download() as download:
-        button(run, "JSON").click()
-    download.value.save_as(tmp_path / "kept.json")
-    found = load(tmp_path / "kept.json")
-    assert found.task == "overlap" and len(found.points) == 8
     nothing_is_serious_or_too_wide(run, axe_if_any)
     closed_while_it_trains(run, hasty)
 

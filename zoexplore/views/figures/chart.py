@@ -29,7 +29,7 @@ BRIEF = {  # short forms of names, for a phone
 
 def script(*names: str) -> str:
     """Scripts of this folder by name, joined: what draws, then the component that is made of it."""
-    return "\n".join(Path(__file__).with_name(f"{name}.js").read_text(encoding="utf-8") for name in names)
+    return "\n".join((Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8") for name in names)
 
 
 def line(key: str, x: ArrayLike, y: ArrayLike, style: Style, name: str = "", **more: Any) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 // A round button at a figure, and its menu: the figure as a picture or as vectors, what it draws as numbers, and code that draws it.
-const KEPT = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size", "font-weight", "text-anchor"];
+const KEPT = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size", "font-weight", "text-anchor", "paint-order", "cx", "cy", "r"];
 const KINDS = {PNG: "picture, twice the size", SVG: "for a paper, text as text", CSV: "the drawn numbers", Python: "code that draws it"};
 
 // An SVG that stands alone, in light colours, with lines of text at its foot.

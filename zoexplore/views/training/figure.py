@@ -1,12 +1,12 @@
 """The figure of the Train tab: accuracy against epsilon. A model is a pair of dots at one height, which grows in training."""
 
 from math import inf
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import panel as pn
 import param
 
+from zoexplore.views.figures.chart import script
 from zoexplore.views.style import theme
 
 GUESSING = 0.5  # the accuracy of guessing one of two classes
@@ -43,7 +43,7 @@ class Model(NamedTuple):
         """What the browser draws of it."""
         steps = len(self.accuracy)
         along = {way: getattr(self, way) for way in WAYS}
-        place = {"x": {way: self.x(way) for way in WAYS}, "y": self.y, "error": self.error}
+        place = {"sigma": self.sigma, "x": {way: self.x(way) for way in WAYS}, "y": self.y, "error": self.error}
         return place | {
             "end": {way: values[-1] for way, values in along.items()},
             "trail": {way: values[:steps] for way, values in along.items()},
@@ -85,7 +85,7 @@ class Growing(pn.custom.JSComponent):
 
     picture = param.Dict({}, doc="what `Picture.drawn` returns, and the words around it")
 
-    _esm = Path(__file__).with_name("frontier.js")
+    _esm = script("export", "../training/frontier")
 
     def __init__(self) -> None:
-        super().__init__(css_classes=["zx-frontier"], stylesheets=[theme.css("view", "train_figure")], **theme.STRETCH)
+        super().__init__(css_classes=["zx-frontier"], stylesheets=[theme.css("view", "export", "train_figure")], **theme.STRETCH)

@@ -10,23 +10,13 @@ function decades(low, high) {
 }
 const power = (e) => e > -4 && e < 4 ? String(Number((10 ** e).toPrecision(1))) : "10" + [...String(e)].map((c) => c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[c]).join("");
 
-// A copy of the picture in which every part carries the look that style sheets give it here.
-const LOOK = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "opacity", "font", "paint-order", "cx", "cy", "r"];
-function save(svg) {
-  const copy = svg.cloneNode(true), from = [...svg.querySelectorAll("*")], to = [...copy.querySelectorAll("*")];
-  from.forEach((each, i) => { const seen = getComputedStyle(each); for (const name of LOOK) to[i].style.setProperty(name, seen.getPropertyValue(name)); });
-  for (const [name, value] of Object.entries({xmlns: SVG, width: svg.clientWidth, height: svg.clientHeight})) copy.setAttribute(name, value);
-  const href = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(copy)], {type: "image/svg+xml"}));
-  Object.assign(document.createElement("a"), {href, download: "zoexplore-train.svg"}).click();
-  setTimeout(() => URL.revokeObjectURL(href), 1000);
-}
-
 export function render({model}) {
-  const box = document.createElement("div"), get = document.createElement("button"), svg = document.createElementNS(SVG, "svg");
+  const box = document.createElement("div"), svg = document.createElementNS(SVG, "svg");
   box.className = "box";
-  Object.assign(get, {type: "button", textContent: "↓", title: "Save this picture as SVG", onclick: () => save(svg)});
-  get.setAttribute("aria-label", get.title);
-  box.append(svg, get);
+  box.append(svg);
+  const rows = () => model.picture.models.map(({sigma, x, path, error}) => [sigma, x.every, x.last, path.at(-1), path.length ? error : null].map((value) => value ?? "").join(","));
+  const csv = () => `# ${model.picture.says}\n# ${location.href}\nsigma,epsilon_every,epsilon_last,accuracy,error\n${rows().join("\n")}\n`;
+  exporting(box, {name: "train", svg: () => svg, foot: () => [model.picture.says, location.href], csv});
   svg.setAttribute("role", "img");
   const kept = new Map(); // dots, which glide from one place to the next
   let drawn = [];

@@ -1,9 +1,8 @@
 """Train: models of the reader's run at seven noise scales, trained together before the reader's eyes."""
 
 import re
-from functools import cache, partial
+from functools import cache
 from html import escape
-from io import StringIO
 from math import floor, inf, log
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from zoexplore.run.formatting import format_count, format_delta
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import Accounting
 from zoexplore.training import Frontier, load
-from zoexplore.training.frontier_files import to_csv, to_json
 from zoexplore.training.privacy import Privacy
 from zoexplore.training.tasks import FACTS
 from zoexplore.views.style import widgets
@@ -29,7 +27,6 @@ from zoexplore.views.training.running import Running, most_steps
 from zoexplore.views.view import View
 
 PRICE, FEW = Path(training.__file__).with_name("price.json"), 26  # trained in advance: the demonstration, and of few directions
-FILES = {"JSON": to_json, "CSV": to_csv}
 Found = tuple[Asked, Frontier]  # what was asked for, and what has been trained of it
 
 
@@ -48,17 +45,12 @@ class Train(View):
         self.known: tuple[Asked | None, tuple[Privacy, ...]] = None, ()  # the drawn run, and its epsilons
         self.growing, self.said, self.side = Growing(), widgets.html("", "train_head"), widgets.html("", "train_table")
         self.button = widgets.button("Train", self.press, "primary", "train_button")
-        saves = (widgets.download(kind, f"zoexplore-frontier.{kind.lower()}", partial(self._file, kind)) for kind in FILES)
-        self.keep = widgets.stack(widgets.tools(widgets.label("save the results", "aside"), *saves), visible=False)
         self.head = widgets.stack(widgets.row("train_top", self.said, self.button))  # hidden as a whole
-        self.beside = widgets.stack(self.side, self.keep)
+        self.beside = widgets.stack(self.side)
         self.param.watch(self.changed, ["hidden", "told"])
         self.param.watch(self._tell_controls, ["active", "told"])
         self.state.param.watch(self._tell_controls, "setting")
         self._tell_controls()
-
-    def _file(self, kind: str) -> StringIO:
-        return StringIO(FILES[kind](self.found[1]) if self.found else "")
 
     def asked(self) -> Asked:
         """The sliders' run, or the one that is trained now."""
@@ -148,7 +140,6 @@ class Train(View):
             progress = {"progress": sentences.progress(run.update, s.T), "part": run.update.done / run.update.total}
         self.growing.picture = picture.drawn() | progress | {"delta": format_delta(s.delta), "says": plain}
         self.side.object = sentences.table(picture)
-        self.keep.visible = self.found is not None and not run.busy
         self.head.visible = self.beside.visible = not self.told
         again = "Train again" if self.found else f"Train {len(SCALES)} models"
         label = "Needs PyTorch" if lacks else "Stop, keep these" if run.busy else self.cannot.offer if self.cannot else again
