@@ -2,6 +2,8 @@
 
 import errno
 import os
+import subprocess
+import sys
 from threading import Thread
 
 import pytest
@@ -73,6 +75,22 @@ def test_a_file_is_replaced_and_a_link_stays_one(tmp_path):
     write(link, BIG)
     write(str(tmp_path / ("long" * 60 + ".csv")), BIG)
     assert link.is_symlink() and path.read_bytes() == BIG and len(list(tmp_path.iterdir())) == 3
+
+
+def test_what_a_killed_process_left_goes_with_the_next_file(tmp_path):
+    path, others = tmp_path / "results.csv", [tmp_path / ".results.csv.mine.part", tmp_path / ".other.csv.01234567.part"]
+    killed = "import os, signal\nfrom zoexplore.run import saving\nos.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+    left = subprocess.run([sys.executable, "-c", f"{killed}saving.write({str(path)!r}, b'new')"], check=False)
+    assert left.returncode < 0 and len(list(tmp_path.iterdir())) == 1
+    (part,) = tmp_path.iterdir()
+    for other in others:
+        other.write_bytes(OLD)
+    write(path, BIG)
+    assert part.exists()  # as it might be another process' that is writing
+    for file in (part, *others):
+        os.utime(file, (0, 0))
+    write(path, BIG)
+    assert sorted(tmp_path.iterdir()) == sorted([path, *others])
 
 
 def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
