@@ -128,6 +128,11 @@ def test_a_bounds_proofs_are_one_menu_and_the_chosen_one_is_shown():
     assert not text.visible
 
 
+def test_misprints_are_the_proofs_own_table_with_its_formulas_drawn():
+    shown = Errata().derived.object
+    assert shown.count("<tr>") > 10 and "<math" in shown and "$" not in re.sub(r"<annotation.*?</annotation>", "", shown)
+
+
 def test_numbers_in_tex():
     shown = [format_tex(x) for x in (20_000.0, 0.5, 2.75e6, float("inf"))]
     assert shown == [r"20\,000", "0.5", r"2.75\cdot 10^{6}", r"\infty"]

@@ -18,7 +18,7 @@ from zoexplore.run.axes import AXES
 from zoexplore.run.formatting import format_number
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views import Planner, State
-from zoexplore.views.panels.planner import _safe
+from zoexplore.views.panels.planner import _found
 
 
 @pytest.fixture
@@ -65,8 +65,8 @@ def test_the_answer_meets_the_target_and_can_be_applied(planner, field):
 
 
 def test_the_answer_is_rounded_to_the_safe_side():
-    assert (_safe("sigma", 0.123456789), _safe("R", 0.123456789)) == ("0.124", "0.123")
-    assert _safe("T", 12345678) == "12345678"
+    assert (_found("sigma", 0.123456789), _found("R", 0.123456789)) == ("0.124", "0.123")
+    assert _found("T", 12345678) == "12\u202f345\u202f678"
 
 
 def test_what_cannot_be_met_is_drawn_too(monkeypatch):
@@ -250,5 +250,5 @@ def test_a_whole_run_says_what_training_finds_and_where_composition_is_the_truth
     run = DEMONSTRATION.replace(d=10**9, batch=64, regime="non-convex", m=0.0, ridge=0.0, M=inf, R=inf, lipschitz=inf)
     planner = Planner(State(run), whole="run")
     said = planner.words.object
-    assert "<p>Clip: " in said and "Nothing to tune.</p>" in said
+    assert "<li>Clip: " in said and "Nothing to tune.</li>" in said
     assert "KT ≪ d: composition is the truth" in said

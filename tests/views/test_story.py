@@ -138,11 +138,11 @@ def test_buttons_stand_still_and_steps_follow_one_another_and_end(explorer):
     row = story.panel[0]
     for place in range(1, len(STEPS)):
         assert story.step == str(place) and all(button.visible for button in row)
-        story.buttons["next"].clicks += 1
-    assert story.step == str(len(STEPS)) and not story.buttons["next"].visible, "no button leads nowhere"
-    story.buttons["back"].clicks += 1
+        story.next.clicks += 1
+    assert story.step == str(len(STEPS)) and not story.next.visible, "no button leads nowhere"
+    story.back.clicks += 1
     assert story.step == str(len(STEPS) - 1)
-    story.buttons["end"].clicks += 1
+    story.end.clicks += 1
     assert story.step == "" and not story.panel.visible
     assert explorer.controls.sole == "" and explorer.tabs.bar.visible and explorer.tabs.selected == "publish"
     assert explorer.curves.along == "T" and explorer.state.setting == DEMONSTRATION, "as it was before the story"

@@ -12,7 +12,6 @@ from urllib.parse import parse_qsl, urlencode
 import panel as pn
 import param
 
-from zoexplore.bounds import BOUNDS
 from zoexplore.questions.export import from_fields, to_fields
 from zoexplore.run.fields import in_symbols
 from zoexplore.run.formatting import format_exact, format_sentence, parse_number
@@ -141,8 +140,8 @@ class Address:
     def search(self) -> str:
         """The query of the state with its question mark; empty for the default."""
         fields = to_fields(self.state.setting, self.state.accounting)
-        kept = {key: (getattr(owner, name), first) for key, (owner, name, first) in self._kept.items()}
-        turned = [(key, text_of(value)) for key, (value, first) in kept.items() if value != first]
+        kept = ((key, getattr(owner, name), first) for key, (owner, name, first) in self._kept.items())
+        turned = [(key, text_of(value)) for key, value, first in kept if value != first]
         pairs = [*self.teaching.fields(), *turned, *fields.items()]
         query = _query([*pairs, *self.pins.fields()])
         if len(query) > LONGEST_QUERY:
@@ -166,7 +165,7 @@ class Address:
                 owner, name, first = self._kept["story"]
                 setattr(owner, name, first)
             self.state.replace(loaded.setting, loaded.accounting)
-            pinned = self._pin(pairs)
+            pinned = self.pins.read([text for name, text in pairs if name == "pin"], given.get("compare", ""))
             kept = sorted(self._kept.items(), key=lambda each: LAST.get(each[0], 0))
             turned = [taken(owner, name, key, given.get(key), first) for key, (owner, name, first) in kept]
         finally:
@@ -175,13 +174,6 @@ class Address:
         if problems:
             first, *more = map(in_symbols, problems)
             self.state.note = f"In this link, {'. '.join([first, *map(format_sentence, more)])}."
-
-    def _pin(self, pairs: list[tuple[str, str]]) -> list[str]:
-        """Set the pins. Returns their errors."""
-        compare = dict(pairs).get("compare", "")
-        known = not compare or compare in BOUNDS
-        problems = self.pins.read([text for name, text in pairs if name == "pin"], compare if known else "")
-        return problems + ([] if known else [f"compare = {compare[:40]!r} is not one of {', '.join(BOUNDS)}"])
 
 
 def text_of(value: Any) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import cache, partial
 from html import escape
 from ipaddress import ip_address
@@ -69,16 +69,21 @@ def under_lock(execute: Callable[[Callable[..., Any]], None]) -> Callable[[Calla
 def begin() -> Iterator[None]:
     """Make the current document's page in stages, between which other tasks may run. `serve` puts it on the document."""
     document = pn.state.curdoc
-    _prepare()
-    _extend()
     search = _search(document)
     document.template = _TEMPLATE
     document.template_variables["opening"] = first.opening(search)
-    explorer = Explorer(search=search, staged=True)
-    yield from explorer.make()
+    explorer = yield from _made(search)
     yield
     _begun[document] = pn.panel(explorer)
     first.remember(search, explorer)
+
+
+def _made(search: str) -> Generator[None, None, Explorer]:
+    _prepare()
+    _extend()
+    explorer = Explorer(search=search, staged=True)
+    yield from explorer.make()
+    return explorer
 
 
 def opening(query: str, where: str) -> str:
@@ -101,10 +106,7 @@ async def ready() -> None:
 
 def prime() -> Iterator[None]:
     """Make an explorer that nobody sees: what every page loads once is loaded then, and its picture is there for the first."""
-    _prepare()
-    _extend()
-    explorer = Explorer(search="", staged=True)
-    yield from explorer.make()
+    explorer = yield from _made("")
     pn.panel(explorer)
     first.remember("", explorer)
     # once more with the odds, which are computed in the background

@@ -1,6 +1,6 @@
 """The explorer: controls, tabs and read-outs over one state."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,7 @@ class Explorer(pn.viewable.Viewer):
         super().__init__(**params)
         self.state, self.pins = State(setting, accounting), Pins()
         self.search, self.teaching = search, Teaching.of(search or "", VIEWS)
+        self._narrow: Callable[[], None] = lambda: None
         for _ in () if staged else self.make():
             pass
 
@@ -141,6 +142,7 @@ class Explorer(pn.viewable.Viewer):
             self.front.css_classes = ["zx-front", "zx-two" if two else "zx-all"]
             by = "composition" if two and self.publish.publish == "every" else ""
             self.headline.param.update(by=by, compares=two and not self.publish.only)
+            self._narrow()
 
     def _teach(self) -> None:
         """Keep to what a link for teaching shows."""
@@ -181,7 +183,7 @@ class Explorer(pn.viewable.Viewer):
         parts = widgets.component("explorer", *filter(None, rows), sheet="explorer")
         last = colophon()
 
-        def narrow(*_: Any) -> None:
+        def narrow() -> None:
             alone, told = self.tabs.selected in ALONE, bool(self.story.step)
             last.visible = self.tabs.tab == "Theory"
             controls.visible = not alone and self.controls.sole != "none"
@@ -189,9 +191,8 @@ class Explorer(pn.viewable.Viewer):
             kinds = {"zx-teaching": self.teaching.show, "zx-story": told, "zx-alone": alone}
             parts.css_classes = ["zx-explorer", *(name for name, on in kinds.items() if on)]
 
-        self.story.param.watch(narrow, "step")
-        self.tabs.param.watch(narrow, "selected")
-        notice.param.watch(narrow, "visible")
+        self._narrow = narrow
+        notice.param.watch(lambda _: narrow(), "visible")
         narrow()
         if self.bridge:  # a card opens without a server, as in a saved notebook
             holders = self.files.drawer, self.story.panel, self.invite, self.controls.drawn.parts, prompt, last

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import param
 
+from zoexplore.bounds import BOUNDS
 from zoexplore.questions.export import from_fields, to_fields
 from zoexplore.run.fields import symbol_of
 from zoexplore.run.formatting import THIN, format_count
@@ -75,10 +76,11 @@ class Pins(param.Parameterized):
 
     def read(self, texts: list[str], compare: str) -> list[str]:
         """Set the pins from an address. Returns the errors."""
-        read = [Pin.of(text) for text in texts[:MOST_PINS]]
-        self.param.update(pins=[pin for pin, _ in read], compare=compare)
+        read, known = [Pin.of(text) for text in texts[:MOST_PINS]], compare in ("", *BOUNDS)
+        self.param.update(pins=[pin for pin, _ in read], compare=compare if known else "")
         problems = [f"pin {place}: {said}" for place, (_, p) in enumerate(read, start=1) for said in p]
-        return problems + ([f"only {MOST_PINS} pins fit"] if len(texts) > MOST_PINS else [])
+        problems += [f"only {MOST_PINS} pins fit"] if len(texts) > MOST_PINS else []
+        return problems + ([] if known else [f"compare = {compare[:40]!r} is not one of {', '.join(BOUNDS)}"])
 
 
 def grouped(text: str) -> str:

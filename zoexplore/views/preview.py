@@ -21,8 +21,7 @@ QUESTION = "How private is a training run of which only the last step is publish
 @cached(in_background=True)
 def picture(setting: Setting, accounting: Accounting) -> bytes:
     """A PNG of `SIZE`: epsilon with every step published and with only the last, against T."""
-    from matplotlib import rc_context  # large, and only for pictures
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure  # large, and only for pictures
 
     end, now = min(nice(2 * setting.T), LARGEST_INTEGER), setting.T
     T = np.unique(np.append(np.linspace(1, end, POINTS).round(), now))
@@ -30,18 +29,18 @@ def picture(setting: Setting, accounting: Accounting) -> bytes:
     every, last = (format_number(guarantee(setting, bound, accounting).epsilon) for bound in NAMES)
     said = f"{format_count(now)} steps, and only the last model is published. Were every step: ε = {every}"
     ink, muted, ground = (COLOURS[name][LIGHT] for name in ("ink", "muted", "surface"))
-    with rc_context({"font.family": "DejaVu Sans", "axes.edgecolor": muted, "xtick.color": muted, "ytick.color": muted}):
-        figure = Figure(figsize=(SIZE[0] / 100, SIZE[1] / 100), dpi=100, facecolor=ground)
-        figure.text(0.05, 0.9, QUESTION, size=19, color=muted)
-        figure.text(0.05, 0.76, f"ε = {last}", size=54, color=hue("sharp"), family="DejaVu Serif")
-        figure.text(0.05, 0.685, said, size=17, color=ink)
-        axes = figure.add_axes((0.08, 0.12, 0.7, 0.5), facecolor=ground)
-        for bound, name in NAMES.items():
-            colour, y = hue("sharp" if bound == BEST else bound), np.where(np.isfinite(found[bound]), found[bound], np.nan)
-            axes.plot(T, y, "o-", color=colour, linewidth=4, markersize=11, markevery=T == now)
-            if np.isfinite(y[-1]):
-                axes.annotate(f"  {name}", (T[-1], y[-1]), color=colour, size=17, va="center", annotation_clip=False)
-        axes.set(xlim=(0, end), ylim=(0, None), xlabel="T, training steps", ylabel=f"ε at δ = {format_delta(setting.delta)}")
-        axes.spines[["top", "right"]].set_visible(False)
-        figure.savefig(out, format="png")
+    figure = Figure(figsize=(SIZE[0] / 100, SIZE[1] / 100), dpi=100, facecolor=ground)
+    figure.text(0.05, 0.9, QUESTION, size=19, color=muted)
+    figure.text(0.05, 0.76, f"ε = {last}", size=54, color=hue("sharp"), family="DejaVu Serif")
+    figure.text(0.05, 0.685, said, size=17, color=ink)
+    axes = figure.add_axes((0.08, 0.12, 0.7, 0.5), facecolor=ground)
+    for bound, name in NAMES.items():
+        colour, y = hue("sharp" if bound == BEST else bound), np.where(np.isfinite(found[bound]), found[bound], np.nan)
+        axes.plot(T, y, "o-", color=colour, linewidth=4, markersize=11, markevery=T == now)
+        if np.isfinite(y[-1]):
+            axes.annotate(f"  {name}", (T[-1], y[-1]), color=colour, size=17, va="center", annotation_clip=False)
+    axes.set(xlim=(0, end), ylim=(0, None), xlabel="T, training steps", ylabel=f"ε at δ = {format_delta(setting.delta)}")
+    axes.tick_params(colors=muted)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(out, format="png")
     return out.getvalue()

@@ -134,8 +134,8 @@ class State(param.Parameterized):
             run = _part(values, SETTING_FIELDS)
             follows = {"K": 1} if "d" in run and "K" not in run else {}  # K is held at d, whatever it is now
             new = self.setting.replace(**follows, **run).as_dict()
-            accounting = self.accounting.replace(**_part(values, OPTIONS))
-            self.param.update(**{name: new[name] for name in run}, **_part(asdict(accounting), tuple(values)))
+            new |= asdict(self.accounting.replace(**_part(values, OPTIONS)))
+            self.param.update(**{name: new[name] for name in values})
         except ValueError as error:
             self.refusal = in_symbols(str(error))
             return False

@@ -95,8 +95,7 @@ class Tabs(pn.viewable.Viewer):
 
     def _opened(self, event: Any) -> None:
         """Show the view that another one leads to."""
-        if event.new in self.kept:
-            self.selected = event.new
+        self._parted(event)
         event.obj.opens = ""
 
     def _parted(self, event: Any) -> None:
@@ -105,7 +104,8 @@ class Tabs(pn.viewable.Viewer):
 
     def _turned(self, event: Any) -> None:
         if event.new in TABS and self._of(event.new) and event.new != self.tab:
-            self.selected = self._last[event.new] if self._last[event.new] in self.kept else self._of(event.new)[0]
+            last = self._last[event.new]
+            self.selected = last if last in self.kept else self._of(event.new)[0]
 
     def _of(self, tab: str) -> list[str]:
         return [view for view in TABS[tab] if view in self.kept]

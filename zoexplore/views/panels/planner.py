@@ -1,8 +1,6 @@
 """Plan: a run that meets a target epsilon, by solving for one field or recommending a whole run."""
 
-import asyncio
 from collections.abc import Callable, Coroutine
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from html import escape
 from math import inf, isclose
 from typing import Any
@@ -14,7 +12,7 @@ from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.guarantee import BEST
 from zoexplore.compute.ask import ask, no_answer
 from zoexplore.compute.computations import curve_set, guarantees, recommended, said_of_truth, smallest, solved
-from zoexplore.compute.session_task import SessionTask, event_loop_is_running
+from zoexplore.compute.session_task import SessionTask
 from zoexplore.questions import SOLVABLE_FIELDS, Plan
 from zoexplore.questions.calibration import DECADES
 from zoexplore.questions.hiding import LEAST_GAIN
@@ -24,8 +22,8 @@ from zoexplore.run.fields import FIELDS, in_symbols
 from zoexplore.run.formatting import (
     format_count,
     format_delta,
-    format_exact,
     format_number,
+    format_sentence,
     format_short,
     format_typed,
     parse_number,
@@ -37,7 +35,7 @@ from zoexplore.views.figures.target import draw
 from zoexplore.views.state import refused
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.inputs import FieldSentence, Sentence
-from zoexplore.views.style.widgets import details, listed, unbroken, warning
+from zoexplore.views.style.widgets import listed, unbroken, warning
 from zoexplore.views.view import View
 
 _RECOMMENDED = """<p>It keeps the data, the loss, the ball and the forward passes, and chooses the rest. One clip limits a
@@ -52,7 +50,6 @@ _PLANS = (
     "δ = {delta}. Which run is that?"
 )
 BATCHES_COOL = 20  # last steps of a cool-down on fresh batches
-REST = 0.25  # seconds after a change before an answer is looked for
 _OF_RUN = ("d", "n", "T", "delta", "batch")
 _OWN = {"target": "target ε", "passes": "passes over each record"}
 _WAYS = {BEST: "only the last model", "composition": "every step"}
@@ -160,11 +157,6 @@ class Planner(View):
         steps = "in the last step" if late == 1 else f"in the last {late} steps"
         return f"<p>With β = ½ {steps} and β = 1 until then, {AXES[field].symbol} = <b>{_found(field, cooled)}</b> will do.</p>"
 
-    async def _rested(self) -> None:
-        """Wait until the reader has typed on; a figure of what is asked meanwhile would be in vain."""
-        if event_loop_is_running():
-            await asyncio.sleep(REST)
-
     async def _solve(self) -> None:
         setting, accounting, field, target = self.state.setting, self.state.accounting, self.field, float(self.target)
         ways = {"last": self.bound, "every": "composition"}
@@ -185,7 +177,7 @@ class Planner(View):
                 head, words = _solution(field, self._goal(), g, now, found["every"] if g.bound != "composition" else None)
                 self._say(limit + words, g.setting, head=head + offer)
             else:
-                self._say(warning(_sentence(str(found["last"]))) + limit, head=self._equals("–") + offer)
+                self._say(warning(f"{format_sentence(in_symbols(str(found['last'])))}.") + limit, head=self._equals("–") + offer)
 
     async def _recommend(self) -> None:
         run = self.state.setting, float(self.target), self.bound, self.state.accounting, float(self.passes)
@@ -195,7 +187,7 @@ class Planner(View):
             offer, limit = await self._offer(found.setting, "sigma"), await self._truth(found.setting)
             self._say(limit + words, found.setting, head=head + offer)
         else:
-            self._refuse(_sentence(found))
+            self._refuse(f"{format_sentence(in_symbols(found))}.")
 
     async def _truth(self, run: Setting) -> str:
         """That hiding cannot help this run."""
@@ -212,11 +204,7 @@ class Planner(View):
             self.stop()
             self._say(self.words.object, head=self.found.object)
         else:
-            self.ask(self._asked)
-
-    async def _asked(self) -> None:
-        await self._rested()
-        await (self._solve() if self.whole == "one" else self._recommend())
+            self.ask(self._solve if self.whole == "one" else self._recommend)
 
     def _refuse(self, sentence: str) -> None:
         self.stop()
@@ -250,38 +238,26 @@ def _by(found: dict[str, Guarantee], bound: str) -> Guarantee:
 def _differs(one: Setting, other: Setting) -> bool:
     """Whether two runs differ by more than a search's tolerance."""
     pairs = zip(one.as_dict().values(), other.as_dict().values(), strict=True)
-    numbers = (int, float)
-    return any(not isclose(a, b, rel_tol=1e-4) if isinstance(a, numbers) and isinstance(b, numbers) else a != b for a, b in pairs)
+    return any(a != b and not (isinstance(a, float) and b is not None and isclose(a, b, rel_tol=1e-4)) for a, b in pairs)
 
 
 def _solution(field: str, goal: str, g: Guarantee, before: Guarantee, every: Setting | str | None) -> tuple[str, str]:
-    """The solved field's value, large, beside the sliders' and what it takes if every step is published; why it is that one, and
-    the bound's assumptions.
+    """The solved field's value, large, beside what it takes if every step is published and the sliders' value; why it is that
+    one, and what the bound assumes.
     """
-    a, value, now = AXES[field], getattr(g.setting, field), getattr(before.setting, field)
+    symbol, value, now = AXES[field].symbol, getattr(g.setting, field), getattr(before.setting, field)
     found, by = _found(field, value), escape(BOUNDS[g.bound].in_text)
-    most = (
-        f"{by[0].upper()}{by[1:]} {goal} however large {a.symbol} is"
-        if found == "∞"
-        else f"That is {FIELDS[field].best} with which {by} {goal}"
-    )
-    beside = _publicly(field, value, every) + (f" Your run has {a.symbol} = {_found(field, now)}." if now is not None else "")
-    head = f'<p class="found"><i>{a.symbol}</i> = <b>{found}</b></p><p>{beside}</p>'
-    said = f"<p>{most}. Now ε = {format_number(before.epsilon)}.</p>"
-    supposed = details(_SUPPOSED, f"<ul>{''.join(f'<li>{escape(each)}</li>' for each in g.supposes)}</ul>")
-    return unbroken(head), said + listed("Keep in mind", [g.reason]) + supposed
-
-
-def _publicly(field: str, value: float, every: Setting | str | None) -> str:
-    """What it takes if every step is published."""
-    if isinstance(every, str):
-        return "If every step is published, nothing will do."
-    if every is None:
-        return ""
-    public = getattr(every, field)
-    if field == "sigma" and value > 0:
-        return f"To publish every step takes <b>{format_number(public / value, 2)} times</b> as much noise."
-    return f"If every step is published: {AXES[field].symbol} = <b>{_found(field, public)}</b>."
+    most = f"{FIELDS[field].best} with which {by} {goal}" if found != "∞" else f"no limit: {by} {goal} however large {symbol} is"
+    beside = "If every step is published, nothing will do." if isinstance(every, str) else ""
+    if isinstance(every, Setting):
+        public = getattr(every, field)
+        beside = f"If every step is published: {symbol} = <b>{_found(field, public)}</b>."
+        if field == "sigma" and value > 0:
+            beside = f"To publish every step takes <b>{format_number(public / value, 2)} times</b> as much noise."
+    yours = f" Your run has {symbol} = {_found(field, now)}." if now is not None else ""
+    head = f'<p class="found"><i>{symbol}</i> = <b>{found}</b></p><p>{beside}{yours}</p>'
+    said = f"<p>That is {most}. Now ε = {format_number(before.epsilon)}.</p>"
+    return unbroken(head), said + listed("Keep in mind", [g.reason]) + listed(_SUPPOSED, g.supposes)
 
 
 def _positive(text: str) -> float:
@@ -292,38 +268,23 @@ def _positive(text: str) -> float:
     return value
 
 
-def _safe(field: str, value: float) -> str:
-    """A value to three digits, rounded to the side that still meets the target."""
-    if isinstance(value, int) or value == inf:
-        return format_exact(value)
-    side = ROUND_CEILING if field == "sigma" else ROUND_FLOOR
-    return format_exact(float(Context(prec=3, rounding=side).create_decimal(repr(value))))
-
-
-def _sentence(reason: str) -> str:
-    """A reason as a sentence of the page."""
-    said = in_symbols(reason)
-    return f"{said[0].upper()}{said[1:]}."
-
-
 def _found(field: str, value: float) -> str:
-    """A solution as text; the largest possible value means no limit."""
+    """A solution as text, to three digits on the side that still meets the target; the largest possible one means no limit."""
     if value >= LARGEST_INTEGER or (field in ("clip", "R") and value >= DECADES[-1]):
         return "∞"
-    return format_count(value) if isinstance(value, int) else format_short(float(_safe(field, value)))
+    if isinstance(value, int):
+        return format_count(value)
+    return format_short(round_up(value, 3) if field == "sigma" else -round_up(-value, 3))
 
 
 def _plan(plan: Plan) -> tuple[str, str]:
     """A recommended run with its reasons and warnings; the first says so if noise drowns the steps."""
     s, why = plan.setting, plan.reasons
     drowned, why = (warning(why[0]), why[1:]) if plan.signal < 1 else ("", why)
-    head = unbroken(
+    head = (
         f'<p class="found"><i>K</i> = {format_count(s.K)}, <i>β</i> = {format_short(s.beta)}, '
         f"<i>σ</i> = {_found('sigma', s.sigma)}</p>"
     )
     by = f"by {escape(BOUNDS[plan.bound].in_text)} after {format_count(s.T)} steps"
-    tuned = [each for each in why if each.startswith("Clip: ")]  # what of clip, rate and schedule the optimiser finds itself
-    why = tuple(each for each in why if each not in tuned)
-    said = f"{drowned}<p>ε = {format_number(plan.epsilon)} {by}.</p>{_RECOMMENDED}"
-    said += "".join(f"<p>{escape(each)}</p>" for each in tuned)
-    return head, said + listed("Why", why) + listed("Keep in mind", plan.warnings) + listed(_SUPPOSED, plan.supposed)
+    said = f"{drowned}<p>ε = {format_number(plan.epsilon)} {by}.</p>{_RECOMMENDED}{listed('Why', why)}"
+    return unbroken(head), said + listed("Keep in mind", plan.warnings) + listed(_SUPPOSED, plan.supposed)

@@ -10,7 +10,6 @@ import panel as pn
 import param
 
 from zoexplore.bounds import BOUNDS, Guarantee
-from zoexplore.bounds.assumptions import Check
 from zoexplore.bounds.guarantee import as_printed
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.bounds.words import words_of
@@ -28,6 +27,7 @@ from zoexplore.run.formatting import (
 )
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
+from zoexplore.views.style.widgets import listed
 from zoexplore.views.view import View
 
 AS_PRINTED = (
@@ -94,11 +94,10 @@ class Headline(View):
     async def refresh(self) -> None:
         run = self.state.setting, self.state.accounting
         found = await ask(guarantees, *run)
-        best = found[self.by] if self.by else smallest(found)
-        printed, other = as_printed(best.bound, best.accounting), found["composition"] if not self.by else smallest(found)
+        best, other = (found[self.by], smallest(found)) if self.by else (smallest(found), found["composition"])
+        number, instead = format_number(best.epsilon), format_number(other.epsilon)
         by = times(other.epsilon, best.epsilon) if self.compares else ""
-        kind, numbers = "every" if best.bound == "composition" else "last", map(format_number, (best.epsilon, other.epsilon))
-        number, instead = numbers
+        kind, printed = "every" if best.bound == "composition" else "last", as_printed(best.bound, best.accounting)
         told = TRAINED[kind if by else "same"] if self.compares and best.valid else ""
         self.number.object = (
             f"{AS_PRINTED if printed else ''}"
@@ -112,9 +111,6 @@ class Headline(View):
             said = odds(curve, run[0].delta) if curve else "" if best.valid else "No bound applies to this run: “More” says why."
             self.odds.param.update(object=f"<p>{said}</p>", styles={theme.STATE: "shown"})
 
-    def __panel__(self) -> pn.viewable.Viewable:
-        return widgets.stack(self.number, self.odds)
-
 
 class More(View):
     """The details behind the number, written while the fold is open."""
@@ -123,14 +119,14 @@ class More(View):
 
     def build(self) -> None:
         self.active = False
-        self.verdict, self.measures, self.assumptions = map(widgets.answer, ("verdict", "measures", "assumptions"))
+        self.verdict, self.assumptions = widgets.answer("verdict"), widgets.answer("assumptions")
         self.statement = widgets.html("", "code", "statement")
         self.copiers = {"text": widgets.copier("Copy text", "#"), "json": widgets.copier("Copy JSON", "#")}
         said, tools = widgets.html(_SAYS, "words"), widgets.tools(*self.copiers.values(), margin=(0, 0, 10, 0))
-        copy = widgets.stack(said, tools, widgets.fold("Read it here", self.statement))
-        columns = widgets.stack(widgets.stack(self.verdict, self.measures, copy), self.assumptions, **widgets.look("more"))
+        left = widgets.stack(self.verdict, said, tools, widgets.fold("Read it here", self.statement))
         # in a stack that is hidden as a whole, since a grid's own style sheet would keep it visible
-        self.fold = widgets.fold("More: why, what is assumed, other measures, a statement", widgets.stack(columns))
+        columns = widgets.stack(widgets.stack(left, self.assumptions, **widgets.look("more")))
+        self.fold = widgets.fold("More: why, what is assumed, other measures, a statement", columns)
         self.fold.param.watch(lambda event: self.param.update(active=not event.new), "collapsed")
         self.param.watch(self._waits, "waiting")
 
@@ -145,9 +141,7 @@ class More(View):
         best = smallest(found)
         words, data = await ask(computations.stated, *run, best.bound)
         with pn.io.hold():
-            self.verdict.object = verdict(best)
-            self.measures.object = _measures(best)
-            self.assumptions.object = _assumptions([best] if best.valid else list(found.values()))
+            self.verdict.object, self.assumptions.object = verdict(found), _assumed(best) if best.valid else ""
             self.copiers["text"].tags, self.copiers["json"].tags = [words], [data]
             self.statement.object = f'<pre tabindex="0" aria-label="statement of the guarantee">{escape(words)}</pre>'
 
@@ -155,57 +149,41 @@ class More(View):
         return self.fold
 
 
-def verdict(best: Guarantee) -> str:
-    """A text: which bound is the least, and why."""
+def verdict(found: dict[str, Guarantee]) -> str:
+    """Which bound is the least, why, and in other measures; or what each one lacks."""
+    best = smallest(found)
     if not best.valid:
-        return "<p>No bound applies to this run: the list says what each one lacks.</p>"
+        return listed("No bound applies to this run", (f"{g.title}: {g.reason}." for g in found.values()))
     kind = "number" if as_printed(best.bound, best.accounting) else "guarantee"
-    return f"<p><b>{escape(best.title)}</b> gives the least {kind} of this run. {words_of(best.bound).explain(best)}</p>"
+    why = f"<p><b>{escape(best.title)}</b> gives the least {kind} of this run. {words_of(best.bound).explain(best)}</p>"
+    return why + listed("In other measures", measures_of(best))
 
 
-def _assumptions(shown: list[Guarantee]) -> str:
-    """What these bounds assume, with the bounds that need each if they are several."""
-    needed: dict[Check, list[str]] = {}
-    for g in shown:
-        for check in g.checks:
-            needed.setdefault(check, []).append(g.title)
-    alone = len(shown) == 1
-    rows = (assumption(check.words, check.met, check.shortfall, "" if alone else ", ".join(by)) for check, by in needed.items())
+def measures_of(g: Guarantee) -> list[str]:
+    """Further measures of a guarantee, a line each."""
+    found = [f"noise multiplier of a step, z = {format_short(g.setting.noise_multiplier, 4)}"]
+    if not (g.gaussian_dp and g.zero_concentrated):
+        return [*found, _NONE]
+    found += [f"Gaussian privacy, μ = {format_number(g.gaussian_dp.mu)}"]
+    found += [f"zero-concentrated privacy, ρ = {format_number(g.zero_concentrated.rho)}"]
+    return found + ([f"failure probability, δ_f = {format_number(g.delta_f)}"] if g.delta_f else [])
+
+
+def _assumed(g: Guarantee) -> str:
     key = ", ".join(f'<span class="{kind}">{mark}</span> {name}' for mark, kind, name in MARKS.values())
-    who = BOUNDS[shown[0].bound].in_text if alone else "each bound"
-    head = f'<h2>What {who} assumes</h2><p class="key">{key}: numbers cannot check this, so you must guarantee it.</p>'
-    return f"{head}<ul>{''.join(rows)}</ul>"
+    said = f"{key}: numbers cannot check this, so you must guarantee it."
+    return f'<h2>What {BOUNDS[g.bound].in_text} assumes</h2><p class="key">{said}</p>{assumptions(g)}'
 
 
-def assumption(words: str, met: bool | None, shortfall: str, who: str = "") -> str:
-    """A list item: whether an assumption is met, by how much it fails, and which bounds need it."""
-    mark, kind, name = MARKS[met]
-    lacks = f' <span class="lacks">{escape(format_sentence(shortfall))}.</span>' if shortfall else ""
-    small = f" <small>{escape(who)}</small>" if who else ""
-    return f'<li><span class="{kind}" role="img" aria-label="{name}">{mark}</span><span>{escape(words)}{lacks}{small}</span></li>'
-
-
-def measures_of(g: Guarantee) -> list[tuple[str, str, str]]:
-    """Symbol as HTML, meaning and number of every measure of a guarantee."""
-    found = [("z", "noise multiplier of a step", format_short(g.setting.noise_multiplier, 4))]
-    if g.gaussian_dp and g.zero_concentrated:
-        found = [
-            ("μ", "Gaussian privacy, μ-GDP", format_number(g.gaussian_dp.mu)),
-            ("ρ", "zero-concentrated, ρ-zCDP", format_number(g.zero_concentrated.rho)),
-            *([("δ<sub>f</sub>", "failure probability", format_number(g.delta_f))] if g.delta_f else []),
-            *found,
-        ]
-    return found
-
-
-def _measures(g: Guarantee) -> str:
-    """A short table under the bounds' numbers."""
-    lines = "".join(
-        f'<tr><th scope="row"><i>{symbol}</i> <span>{words}</span></th><td>{number}</td></tr>'
-        for symbol, words, number in measures_of(g)
-    )
-    why = f"<p>{_NONE}</p>" if g.valid and not g.gaussian_dp else ""
-    return f"<table><caption>In other measures, by {BOUNDS[g.bound].in_text}</caption>{lines}</table>{why}"
+def assumptions(g: Guarantee) -> str:
+    """A list of what a bound assumes: whether each is met, and by how much it fails."""
+    rows = ""
+    for check in g.checks:
+        mark, kind, name = MARKS[check.met]
+        lacks = f' <span class="lacks">{escape(format_sentence(check.shortfall))}.</span>' if check.shortfall else ""
+        words = f"<span>{escape(check.words)}{lacks}</span>"
+        rows += f'<li><span class="{kind}" role="img" aria-label="{name}">{mark}</span>{words}</li>'
+    return f"<ul>{rows}</ul>"
 
 
 class Readouts(pn.viewable.Viewer):

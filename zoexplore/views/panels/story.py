@@ -164,14 +164,13 @@ class Story(pn.viewable.Viewer):
     def __init__(self, state: State, tabs: Tabs, controls: Controls, **params: Any) -> None:
         super().__init__(**params)
         self.state, self.tabs, self.controls = state, tabs, controls
+        self.publish, self.curves = tabs["publish"], tabs["curves"]
         self.dots = widgets.short("", "dots")
         self.words, self.answer = (widgets.html("", "words", "story", css_classes=["zx-words"]) for _ in range(2))
-        self.buttons = {
-            "back": widgets.button("Back", lambda: self.go(max(int(self.step) - 1, 1))),
-            "next": widgets.button("Next", lambda: self.go(int(self.step) + 1), "primary"),
-            "end": widgets.button("End", lambda: self.go(0)),
-        }
-        self.buttons["end"].js_on_click(code=_TO_BEGIN)
+        self.back = widgets.button("Back", lambda: self.go(max(int(self.step) - 1, 1)))
+        self.next = widgets.button("Next", lambda: self.go(int(self.step) + 1), "primary")
+        self.end = widgets.button("End", lambda: self.go(0))
+        self.end.js_on_click(code=_TO_BEGIN)
         # Every step has the same buttons in the same places, so that none moves under the mouse.
         self.guesses = widgets.row("guesses", *(widgets.button("–", partial(self.take, place)) for place in range(GUESSES)))
         self.yours = FieldSentence(state, lambda _: _YOURS, "small_blanks")
@@ -179,13 +178,12 @@ class Story(pn.viewable.Viewer):
         published = widgets.button("See published runs", lambda: self.leave("claims"))
         self.own = widgets.stack(self.yours, controls.notice, widgets.row("guesses", plan, published))
         self.row = widgets.stack(self.guesses)  # hidden as a whole, since a row's own style sheet would keep it visible
-        moves = widgets.row("moves", self.buttons["back"], self.dots, self.buttons["next"], self.buttons["end"])
+        moves = widgets.row("moves", self.back, self.dots, self.next, self.end)
         parts = moves, self.words, self.row, self.answer, self.own
         self.panel = widgets.component("prompt", *parts, sheet="prompt", visible=False)
         self._answering = SessionTask()
-        self._leads = ""  # the view that the story ends in, with the run as it is; empty to begin anew
         self.param.watch(self._set_up, "step")
-        tabs["publish"].param.watch(self.drew, "yours")
+        self.publish.param.watch(self.drew, "yours")
 
     def go(self, place: int) -> None:
         """Show a step by its number; 0, or one beyond the last, ends the story."""
@@ -194,48 +192,41 @@ class Story(pn.viewable.Viewer):
 
     def leave(self, view: str) -> None:
         """End in a view, with the run that the reader has set."""
-        self._leads = view
+        setting, accounting = self.state.setting, self.state.accounting
         self.go(0)
+        self.state.replace(setting, accounting)
+        self.tabs.selected = view
 
     def _set_up(self, event: Any) -> None:
         """Set the run, the view and the one control of a step."""
-        step = STEPS.get(self.step)
+        step, left = STEPS.get(self.step), STEPS.get(event.old)
         self._answering.stop()
         self.guess = -1
         with pn.io.hold():
+            self.panel.visible = step is not None
             self.tabs.offer(tabs=step is None)
-            publish, curves = self.tabs["publish"], self.tabs["curves"]
-            if event.old and (left := STEPS.get(event.old)):  # options changed by an earlier step return to their defaults
+            if left:  # options changed by an earlier step return to their defaults
                 view = self.tabs[left.view]
                 view.param.update(**{name: view.param[name].default for name in left.turned})
-            publish.yours, publish.only = [], step.shows if step and step.view == "publish" else ""
-            curves.choice.visible = step is None
-            curves.legend.visible = step is None or not step.shows
-            self.controls.sole = step.control or "none" if step else ""
+            self.publish.yours, self.publish.only = [], step.shows if step and step.view == "publish" else ""
+            self.curves.choice.visible, self.curves.legend.visible = step is None, step is None or not step.shows
             alone = step and step.shows and step.view == "curves"
-            curves.legend.muted = [name for name in BOUNDS if step and name != step.shows] if alone else list(UNASKED)
+            self.curves.legend.muted = [name for name in BOUNDS if step and name != step.shows] if alone else list(UNASKED)
+            self.controls.sole = step.control or "none" if step else ""
             if step:
                 self.tabs[step.view].param.update(**step.turned)
-                self.state.replace(DEMONSTRATION.replace(**step.run), Accounting())
-                self.tabs.selected = step.view
-            elif event.old:
-                if not self._leads:
-                    self.state.replace(DEMONSTRATION, Accounting())
-                self.tabs.selected, self._leads = self._leads or "publish", ""
-            self._show()
+                self._show(step)
+            self.state.replace(DEMONSTRATION.replace(**step.run if step else {}), Accounting())
+            self.tabs.selected = step.view if step else "publish"
 
-    def _show(self) -> None:
-        step = STEPS.get(self.step)
-        self.panel.visible = step is not None
-        if step is None:
-            return
+    def _show(self, step: Step) -> None:
         self.answer.object = ""
         self._tell(step)
-        self.row.visible, self.own.visible = bool(step.guesses), not step.guesses
+        self.row.visible = self.next.visible = bool(step.guesses)
+        self.own.visible = not step.guesses
         for text, button in zip(step.guesses, self.guesses, strict=False):
             button.param.update(label=text, css_classes=["zx-button"])
-        self.buttons["next"].visible = bool(step.guesses)
-        self.buttons["back"].css_classes = ["zx-button", *(["zx-spent"] if self.step == "1" else [])]  # it keeps the focus
+        self.back.css_classes = ["zx-button", *(["zx-spent"] if self.step == "1" else [])]  # it keeps the focus
         dots = "".join("●" if name == self.step else "○" for name in STEPS)
         self.dots.object = f'<p role="img" aria-label="step {self.step} of {len(STEPS)}">{dots}</p>'
 
@@ -248,29 +239,26 @@ class Story(pn.viewable.Viewer):
 
     def take(self, place: int) -> None:
         """Record a guess and reveal the answer. The buttons stay enabled, so that the focus stays on one of them."""
-        if self.guess >= 0 or not STEPS[self.step].guesses:
-            return
-        if STEPS[self.step].turned.get("draws"):
-            self.tabs["publish"].sketch_as(place)  # which is heard of as a drawing of the reader's
-            return
-        self.guess = place
-        self._answering = SessionTask(self._reveal)
+        if self.guess < 0 and self.publish.draws:
+            self.publish.sketch_as(place)  # which is heard of as a drawing of the reader's
+        elif self.guess < 0 and STEPS[self.step].guesses:
+            self.guess = place
+            self._answering = SessionTask(self._reveal)
 
-    def drew(self, *_: Any) -> None:
+    def drew(self, event: Any) -> None:
         """Reveal the answer to a curve that the reader has drawn."""
-        if self.step and self.guess < 0 and self.tabs["publish"].yours:
+        if self.step and self.guess < 0 and event.new:
             self.guess = 2
             self._answering = SessionTask(self._reveal)
 
     async def _reveal(self) -> None:
-        step = STEPS[self.step]
+        step, drawn = STEPS[self.step], self.publish.yours
         assert step.tells
         before = await ask(guarantees, DEMONSTRATION.replace(**step.run), Accounting())
         after = await ask(guarantees, DEMONSTRATION.replace(**step.run | step.then), Accounting())
         right, why = step.tells(before, after)
-        drawn = self.tabs["publish"].yours if step.turned.get("draws") else []
+        said = "Right." if self.guess == right else f"Not quite: {step.guesses[right][0].lower()}{step.guesses[right][1:]}."
         with pn.io.hold():
-            said = "Right." if self.guess == right else f"Not quite: {step.guesses[right][0].lower()}{step.guesses[right][1:]}."
             if drawn:
                 said = self._of_drawing(*drawn[-1])
             for place, button in enumerate(() if drawn else self.guesses):
@@ -279,13 +267,13 @@ class Story(pn.viewable.Viewer):
             self.answer.object = widgets.unbroken(f'<p role="status"><b>{escape(said)}</b> {escape(why)}</p>')
             self._tell(step, "answered")
             self.state.ask(**step.then)
-            self.tabs["curves"].legend.param.update(muted=list(UNASKED), visible=True)
+            self.curves.legend.param.update(muted=list(UNASKED), visible=True)
             self.tabs[step.view].param.update(**step.reveals)
-            self.tabs["publish"].clouds.again += 1
+            self.publish.clouds.again += 1
 
     def _of_drawing(self, T: float, epsilon: float) -> str:
         """What the reader has drawn, and what is true."""
-        two = self.tabs["publish"].two
+        two = self.publish.two
         true = float(two.last[np.searchsorted(two.T, T)])
         early = two.T[np.argmax(two.last >= 0.995 * true)]
         return (

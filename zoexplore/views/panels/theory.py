@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections import Counter
 from html import escape
 from typing import Any
 
@@ -15,12 +16,11 @@ from zoexplore.run import paper
 from zoexplore.run.documents import Reference, as_html, in_mathml
 from zoexplore.run.formatting import THIN, bound_in_tex, format_number, format_sentence
 from zoexplore.views.panels.controls import follow
-from zoexplore.views.panels.readouts import MARKS, assumption
+from zoexplore.views.panels.readouts import MARKS, assumptions
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.widgets import link, region
 from zoexplore.views.view import View
 
-TITLE = "Statement and proof"
 QUAD = r"\quad"  # between the parts of a formula
 _DOI = re.compile(r"doi:(10\.[^\s,;]+)")
 _NO_BUDGET = (
@@ -31,6 +31,7 @@ _DERIVED = Reference("bounds", "What is misprinted in the paper")
 _PRINTED = """<h2>Misprints in the paper, and which way they err</h2>
 <p>With the box ticked, every number on this page is what the paper's printed constants give. Those are no
 guarantee: most misprints report a loss that is smaller than the true one.</p>"""
+_PROOF = "Statement and proof"
 
 
 class Theory(View):
@@ -62,24 +63,24 @@ class Theory(View):
 
 
 class Errata(View):
-    """The table of misprints, with the switch that draws with them."""
+    """The misprints, as the proofs derive them, with the switch that draws with them."""
 
     def build(self) -> None:
         box = widgets.box("Draw with the paper's printed constants", False, margin=(6, 0, 4, 0))
         self.printed = follow(box, self.state, "printed")
+        self.derived = _html(region("misprints", as_html(_DERIVED), "wide"), "document", "errata")
 
     def __panel__(self) -> pn.viewable.Viewable:
-        table = region("misprints", as_html(_DERIVED), "wide")
-        return widgets.component("errata", _html(_PRINTED), self.printed, _html(table, "document"))
+        return widgets.component("errata", _html(_PRINTED), self.printed, self.derived)
 
 
 def _proofs(references: tuple[Reference, ...]) -> tuple[pn.widgets.Select, widgets.Text]:
     """A menu of sections of the project's proofs, and the chosen one, which is rendered then."""
     named: dict[str, Reference] = {}
     for each in references:
-        name = TITLE if each.heading == "Proof" else each.heading
+        name = _PROOF if each.heading == "Proof" else each.heading
         named[f"{name} ({each.page})" if name in named else name] = each
-    menu = widgets.select("", {f"{TITLE} …": "", **{each: each for each in named}}, "proofs", tags=[TITLE])
+    menu = widgets.select("", {f"{_PROOF} …": "", **{each: each for each in named}}, "proofs", tags=[_PROOF])
     text = _html("", "document", visible=False)
 
     def chosen(event: Any) -> None:
@@ -132,7 +133,6 @@ def _formula(*lines: str) -> str:
 
 
 def _checks(g: Guarantee) -> str:
-    rows = "".join(assumption(check.words, check.met, check.shortfall) for check in g.checks)
-    count = {name: sum(check.met is met for check in g.checks) for met, (_, _, name) in MARKS.items()}
-    summary = ", ".join(f"{number} {name}" for name, number in count.items() if number)
-    return widgets.details(f"Assumptions: {summary}", f"<ul>{rows}</ul>")
+    count = Counter(check.met for check in g.checks)
+    summary = ", ".join(f"{count[met]} {name}" for met, (_, _, name) in MARKS.items() if met in count)
+    return widgets.details(f"Assumptions: {summary}", assumptions(g))

@@ -7,7 +7,6 @@ from typing import Any
 import panel as pn
 
 from zoexplore.compute.ask import ask
-from zoexplore.compute.session_task import SessionTask
 from zoexplore.questions.export import from_yaml, to_python, to_yaml
 from zoexplore.run.fields import in_symbols
 from zoexplore.run.presets import PRESETS
@@ -16,6 +15,7 @@ from zoexplore.views.address import Bridge
 from zoexplore.views.pins import Pins
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
+from zoexplore.views.view import View
 
 _SCHEME = "document.documentElement.style.setProperty('--zx-scheme', cb_obj.active ? 'dark' : 'light')"
 
@@ -27,21 +27,19 @@ class Toolbar(pn.viewable.Viewer):
         super().__init__(**params)
         self.state, self.bridge, self.pins = state or State(), bridge, pins or Pins()
         presets = {"Presets": "", **{preset.name: key for key, preset in PRESETS.items()}}
-        look = widgets.look("button", margin=0)
-        self.preset = pn.widgets.Select(
-            options=presets, value=self._shown()[0], tags=["preset"], **widgets.look("preset", "arrow", **theme.STRETCH)
-        )
+        look = widgets.look("preset", "arrow", **theme.STRETCH)
+        self.preset = pn.widgets.Select(options=presets, value=self._shown()[0], tags=["preset"], **look)
         self._following = False
         self.preset.param.watch(self._picked, "value")
         self.state.param.watch(self._follow, ["setting", "accounting"])
         self.reset = widgets.button("Reset", self._start_over)
         self.link = widgets.copier("Copy link") if bridge else None
-        self.more: list[pn.viewable.Viewable] = []  # between the link and the scheme
-        self.dark = pn.widgets.Toggle(label="◐", tags=["dark colours"], **look | {"css_classes": ["zx-button", "zx-scheme"]})
+        self.more: list[pn.viewable.Viewable] = []  # before the link
+        dark = {"tags": ["dark colours"], "css_classes": ["zx-button", "zx-scheme"]}
+        self.dark = pn.widgets.Toggle(label="◐", **widgets.look("button", margin=0) | dark)
         self.dark.jscallback(active=_SCHEME)
-        if bridge:
-            bridge.param.watch(self._follow_the_browser, "scheme")
-            self._follow_the_browser()
+        if bridge:  # start in the scheme that this browser last used, or else prefers, once it has reported so
+            bridge.param.watch(lambda event: self.dark.param.update(value=event.new == "dark"), "scheme")
 
     def apply(self, key: str) -> None:
         """Apply a preset, and show its sentence."""
@@ -70,34 +68,38 @@ class Toolbar(pn.viewable.Viewer):
         now = (self.state.setting, self.state.accounting)
         return [key for key, p in PRESETS.items() if (p.setting, p.accounting) == now] or [""]
 
-    def _follow_the_browser(self, *_: Any) -> None:
-        """Start in the scheme that this browser last used, or else prefers, once it has reported so."""
-        if self.bridge and self.bridge.scheme:
-            self.dark.value = self.bridge.scheme == "dark"
-
     def __panel__(self) -> pn.viewable.Viewable:
-        scheme = self.dark if self.bridge else None  # everything is light in a notebook, whose page is not ours
-        tools = [tool for tool in (*self.more, self.link, scheme) if tool]
-        return widgets.tools(*tools)
+        tools = [self.link, self.dark] if self.link else []  # everything is light in a notebook, whose page is not ours
+        return widgets.tools(*self.more, *tools)
 
 
-class Files(pn.viewable.Viewer):
+class Files(View):
     """A drawer with the run as YAML and as code and a box for a setting; `toggle` opens it."""
 
-    def __init__(self, state: State, **params: Any) -> None:
-        super().__init__(**params)
-        self.state = state
+    precedence = 2
+
+    def build(self) -> None:
+        self.active = False
         self.toggle = pn.widgets.Toggle(label="Export", **widgets.look("button", margin=0))
-        self.yaml = widgets.download("YAML", "zoexplore.yaml", lambda: StringIO(to_yaml(state.setting, state.accounting)))
+        self.yaml = widgets.download(
+            "YAML", "zoexplore.yaml", lambda: StringIO(to_yaml(self.state.setting, self.state.accounting))
+        )
         look = widgets.look("pasted", **theme.STRETCH)
         self.pasted = pn.widgets.TextAreaInput(label="a setting as YAML", rows=2, max_length=LARGEST_FILE, **look)
         self.code = widgets.html("", "code")
         self.copy = widgets.copier("Copy code")
-        self.copy.disabled = True
-        self._writing = SessionTask()
-        self.drawer = self._drawer()
+        self.copy.disabled = True  # until its code is of this run
+        run, code = (widgets.label(text, "beside") for text in ("the run", "Python that prints these numbers"))
+        self.drawer = widgets.component(
+            "files",
+            widgets.tools(run, self.yaml),
+            widgets.row("paste", self.pasted, widgets.button("Open", self.take, align="end")),
+            widgets.tools(code, self.copy),
+            self.code,
+            sheet="files",
+            visible=False,
+        )
         self.toggle.param.watch(self._open, "value")
-        self.state.param.watch(self._write, ["setting", "accounting", "moving"])
 
     def take(self) -> None:
         """Show what was pasted, and report what is wrong with it."""
@@ -108,33 +110,16 @@ class Files(pn.viewable.Viewer):
             self.state.replace(loaded.setting, loaded.accounting)
         self.state.note = f"{'In this text, ' if loaded.read else 'Nothing was changed: '}{said}." if said else "Opened."
 
-    def _open(self, *_: Any) -> None:
-        self._write()
-        self.drawer.visible = self.toggle.value
+    def _open(self, event: Any) -> None:
+        self.active = self.drawer.visible = event.new
 
-    def _write(self, *_: Any) -> None:
-        self._writing.stop()
-        self.copy.disabled = True  # its content is of an earlier run
-        if self.toggle.value and not self.state.moving:
-            self._writing = SessionTask(self._write_code)
-
-    async def _write_code(self) -> None:
-        code = await ask(to_python, self.state.setting, self.state.accounting)
-        with pn.io.hold():
-            self.code.object = f'<pre tabindex="0" aria-label="Python code">{escape(code)}</pre>'
-            self.copy.param.update(tags=[code], disabled=False)
-
-    def _drawer(self) -> pn.Column:
-        said = [widgets.label(text, "beside") for text in ("the run", "Python that prints these numbers")]
-        return widgets.component(
-            "files",
-            widgets.tools(said[0], self.yaml),
-            widgets.row("paste", self.pasted, widgets.button("Open", self.take, align="end")),
-            widgets.tools(said[1], self.copy),
-            self.code,
-            sheet="files",
-            visible=False,
-        )
+    async def refresh(self) -> None:
+        self.copy.disabled, self.sketch = True, self.state.moving
+        if not self.sketch:
+            code = await ask(to_python, self.state.setting, self.state.accounting)
+            with pn.io.hold():
+                self.code.object = f'<pre tabindex="0" aria-label="Python code">{escape(code)}</pre>'
+                self.copy.param.update(tags=[code], disabled=False)
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.stack(self.toggle, self.drawer)

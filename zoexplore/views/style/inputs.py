@@ -1,13 +1,13 @@
 """Inputs that Panel lacks: a slider over a list of values, a slider without delay, a sentence with blanks."""
 
 import re
-from bisect import bisect_left
 from collections.abc import Callable
 from functools import lru_cache
 from math import ceil, floor, log10
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import panel as pn
 import param
 from panel.widgets import IntSlider
@@ -31,6 +31,8 @@ class Ladder:
 
     def __init__(self, values: tuple[float, ...]) -> None:
         self.values = values
+        self._place = np.log if values[0] > 0 else np.asarray  # by which it is near
+        self._places = self._place(values)
 
     @property
     def top(self) -> int:
@@ -42,13 +44,8 @@ class Ladder:
         return self.values[min(max(rung, 0), len(self.values) - 1)]
 
     def rung(self, value: float) -> int:
-        """The rung nearest to a value: by ratio between positive numbers, by difference next to 0."""
-        above = bisect_left(self.values, value)
-        if above in (0, len(self.values)):
-            return min(above, len(self.values) - 1)
-        low, high = self.values[above - 1], self.values[above]
-        nearer_low = value * value < low * high if low > 0 else value - low < high - value
-        return above - 1 if nearer_low else above
+        """The rung nearest to a value: by ratio between positive numbers, by difference from 0 on."""
+        return int(np.argmin(np.abs(self._places - self._place(value))))
 
 
 @lru_cache(maxsize=256)
