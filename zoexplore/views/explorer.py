@@ -176,7 +176,7 @@ class Explorer(pn.viewable.Viewer):
     def __panel__(self) -> pn.viewable.Viewable:
         shown, notice = self.teaching.shows(*SETTABLE), self.controls.notice
         controls = widgets.stack(self.controls.__panel__(), self.invite, css_classes=["zx-controls"])  # hidden as a whole
-        words = widgets.html(self.teaching.html(), "words", "story")
+        words = widgets.html(self.teaching.html(), "words", "story", visible=bool(self.teaching.html()))
         prompt = widgets.component("told", words, notice, sheet="prompt")  # of a link; what is refused where no control is
         story = self.story.panel if self._tells else None
         rows = self._header(), prompt, story, controls if shown else None, self._answer(), self.bridge
@@ -187,7 +187,7 @@ class Explorer(pn.viewable.Viewer):
             alone, told = self.tabs.selected in ALONE, bool(self.story.step)
             last.visible = self.tabs.tab == "Theory"
             controls.visible = not alone and self.controls.sole != "none"
-            prompt.visible = bool(words.object) or (notice.visible and not told and not (shown and controls.visible))
+            prompt.visible = words.visible or (notice.visible and not told and not (shown and controls.visible))
             kinds = {"zx-teaching": self.teaching.show, "zx-story": told, "zx-alone": alone}
             parts.css_classes = ["zx-explorer", *(name for name, on in kinds.items() if on)]
 

@@ -247,7 +247,9 @@ def _solution(field: str, goal: str, g: Guarantee, before: Guarantee, every: Set
     """
     symbol, value, now = AXES[field].symbol, getattr(g.setting, field), getattr(before.setting, field)
     found, by = _found(field, value), escape(BOUNDS[g.bound].in_text)
-    most = f"{FIELDS[field].best} with which {by} {goal}" if found != "∞" else f"no limit: {by} {goal} however large {symbol} is"
+    most = f"That is {FIELDS[field].best} with which {by} {goal}"
+    if found == "∞":
+        most = f"{by[0].upper()}{by[1:]} {goal} however large {symbol} is"
     beside = "If every step is published, nothing will do." if isinstance(every, str) else ""
     if isinstance(every, Setting):
         public = getattr(every, field)
@@ -256,7 +258,7 @@ def _solution(field: str, goal: str, g: Guarantee, before: Guarantee, every: Set
             beside = f"To publish every step takes <b>{format_number(public / value, 2)} times</b> as much noise."
     yours = f" Your run has {symbol} = {_found(field, now)}." if now is not None else ""
     head = f'<p class="found"><i>{symbol}</i> = <b>{found}</b></p><p>{beside}{yours}</p>'
-    said = f"<p>That is {most}. Now ε = {format_number(before.epsilon)}.</p>"
+    said = f"<p>{most}. Now ε = {format_number(before.epsilon)}.</p>"
     return unbroken(head), said + listed("Keep in mind", [g.reason]) + listed(_SUPPOSED, g.supposes)
 
 

@@ -1,7 +1,6 @@
 """Theory: every bound's formula, also with the current numbers, its assumptions and source; and the errata."""
 
 import re
-import unicodedata
 from collections import Counter
 from html import escape
 from typing import Any
@@ -14,10 +13,10 @@ from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees
 from zoexplore.run import paper
 from zoexplore.run.documents import Reference, as_html, in_mathml
-from zoexplore.run.formatting import THIN, bound_in_tex, format_number, format_sentence
+from zoexplore.run.formatting import bound_in_tex, format_number, format_sentence
 from zoexplore.views.panels.controls import follow
 from zoexplore.views.panels.readouts import MARKS, assumptions
-from zoexplore.views.style import theme, widgets
+from zoexplore.views.style import widgets
 from zoexplore.views.style.widgets import link, region
 from zoexplore.views.view import View
 
@@ -28,8 +27,7 @@ _NO_BUDGET = (
     "Rényi order"
 )
 _DERIVED = Reference("bounds", "What is misprinted in the paper")
-_PRINTED = """<h2>Misprints in the paper, and which way they err</h2>
-<p>With the box ticked, every number on this page is what the paper's printed constants give. Those are no
+_PRINTED = """<p>With the box ticked, every number on this page is what the paper's printed constants give. Those are no
 guarantee: most misprints report a loss that is smaller than the true one.</p>"""
 _PROOF = "Statement and proof"
 
@@ -52,9 +50,8 @@ class Theory(View):
 
     def _section(self, bound: str) -> pn.viewable.Viewable:
         entry = BOUNDS[bound]
-        swatch = theme.swatch(theme.style_of(bound))
         source = f" <small>Source: {_linked(entry.source)}.</small>" if entry.source else ""
-        head = f"<h2>{swatch} {escape(entry.title)}</h2><p>{escape(entry.summary)}{source}</p>"
+        head = f'<h2 style="color:var(--zx-bound-{bound})">{escape(entry.title)}</h2><p>{escape(entry.summary)}{source}</p>'
         formulas = _math(_formula(words_of(bound).latex)), self.numbers[bound], self.checks[bound]
         return widgets.stack(_html(head), *formulas, *_proofs(entry.proofs), **widgets.look("bound"))
 
@@ -98,14 +95,7 @@ def substituted(g: Guarantee) -> list[str]:
         return []
     *given, formula = words_of(g.bound).substitute(g)
     budget = rf"{formula} = {bound_in_tex(g.rho)}{QUAD}\Rightarrow\ " if formula else ""
-    return [*given, rf"{budget}\varepsilon = {_shown(g.epsilon)}"]
-
-
-def _shown(epsilon: float) -> str:
-    """An epsilon in TeX, with the digits that it has everywhere."""
-    digits, power, exponent = format_number(epsilon).partition(f"{THIN}×{THIN}10")
-    scale = rf"\cdot 10^{{{unicodedata.normalize('NFKC', exponent)}}}" if power else ""
-    return digits.replace(THIN, r"\,").replace("∞", r"\infty") + scale
+    return [*given, rf"{budget}\varepsilon = \text{{{format_number(g.epsilon)}}}"]
 
 
 def _linked(source: str) -> str:

@@ -7,11 +7,10 @@ import re
 from functools import cache
 from pathlib import Path
 
-from zoexplore.bounds.words import Style
 from zoexplore.palette import COLOURS, FONT, GAINS, LIGHT, SERIF, STYLES, colour, hue, partner, style_of
 
 __all__ = ["COLOURS", "FONT", "GAINS", "LIGHT", "STYLES", "colour", "hue", "partner", "style_of"]
-__all__ += ["Style", "css", "root", "script", "swatch"]
+__all__ += ["css", "root", "script"]
 
 STATE = "--zx-state"  # the variable that marks a part as out of date, by one of the next two values
 VEILED, WAITING = "zx-veiled", "zx-waiting"  # with the second it says so in words
@@ -34,17 +33,6 @@ _PANEL = (  # Panel's and Bokeh's names for the same colours
     "--design-primary-color:var(--zx-accent);"
 )
 VARIABLES = f"{_pairs()}{_PANEL}--zx-font:{FONT};--zx-serif:{SERIF};"
-
-
-def swatch(style: Style, width: int = 34) -> str:
-    """A short stretch of the curve as inline SVG, for legends and tables."""
-    light, dark = style.colour
-    dash = f' stroke-dasharray="{" ".join(map(str, style.dash))}"' if style.dash else ""
-    return (
-        f'<svg class="swatch" width="{width}" height="10" aria-hidden="true">'
-        f'<line x1="1" x2="{width - 1}" y1="5" y2="5" style="stroke:light-dark({light},{dark})" '
-        f'stroke-width="{style.width}"{dash}/></svg>'
-    )
 
 
 def css(*names: str) -> str:
