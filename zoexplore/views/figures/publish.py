@@ -59,12 +59,9 @@ class Two(NamedTuple):
     def until(self, end: float, T: int, epsilons: dict[str, float]) -> "Two":
         """The known values up to the first at or beyond `end`, and those at the run's own T among them."""
         known = self.T[: np.searchsorted(self.T, end) + 1]
-        place = np.searchsorted(known, T)
-        new = place == len(known) or known[place] != T
-        parts = {name: getattr(self, name)[: len(known)] for name in NAMES}
-        if not new:
-            return Two(known, **parts)
-        return Two(np.insert(known, place, T), **{name: np.insert(y, place, epsilons[name]) for name, y in parts.items()})
+        steps = np.union1d(known, T)
+        new, drawn = ~np.isin(steps, known), self.at(steps)
+        return Two(steps, *(np.where(new, epsilons[name], getattr(drawn, name)) for name in NAMES))
 
     def at(self, T: np.ndarray) -> "Two":
         """The values at steps T, interpolated between the known ones."""
