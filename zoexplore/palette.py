@@ -42,8 +42,6 @@ PINS = (
 GAINS = (  # the factor that hiding gains: none, up to 2, 2 to 10, 10 to 100, over 100
     ("#eceae4", "#2b3038"), ("#c9e0d6", "#1d4a43"), ("#86bda9", "#1f7a69"), ("#3a8d78", "#2aa88d"), ("#00594d", "#7fe9cf"),
 )  # fmt: skip
-_PAIRS = (*COLOURS.values(), *(s.colour for s in (*STYLES.values(), *_OTHERS)), *PINS, *GAINS)
-_PARTNERS = ({dark: light for light, dark in _PAIRS}, {light: dark for light, dark in reversed(_PAIRS)})
 
 
 def style_of(bound: str) -> Style:
@@ -59,13 +57,3 @@ def hue(bound: str) -> str:
 def colour(name: str, dark: bool = False) -> str:
     """A named colour in one of the schemes."""
     return COLOURS[name][DARK if dark else LIGHT]
-
-
-def partner(colour: str, dark: bool) -> str:
-    """The partner of a colour in one of the schemes; other colours are unchanged."""
-    return _PARTNERS[dark].get(colour, colour)
-
-
-def light(colour: str) -> str:
-    """The light partner of a colour of either scheme."""
-    return partner(colour, False)

@@ -8,10 +8,9 @@ from functools import cache
 from pathlib import Path
 
 from zoexplore.bounds.words import Style
-from zoexplore.palette import COLOURS, FONT, GAINS, LIGHT, SERIF, STYLES, colour, hue, partner, style_of
+from zoexplore.palette import COLOURS, FONT, GAINS, LIGHT, SERIF, STYLES, colour, style_of
 
-__all__ = ["COLOURS", "FONT", "GAINS", "LIGHT", "STYLES", "colour", "hue", "partner", "style_of"]
-__all__ += ["Style", "css", "root", "script"]
+__all__ = ["COLOURS", "FONT", "GAINS", "LIGHT", "STYLES", "Style", "colour", "css", "root", "script", "style_of"]
 
 STATE = "--zx-state"  # the variable that marks a part as out of date, by one of the next two values
 VEILED, WAITING = "zx-veiled", "zx-waiting"  # with the second it says so in words
