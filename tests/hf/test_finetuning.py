@@ -18,7 +18,8 @@ def test_twelve_lines_meet_their_target_and_learn(tmp_path, monkeypatch, capsys)
     assert (names["model"](names["tokens"]).logits.argmax(1) == names["labels"]).double().mean() > 0.7
     assert 2.9 < names["trainer"].privacy_report().epsilon <= 3.0
     said = capsys.readouterr().out
-    assert "60 of 60 steps, 16 directions of 12386" in said and "ChaCha20" in said
+    assert "60 of 60 steps; released" in said and "Run: K = 16, T = 60, n = 2000, d = 12386, b = 100" in said
+    assert "ChaCha20" in said
     assert len(re.sub(r"(?m)^(import|from) .*$|\n\n", "", TWELVE_LINES).strip().splitlines()) <= 12
     exec(SCORE, names)
     assert (names["scored"](names["tokens"]).logits.argmax(1) == names["labels"]).double().mean() > 0.6

@@ -19,7 +19,8 @@ from zoexplore.mechanism.slopes import made_of
 ENOUGH = 2  # fewest records in a batch for a check of mixing
 RARER = 4  # factor between the steps of two checks
 MEASURED = 64  # records whose losses' precision is measured
-ULPS = 4  # roundings that a loss may be off by
+ULPS = 16  # roundings that a loss may be off by
+ROUNDED = 0.1  # of the signal: below it what two quotients differ by is curvature
 LOOKED_AT = 16  # compared records, spread over the batch
 OWN = "a loss must depend on its own record alone"
 BY_CHANCE = "and not on chance (dropout: call eval(); sums in no fixed order: torch.use_deterministic_algorithms(True))"
@@ -196,17 +197,22 @@ def _same(own: Tensor, found: Tensor, tolerance: Tensor | None = None) -> Tensor
 
 
 def check_precision(losses: Losses, perturbed: Perturbed, batch: Any, xi: float, kind: torch.dtype) -> None:
-    """Raises ValueError where losses at two points differ by no more than roundings of `kind`, which come back divided by xi."""
+    """Raises ValueError where quotients over 2 xi and 4 xi differ by more than their size, and roundings of `kind`, which come
+    back divided by xi, may explain it. Scores, in whole numbers, are not rounded.
+    """
     some = part(batch, slice(0, min(number_of(batch), MEASURED)))
-    ahead, behind = (_at(losses, perturbed, some, x) for x in (xi, -xi))
+    values = torch.stack([_at(losses, perturbed, some, x) for x in (xi, -xi, 2 * xi, -2 * xi)])
     perturbed.back()
-    apart, rounding = float((ahead - behind).norm()), ULPS * torch.finfo(kind).eps * float(ahead.norm())
-    if kind != torch.float64 and apart <= rounding:
+    near, far = (values[0] - values[1]) / (2 * xi), (values[2] - values[3]) / (4 * xi)
+    apart, signal = float((near - far).norm()), float(far.norm())
+    rounding = ULPS * torch.finfo(kind).eps * float(values[0].norm()) / (2 * xi)
+    is_score = signal > 0 and bool((values == values.round()).all())
+    if kind != torch.float64 and not is_score and rounding >= ROUNDED * signal and (apart > signal or signal == 0):
         usual = 1e-3 * perturbed.parameters.d**0.5  # of large models
         larger = f"a larger xi (1e-3 sqrt(d) = {usual:.2g} is usual for large models)" if xi < usual / 2 else f"xi = {4 * xi:.2g}"
         raise ValueError(
-            f"xi = {xi:g} is not allowed in {kind}: at the first step losses at two points differ by {apart:.2g} together, where "
-            f"rounding may be {rounding:.2g}. Take {larger}, a more precise kind, or xi = 0"
+            f"xi = {xi:g} is not allowed in {kind}: at the first step quotients over this distance and twice as much differ by "
+            f"{apart:.2g}, and are {signal:.2g} together: rounding. Take {larger}, a more precise kind, or xi = 0"
         )
 
 

@@ -55,15 +55,15 @@ def noise_for(record: RunRecord, step: Step, count: int, target: float) -> float
     """
     if (already := spent(record)) > target:
         raise ValueError(f"ε = {target:g} is not allowed: the steps so far cost {already:.4g}; give a larger one, or begin anew")
-    target *= 1 - MARGIN
+    limit = target * (1 - MARGIN)
     bad = good = step.sigma
-    while spent(record, replace(step, sigma=good), count) > target:
+    while spent(record, replace(step, sigma=good), count) > limit:
         bad, good = good, 2 * good
         if good > 1e100:
             raise ValueError(f"ε = {target:g} leaves nothing for {count} more steps: give a larger one, or fewer steps")
-    while bad == good or spent(record, replace(step, sigma=bad), count) <= target:
+    while bad == good or spent(record, replace(step, sigma=bad), count) <= limit:
         bad, good = bad / 2, bad
     while good > bad * (1 + CLOSE):
         middle = sqrt(good * bad)
-        good, bad = (middle, bad) if spent(record, replace(step, sigma=middle), count) <= target else (good, middle)
+        good, bad = (middle, bad) if spent(record, replace(step, sigma=middle), count) <= limit else (good, middle)
     return good
