@@ -45,7 +45,7 @@ def trained(folder, make, **options):
     """A run, its weights, and how often a layer ran in each of its steps."""
     model, layer = make()
     data = texts() if make in (head, last_layers) else texts().remove_columns("labels")
-    made, calls, forward = trainer(folder, model, data, K=3, max_steps=7, **options), [], type(layer).forward
+    made, calls, forward = trainer(folder, model, data, K=3, max_steps=7, xi=0.05, **options), [], type(layer).forward
 
     def counted(self, *args, **keywords):
         calls[-1] += self is layer

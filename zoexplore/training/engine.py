@@ -62,7 +62,7 @@ class Job:
             # the same seed for every group, so that a run's directions do not depend on other runs
             directions = {group: Sources(seed).directions for group in self._groups}
             draws.append(Draws(directions, noise, Sources(seed).data))
-        w = torch.zeros(runs, self._problem().d, dtype=torch.float64)
+        w = torch.zeros(runs, problem_of(self.task).d, dtype=torch.float64)
         return State(w, draws, np.zeros(runs, int), np.zeros(runs, int))
 
     def advance(self, state: "State | None", seconds: float) -> "State":
@@ -72,7 +72,7 @@ class Job:
             ValueError: a loss is not finite, or the task's data cannot be had.
         """
         state = self.begin() if state is None else state
-        problem, until = self._problem(), perf_counter() + seconds
+        problem, until = problem_of(self.task), perf_counter() + seconds
         while state.t < self.T:
             self.step(problem, state)
             if state.t in self.records:
@@ -113,9 +113,6 @@ class Job:
         for i, c in enumerate(self.configurations):
             groups.setdefault(Group(c.setting.K, c.own_basis, c.setting.clipping), []).append(i)
         return groups
-
-    def _problem(self) -> Problem:
-        return problem_of(self.task)
 
     def _record(self, problem: Problem, state: "State") -> None:
         loss, accuracy = (x.tolist() for x in problem.held_out(state.w))
