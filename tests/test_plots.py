@@ -72,7 +72,7 @@ def test_a_field_without_values_of_its_own_says_so():
 
 
 def test_the_profile_has_a_guarantee_at_every_point():
-    (element,) = plots.profile(RUN, bounds=["sharp"], deltas=[1e-8, 1e-5])
+    (element,) = plots.curves(RUN, "delta", [1e-8, 1e-5], bounds=["sharp"])
     for epsilon, delta in zip(element.dimension_values("epsilon"), element.dimension_values("delta"), strict=True):
         assert epsilon == pytest.approx(guarantee(RUN.replace(delta=delta), "sharp").epsilon, rel=1e-4)
 
@@ -129,7 +129,7 @@ def test_the_frontier_has_a_marker_a_method_hollow_where_supposed(supposed):
 
 
 def test_elements_compose_take_options_and_are_saved(tmp_path):
-    drawn = plots.curves(RUN, values=range(1, 30)) * hv.VLine(5) + plots.profile(RUN, deltas=[1e-6, 1e-5]).opts(height=200)
+    drawn = plots.curves(RUN, values=range(1, 30)) * hv.VLine(5) + plots.curves(RUN, "delta", [1e-6, 1e-5]).opts(height=200)
     hv.save(drawn, tmp_path / "both.html")
     text = (tmp_path / "both.html").read_text()
     assert "Sharper bound" in text and plots.style("sharp")["color"] in text

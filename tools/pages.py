@@ -50,7 +50,7 @@ PICTURES = {
         "Where the noise goes, and what that changes",
         'plots.curves(DEMONSTRATION.replace(K=52), "beta", bounds=["composition", "theorem", "sharp"]).opts(**below)',
     ),
-    "profile": ("The privacy profile", "plots.profile(DEMONSTRATION).opts(**below)"),
+    "profile": ("The privacy profile", 'plots.curves(DEMONSTRATION, "delta").opts(**below)'),
     "tradeoff": ("What the best attacker misses", "plots.tradeoff(DEMONSTRATION).opts(**below)"),
     "grid": ("The sharper bound over K and σ", "plots.grid(DEMONSTRATION, points=31)"),
     "inside": ("Inside the sharper bound", "plots.inside(DEMONSTRATION)"),

@@ -11,12 +11,12 @@ and in grey. `use()` gives the same look to figures of your own, and `style` a b
 ['Composition', 'Sharper bound']
 """
 
-from zoexplore.plots.bounds import THIS_RUN, curves, grid, inside, profile, tradeoff
+from zoexplore.plots.bounds import THIS_RUN, curves, grid, inside, tradeoff
 from zoexplore.plots.look import THEME, style, use
 from zoexplore.plots.training import comparison, frontier
 from zoexplore.plots.vectors import save
 
 __all__ = [
-    "THEME", "THIS_RUN", "comparison", "curves", "frontier", "grid", "inside", "profile", "save", "style",
+    "THEME", "THIS_RUN", "comparison", "curves", "frontier", "grid", "inside", "save", "style",
     "tradeoff", "use",
 ]  # fmt: skip

@@ -15,7 +15,6 @@ from zoexplore.run.axes import AXES, drawable
 from zoexplore.run.setting import Accounting, Setting
 
 THIS_RUN = tuple(bound for bound in BOUNDS if BOUNDS[bound].of_this_run)
-DELTAS = np.geomspace(1e-12, 0.1, 111)
 FALSE_ALARMS = np.linspace(0, 1, 501)
 
 
@@ -27,7 +26,7 @@ def curves(
     bounds: Sequence[str] = THIS_RUN,
     accounting: Accounting = DEFAULT,
 ) -> hv.Overlay:
-    """epsilon against a field, a curve a bound.
+    """epsilon against a field, a curve a bound; along "delta" the privacy profile, whose points are all of one run.
 
     Args:
         setting: the run; its own value of `along` is not used.
@@ -49,27 +48,6 @@ def curves(
     x, y = hv.Dimension(along, label=_label(along)), hv.Dimension("epsilon", label=height)
     frame = FRAME | {"logx": not linear, "logy": True}
     return _lines({bound: (at, found[bound]) for bound in bounds}, x, y, frame, "top_left")
-
-
-def profile(
-    setting: Setting, *, bounds: Sequence[str] = THIS_RUN, deltas: Iterable[float] = DELTAS, accounting: Accounting = DEFAULT
-) -> hv.Overlay:
-    """delta against epsilon: every point of a curve is a guarantee of the same run.
-
-    Args:
-        setting: the run; its own delta is not used.
-        bounds: ids of `BOUNDS`.
-        deltas: in (0, 1), those of the curve.
-        accounting: how to count.
-
-    Raises:
-        ValueError: a delta or a bound is not allowed.
-    """
-    at = np.asarray(list(deltas), float)
-    found = curve(setting, "delta", at, list(bounds), accounting)
-    frame = FRAME | {"logx": True, "logy": True}
-    lines = {bound: (drawable(e), at) for bound, e in found.items()}
-    return _lines(lines, hv.Dimension("epsilon", label="ε"), hv.Dimension("delta", label="δ"), frame, "bottom_left")
 
 
 def tradeoff(
