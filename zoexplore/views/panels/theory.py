@@ -51,7 +51,8 @@ class Theory(View):
     def _section(self, bound: str) -> pn.viewable.Viewable:
         entry = BOUNDS[bound]
         source = f" <small>Source: {_linked(entry.source)}.</small>" if entry.source else ""
-        head = f'<h2 style="color:var(--zx-bound-{bound})">{escape(entry.title)}</h2><p>{escape(entry.summary)}{source}</p>'
+        mark = f"border-left:6px solid var(--zx-bound-{bound});padding-left:8px"
+        head = f'<h2 style="{mark}">{escape(entry.title)}</h2><p>{escape(entry.summary)}{source}</p>'
         formulas = _math(_formula(words_of(bound).latex)), self.numbers[bound], self.checks[bound]
         return widgets.stack(_html(head), *formulas, *_proofs(entry.proofs), **widgets.look("bound"))
 
