@@ -10,7 +10,9 @@ RELATIVE = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|mailto:|#)([^)]+)\)")
 
 
 def elsewhere(readme: str, repository: str = "") -> str:
-    """The README with links into a repository, as https://host/owner/name. Without one links become text and pictures go."""
+    """The README with links into a repository, as https://host/owner/name. Without one links become
+    text and pictures go.
+    """
 
     def link(found: re.Match) -> str:
         picture, text, target = found.groups()

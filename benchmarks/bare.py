@@ -1,5 +1,5 @@
-"""A bare Panel page to compare latencies with: a slider, and a figure of as many lines and points as the explorer's. Every move
-gives the figure new data; nothing is computed, nothing else is there.
+"""A bare Panel page to compare latencies with: a slider, and a figure of as many lines and points
+as the explorer's. Every move gives the figure new data; nothing is computed, nothing else is there.
 """
 
 import numpy as np
@@ -17,6 +17,9 @@ for line in range(LINES):
     plot.line("x", f"y{line}", source=source)
 slider = pn.widgets.IntSlider(start=1, end=1000)
 slider.param.watch(
-    lambda event: source.data.update({"x": x, **{f"y{i}": event.new * x ** (i / LINES) for i in range(LINES)}}), "value"
+    lambda event: source.data.update(
+        {"x": x, **{f"y{i}": event.new * x ** (i / LINES) for i in range(LINES)}}
+    ),
+    "value",
 )
 pn.Column(slider, pn.pane.Bokeh(plot)).servable()

@@ -1,4 +1,6 @@
-"""A reader without a browser: opens the page over Bokeh's websocket, moves sliders, presses buttons, awaits the redraw."""
+"""A reader without a browser: opens the page over Bokeh's websocket, moves sliders, presses
+buttons, awaits the redraw.
+"""
 
 import asyncio
 import json
@@ -21,14 +23,18 @@ async def token_of(origin: str, query: str = "") -> str:
 
 
 async def loaded(origin: str, query: str = "") -> tuple[str, str]:
-    """Load the page: the token that its websocket needs, and the cookie by which a proxy finds its process again."""
+    """Load the page: the token that its websocket needs, and the cookie by which a proxy finds its
+    process again.
+    """
     page = await AsyncHTTPClient(max_clients=500).fetch(
         f"http://{origin}/app{query}", request_timeout=PATIENCE, connect_timeout=PATIENCE
     )
     token = re.search(r'"token":\s*"([^"]+)"', page.body.decode())
     if token is None:
         raise LookupError(f"http://{origin}/app{query} has no token of a session")
-    return token[1], "; ".join(cookie.partition(";")[0] for cookie in page.headers.get_list("Set-Cookie"))
+    return token[1], "; ".join(
+        cookie.partition(";")[0] for cookie in page.headers.get_list("Set-Cookie")
+    )
 
 
 class Reader:
@@ -57,7 +63,11 @@ class Reader:
         """The websocket of a page that has been loaded."""
         headers = {"Origin": f"http://{origin}"} | ({"Cookie": cookie} if cookie else {})
         request = HTTPRequest(f"ws://{origin}/app/ws", headers=headers, request_timeout=PATIENCE)
-        reader = cls(await websocket_connect(request, subprotocols=["bokeh", token], max_message_size=LARGEST))
+        reader = cls(
+            await websocket_connect(
+                request, subprotocols=["bokeh", token], max_message_size=LARGEST
+            )
+        )
         await reader._until("ACK")
         return reader
 
@@ -69,7 +79,9 @@ class Reader:
     def find(self, kind: str, text: str) -> dict[str, Any]:
         """The model whose name or type starts like `kind` and whose attributes hold the text."""
         for model in _models(self.document):
-            if model["name"].split(".")[-1].startswith(kind) and text in json.dumps(model["attributes"], ensure_ascii=False):
+            if model["name"].split(".")[-1].startswith(kind) and text in json.dumps(
+                model["attributes"], ensure_ascii=False
+            ):
                 return model
         raise LookupError(f"no {kind} with {text!r} on the page")
 
@@ -86,8 +98,9 @@ class Reader:
             await self.look()
 
     async def move(self, slider: dict[str, Any], value: float) -> float:
-        """Set a slider; seconds until the figure's new data arrive. What arrives before the server has taken up the change is
-        of an earlier move: on batches the exact curves follow a while after the ones that a slider draws.
+        """Set a slider; seconds until the figure's new data arrive. What arrives before the server
+        has taken up the change is of an earlier move: on batches the exact curves follow a while
+        after the ones that a slider draws.
         """
         start = time.perf_counter()
         await self._until("OK", self.set(slider, "value", value))
@@ -103,7 +116,12 @@ class Reader:
 
     def set(self, model: dict[str, Any], attribute: str, value: Any) -> str:
         """Change one attribute of a model, as its widget in a browser would; the message's id."""
-        change = {"kind": "ModelChanged", "model": {"id": model["id"]}, "attr": attribute, "new": value}
+        change = {
+            "kind": "ModelChanged",
+            "model": {"id": model["id"]},
+            "attr": attribute,
+            "new": value,
+        }
         return self._send("PATCH-DOC", {"events": [change]})
 
     def press(self, button: dict[str, Any]) -> None:
@@ -116,7 +134,10 @@ class Reader:
 
     def _event(self, name: str, entries: list[Any]) -> None:
         event = {"type": "event", "name": name, "values": {"type": "map", "entries": entries}}
-        self._send("PATCH-DOC", {"events": [{"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": event}]})
+        self._send(
+            "PATCH-DOC",
+            {"events": [{"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": event}]},
+        )
 
     def _send(self, kind: str, content: dict[str, Any]) -> str:
         name = uuid4().hex
@@ -125,8 +146,8 @@ class Reader:
         return name
 
     async def _until(self, kind: str, answered: str = "") -> dict[str, Any]:
-        """The content of the next message of that kind, in answer to a certain one if its id is given; what comes before it is
-        dropped.
+        """The content of the next message of that kind, in answer to a certain one if its id is
+        given; what comes before it is dropped.
         """
         while True:
             header = json.loads(await self._part())
@@ -142,7 +163,9 @@ class Reader:
     async def _part(self) -> str:
         part = await asyncio.wait_for(self.socket.read_message(), PATIENCE)
         if part is None:
-            raise ConnectionError(f"the server closed the session: {self.socket.close_reason or self.socket.close_code}")
+            raise ConnectionError(
+                f"the server closed the session: {self.socket.close_reason or self.socket.close_code}"
+            )
         return part
 
 

@@ -1,4 +1,6 @@
-"""A page's redraw: five bounds at 300 numbers of steps against scipy point by point, and all six along several fields."""
+"""A page's redraw: five bounds at 300 numbers of steps against scipy point by point, and all six
+along several fields.
+"""
 
 import random
 from statistics import median
@@ -16,7 +18,9 @@ MOST = 50.0  # milliseconds of one core for a redraw of all six bounds
 FIVE = ["composition", "output-perturbation", "corollary", "theorem", "noisy-gd"]
 
 RUNS = {
-    "paper": DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-5, beta=0.5),
+    "paper": DEMONSTRATION.replace(
+        n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-5, beta=0.5
+    ),
     "paper, perturbed": DEMONSTRATION.replace(
         n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-5, beta=0.5, xi=1e-5
     ),
@@ -34,19 +38,42 @@ FIELDS = {
     "d": np.unique(np.geomspace(260, 1e6, 300).round()),
 }
 SIX = [("all records", DEMONSTRATION, "gaussian")]
-SIX += [("batches of 200", DEMONSTRATION.replace(batch=200), conversion) for conversion in ("cks", "gaussian")]
+SIX += [
+    ("batches of 200", DEMONSTRATION.replace(batch=200), conversion)
+    for conversion in ("cks", "gaussian")
+]
 
 
 def run(settings=150):
-    print(f"Five bounds at {len(T)} numbers of steps, 1 to 10^6, exact conversion: milliseconds, and against plain scipy")
+    print(
+        f"Five bounds at {len(T)} numbers of steps, 1 to 10^6, exact conversion: milliseconds, and against plain scipy"
+    )
     rows = []
     for name, setting in RUNS.items():
         for schedule in SCHEDULES:
             rows.append((name, schedule, *compared(setting, schedule)))
-    table(("run", "schedule", "ours", "plain", "times faster", "theorem: ours/plain, least", "largest"), rows)
-    print(f"\nThe same curve at {settings} random settings within the sliders' ranges: milliseconds")
-    table(("schedule", "median", "95 %", "worst", "where"), [(s, *over_settings(FIVE, settings, schedule=s)) for s in SCHEDULES])
-    print(f"\nAll six bounds along T at as many, with a record's effect counted so: milliseconds of one core, at most {MOST:.0f}")
+    table(
+        (
+            "run",
+            "schedule",
+            "ours",
+            "plain",
+            "times faster",
+            "theorem: ours/plain, least",
+            "largest",
+        ),
+        rows,
+    )
+    print(
+        f"\nThe same curve at {settings} random settings within the sliders' ranges: milliseconds"
+    )
+    table(
+        ("schedule", "median", "95 %", "worst", "where"),
+        [(s, *over_settings(FIVE, settings, schedule=s)) for s in SCHEDULES],
+    )
+    print(
+        f"\nAll six bounds along T at as many, with a record's effect counted so: milliseconds of one core, at most {MOST:.0f}"
+    )
     rows = [(s, *over_settings(None, settings, sensitivity=s)) for s in SENSITIVITIES]
     table(("sensitivity", "median", "95 %", "worst", "where"), rows)
     print("\nAll six bounds at 300 values of a field, warm: milliseconds of one core")
@@ -56,7 +83,8 @@ def run(settings=150):
 def all_six(name, setting, conversion):
     accounting = Accounting(conversion=conversion)
     times = [
-        milliseconds(lambda f=f, v=v: curve(setting, f, v, None, accounting), 3, clock=process_time) for f, v in FIELDS.items()
+        milliseconds(lambda f=f, v=v: curve(setting, f, v, None, accounting), 3, clock=process_time)
+        for f, v in FIELDS.items()
     ]
     return name, conversion, *(f"{time:.0f}" for time in times)
 
@@ -66,13 +94,26 @@ def compared(setting, schedule):
     ours = milliseconds(lambda: curve(setting, "T", T, FIVE, accounting))
     lines = curve(setting, "T", T, FIVE, accounting)
     start = perf_counter()
-    points = {bound: np.array([plain.epsilon(setting.replace(T=t), bound, schedule) for t in T]) for bound in FIVE}
+    points = {
+        bound: np.array([plain.epsilon(setting.replace(T=t), bound, schedule) for t in T])
+        for bound in FIVE
+    }
     theirs = 1000 * (perf_counter() - start)
     for bound in set(FIVE) - {"theorem"}:
         np.testing.assert_allclose(lines[bound], points[bound], rtol=1e-6)
     both = np.isfinite(points["theorem"]) & (points["theorem"] > 0)
-    ratio = (lines["theorem"] / np.where(both, points["theorem"], 1))[both] if both.any() else np.array([np.nan])
-    return f"{ours:.2f}", f"{theirs:.0f}", f"{theirs / ours:.0f}", f"{ratio.min():.5f}", f"{ratio.max():.5f}"
+    ratio = (
+        (lines["theorem"] / np.where(both, points["theorem"], 1))[both]
+        if both.any()
+        else np.array([np.nan])
+    )
+    return (
+        f"{ours:.2f}",
+        f"{theirs:.0f}",
+        f"{theirs / ours:.0f}",
+        f"{ratio.min():.5f}",
+        f"{ratio.max():.5f}",
+    )
 
 
 def over_settings(bounds, count, **how):
@@ -80,7 +121,14 @@ def over_settings(bounds, count, **how):
     times = []
     for _ in range(count):
         setting = random_setting(draw)
-        times.append((milliseconds(lambda s=setting: curve(s, "T", T, bounds, accounting), 5, clock=process_time), setting))
+        times.append(
+            (
+                milliseconds(
+                    lambda s=setting: curve(s, "T", T, bounds, accounting), 5, clock=process_time
+                ),
+                setting,
+            )
+        )
     times.sort(key=lambda pair: pair[0])
     worst, where = times[-1]
     tail = times[int(0.95 * count)][0]

@@ -1,4 +1,5 @@
-"""The first second: when the first byte, the first words and the live page are there, and what travels, cold and warm.
+"""The first second: when the first byte, the first words and the live page are there, and what
+travels, cold and warm.
 
 A bare Panel page (benchmarks/bare.py) is visited in the same browser.
 """
@@ -17,15 +18,30 @@ AT_REST = f"() => ({IDLE})() && !document.querySelector('.zx-first') && performa
 
 
 def visit(context, url):
-    """Milliseconds to the first byte, the first words and the live page; kilobytes by HTTP and by the websocket; requests."""
+    """Milliseconds to the first byte, the first words and the live page; kilobytes by HTTP and by
+    the websocket; requests.
+    """
     page = context.new_page()
     wire, sent, told = context.new_cdp_session(page), {}, []
     wire.send("Network.enable")
-    wire.on("Network.loadingFinished", lambda event: sent.update({event["requestId"]: event["encodedDataLength"]}))
-    wire.on("Network.webSocketFrameReceived", lambda event: told.append(len(event["response"]["payloadData"])))
+    wire.on(
+        "Network.loadingFinished",
+        lambda event: sent.update({event["requestId"]: event["encodedDataLength"]}),
+    )
+    wire.on(
+        "Network.webSocketFrameReceived",
+        lambda event: told.append(len(event["response"]["payloadData"])),
+    )
     page.goto(url)
     live = page.wait_for_function(AT_REST, timeout=120_000).json_value()
-    found = page.evaluate(BYTE), page.evaluate(WORDS), live, sum(sent.values()) / 1000, sum(told) / 1000, len(sent)
+    found = (
+        page.evaluate(BYTE),
+        page.evaluate(WORDS),
+        live,
+        sum(sent.values()) / 1000,
+        sum(told) / 1000,
+        len(sent),
+    )
     page.close()
     return found
 
@@ -49,14 +65,27 @@ def run():
         return []
     from playwright.sync_api import sync_playwright
 
-    with served() as server, served(script="benchmarks/bare.py") as other, sync_playwright() as playwright:
+    with (
+        served() as server,
+        served(script="benchmarks/bare.py") as other,
+        sync_playwright() as playwright,
+    ):
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         ours, bare = visits(browser, server.page), visits(browser, other.page)
         browser.close()
     print(f"first: medians of {VISITS} visits, ms and kB")
     kinds = [("explorer", *kind) for kind in zip(("cold", "warm"), ours, strict=True)]
     kinds += [("bare Panel page", *kind) for kind in zip(("cold", "warm"), bare, strict=True)]
-    header = ("page", "browser", "first byte", "first words", "live", "kB", "kB by websocket", "requests")
+    header = (
+        "page",
+        "browser",
+        "first byte",
+        "first words",
+        "live",
+        "kB",
+        "kB by websocket",
+        "requests",
+    )
     table(header, [(page, kind, *(f"{x:.0f}" for x in found)) for page, kind, found in kinds])
     return [
         (f"first words, {kind} browser", "bare Panel page", "", theirs[1] / mine[1])

@@ -1,4 +1,6 @@
-"""How the time of an answer grows with the run: the slope of log time against log T, K, d and n. Flat is 0, linear is 1."""
+"""How the time of an answer grows with the run: the slope of log time against log T, K, d and n.
+Flat is 0, linear is 1.
+"""
 
 import numpy as np
 
@@ -19,7 +21,10 @@ def run():
     """Print slopes, a row a bound."""
     print("Growth: slope of log time of one epsilon against log size (0 is flat, 1 is linear)")
     sizes = [f"{field}, {int(s[0])} to {s[-1]:.0e}" for field, s in SIZES.items()]
-    table(("bound", *sizes), [(bound, *(f"{slope(bound, field):+.2f}" for field in SIZES)) for bound in BOUNDS])
+    table(
+        ("bound", *sizes),
+        [(bound, *(f"{slope(bound, field):+.2f}" for field in SIZES)) for bound in BOUNDS],
+    )
 
 
 def slope(bound, field):

@@ -1,9 +1,10 @@
-"""Key press to redraw: from an arrow key on a slider to the strokes that follow, in headless Chromium. A stroke is one on
-a canvas, or a figure's SVG written anew.
+"""Key press to redraw: from an arrow key on a slider to the strokes that follow, in headless
+Chromium. A stroke is one on a canvas, or a figure's SVG written anew.
 
-"redrawn" is the end of the first burst of strokes: the figure shows the new values. "last stroke" counts repaints too,
-which follow where a text beside the figure has changed. No value is visited twice, so that no answer is cached. A bare Panel
-page, which computes nothing (benchmarks/bare.py), is measured in the same browser.
+"redrawn" is the end of the first burst of strokes: the figure shows the new values. "last stroke"
+counts repaints too, which follow where a text beside the figure has changed. No value is visited
+twice, so that no answer is cached. A bare Panel page, which computes nothing (benchmarks/bare.py),
+is measured in the same browser.
 """
 
 import math
@@ -18,11 +19,18 @@ from benchmarks.serving import served
 from benchmarks.timing import table
 from tools import chromium
 
-FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-sync",
+]
 PRESSES, PAUSE = 20, 0.35  # of a slider, and seconds between them
 DRAG, REPORTS = 4, 8  # seconds, and milliseconds between two reports of a mouse
 SLIDERS = {"σ": "σ noise scale", "T": "T steps", "K": "K directions per step"}
-VIEWS = ("curves", "publish", "attack", "inside", "theory")  # by their names in an address; the first three are measured
+# by their names in an address; the first three are measured
+VIEWS = ("curves", "publish", "attack", "inside", "theory")
 IDLE = "() => window.Bokeh && Bokeh.documents.length > 0 && Bokeh.documents[0].is_idle"
 
 GO = "search => { history.replaceState({}, '', search); dispatchEvent(new PopStateEvent('popstate')); }"
@@ -52,7 +60,9 @@ def named(label):
 
 
 def presses(page, handle):
-    """Milliseconds from each press of an arrow key to the end of the first burst of strokes, and to the last stroke."""
+    """Milliseconds from each press of an arrow key to the end of the first burst of strokes, and to
+    the last stroke.
+    """
     handle = page.locator(handle)
     handle.focus()
     found = []
@@ -67,17 +77,24 @@ def presses(page, handle):
 
 
 def drag(page, handle, process):
-    """Redraws a second while a slider is dragged to and fro, and what one of them takes: the server's and the page's processor
-    milliseconds, of the page's those in scripts, styles and layout, and kilobytes on the wire.
+    """Redraws a second while a slider is dragged to and fro, and what one of them takes: the
+    server's and the page's processor milliseconds, of the page's those in scripts, styles and
+    layout, and kilobytes on the wire.
     """
     browser, wire = page.context.new_cdp_session(page), []
     for command in ("Performance.enable", "Network.enable"):
         browser.send(command)
-    browser.on("Network.webSocketFrameReceived", lambda frame: wire.append(len(frame["response"]["payloadData"])))
+    browser.on(
+        "Network.webSocketFrameReceived",
+        lambda frame: wire.append(len(frame["response"]["payloadData"])),
+    )
     parts = ("ProcessTime", "ScriptDuration", "RecalcStyleDuration", "LayoutDuration")
 
     def spent():
-        found = {metric["name"]: metric["value"] for metric in browser.send("Performance.getMetrics")["metrics"]}
+        found = {
+            metric["name"]: metric["value"]
+            for metric in browser.send("Performance.getMetrics")["metrics"]
+        }
         return np.array([sum(process.cpu_times()[:2]), *(found[name] for name in parts)])
 
     at = page.locator(handle).bounding_box()
@@ -107,7 +124,9 @@ def row(view, slider, found):
 
 
 def measure(page, other, url):
-    """Rows for views that follow the sliders live, and for the curves while another reader's map is computed."""
+    """Rows for views that follow the sliders live, and for the curves while another reader's map is
+    computed.
+    """
     for i, view in enumerate(VIEWS[:3]):
         alone(page, url, f"n={10_000 + i}&K=52", view)
         for name, label in SLIDERS.items():
@@ -145,16 +164,25 @@ def opened(page, url):
 
 
 def run():
-    """Serve app.py, press keys, print milliseconds; return rows of their medians over the bare page's."""
+    """Serve app.py, press keys, print milliseconds; return rows of their medians over the bare
+    page's.
+    """
     path = chromium.find()
     if path is None:
         print("latency: no Chromium here")
         return []
     from playwright.sync_api import sync_playwright
 
-    with served() as server, served(script="benchmarks/bare.py") as other, sync_playwright() as playwright:
+    with (
+        served() as server,
+        served(script="benchmarks/bare.py") as other,
+        sync_playwright() as playwright,
+    ):
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        page, beside = (browser.new_page(viewport={"width": 1440, "height": 900}, reduced_motion="reduce") for _ in range(2))
+        page, beside = (
+            browser.new_page(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+            for _ in range(2)
+        )
         print("latency: from key press, ms")
         rows = [*measure(page, beside, server.page), bare(page, other.page)]
         alone(page, server.page, "n=40000", VIEWS[0])
@@ -170,4 +198,7 @@ def run():
         [(name, f"{rate:.1f}", *(f"{each:.0f}" for each in taken)) for name, rate, *taken in drags],
     )
     *ours, (_, _, peer, *_) = rows
-    return [(f"key press to redraw, {view}, {slider}", "bare Panel page", "", peer / median) for view, slider, median, *_ in ours]
+    return [
+        (f"key press to redraw, {view}, {slider}", "bare Panel page", "", peer / median)
+        for view, slider, median, *_ in ours
+    ]

@@ -1,4 +1,5 @@
-"""Many readers on one process: how soon their figures follow, what a session costs, and what is left when all have gone.
+"""Many readers on one process: how soon their figures follow, what a session costs, and what is
+left when all have gone.
 
 `python -m benchmarks.load` takes about a quarter of an hour; `--help` lists what can be changed.
 """
@@ -23,7 +24,9 @@ SLIDER, RECORDS, BATCH = (FIELDS[name].caption for name in ("sigma", "n", "batch
 FOLD = "More settings"  # where the batch is set
 EVERY = 2.0  # seconds between a reader's moves
 AT_ONCE = 10  # sessions opened side by side when many are opened and closed
-LINGER = 20  # seconds after which the server forgets a session that was left; on a busy machine a client takes some to connect
+# seconds after which the server forgets a session that was left; on a busy machine a client takes
+# some to connect
+LINGER = 20
 ROOM = 1000  # readers
 SETTLE = LINGER + 10.0  # seconds for that
 OWN = 1000  # records, times the readers: the first of the readers' runs
@@ -41,11 +44,18 @@ class Process:
     def holds(self) -> tuple[float, int, int, int]:
         with self.process.oneshot():
             memory = self.process.memory_info().rss / 2**20
-            return memory, self.process.num_threads(), self.process.num_fds(), len(self.process.children(recursive=True))
+            return (
+                memory,
+                self.process.num_threads(),
+                self.process.num_fds(),
+                len(self.process.children(recursive=True)),
+            )
 
 
 async def moves(reader: Reader, until: float, start: float, places: Iterator[int]) -> list[float]:
-    """Move a reader's slider every few seconds, by each of the places; returns the seconds until each redraw."""
+    """Move a reader's slider every few seconds, by each of the places; returns the seconds until
+    each redraw.
+    """
     found: list[float] = []
     slider = reader.find("Slider", SLIDER)
     value = slider["attributes"]["value"]
@@ -58,10 +68,15 @@ async def moves(reader: Reader, until: float, start: float, places: Iterator[int
 
 
 async def steady(
-    origin: str, sessions: int, seconds: float, own: int = 0, field: str = RECORDS, process: Process | None = None
+    origin: str,
+    sessions: int,
+    seconds: float,
+    own: int = 0,
+    field: str = RECORDS,
+    process: Process | None = None,
 ) -> tuple[list[float], float]:
-    """All readers' redraws, and MB per session. With `own` every reader has a run of their own and moves the slider to new
-    values, so that no answer is cached.
+    """All readers' redraws, and MB per session. With `own` every reader has a run of their own and
+    moves the slider to new values, so that no answer is cached.
     """
     before = process.holds()[0] if process else 0.0
     readers = await opened(origin, sessions)
@@ -74,7 +89,12 @@ async def steady(
         start = time.monotonic()
         waits = await asyncio.gather(
             *(
-                moves(reader, start + seconds, start + EVERY * i / sessions, count(1) if own else cycle((1, 2, 3, 2)))
+                moves(
+                    reader,
+                    start + seconds,
+                    start + EVERY * i / sessions,
+                    count(1) if own else cycle((1, 2, 3, 2)),
+                )
                 for i, reader in enumerate(readers)
             )
         )
@@ -135,12 +155,18 @@ def quantiles(name: str, waits: list[float]) -> tuple[str, ...]:
     return name, str(len(waits)), *(f"{x:.0f}" for x in shown)
 
 
-async def crowds(origin: str, sizes: list[int], of_batches: list[int], seconds: float) -> list[tuple[str, ...]]:
-    """A row for each number of readers at values of their own, on the full batch and then on batches. Rows are printed as
-    they come: a server that cannot keep up takes minutes. If a crowd does not even get in, its row says so.
+async def crowds(
+    origin: str, sizes: list[int], of_batches: list[int], seconds: float
+) -> list[tuple[str, ...]]:
+    """A row for each number of readers at values of their own, on the full batch and then on
+    batches. Rows are printed as they come: a server that cannot keep up takes minutes. If a crowd
+    does not even get in, its row says so.
     """
     rows = []
-    for kind, field, numbers in (("the full batch", RECORDS, sizes), ("batches", BATCH, of_batches)):
+    for kind, field, numbers in (
+        ("the full batch", RECORDS, sizes),
+        ("batches", BATCH, of_batches),
+    ):
         for size in numbers:
             name, began = f"{size} readers, values of their own, {kind}", time.perf_counter()
             try:
@@ -156,11 +182,15 @@ async def crowds(origin: str, sizes: list[int], of_batches: list[int], seconds: 
 
 def tell(rows: list[tuple[str, ...]]) -> None:
     """Print the redraws."""
-    print(f"load: from a slider's move to the figure's data, ms; every reader moves once in {EVERY:g} s")
+    print(
+        f"load: from a slider's move to the figure's data, ms; every reader moves once in {EVERY:g} s"
+    )
     table(("", "moves", "median", "p95", "longest"), rows)
 
 
-async def measure(sessions: int, seconds: float, visits: int, sizes: list[int], of_batches: list[int]) -> None:
+async def measure(
+    sessions: int, seconds: float, visits: int, sizes: list[int], of_batches: list[int]
+) -> None:
     """Serve, load, print."""
     with served(READERS=ROOM, LINGER_SECONDS=LINGER) as server:
         process = Process(server.process.pid)
@@ -184,24 +214,45 @@ async def measure(sessions: int, seconds: float, visits: int, sizes: list[int], 
         await asyncio.sleep(SETTLE)
         held = {"before": before, "after": process.holds()}
         print(f"load: what the server holds before and after {visits} more sessions came and went")
-        table(("", *Process.NAMES), [(name, *(f"{x:.0f}" for x in values)) for name, values in held.items()])
+        table(
+            ("", *Process.NAMES),
+            [(name, *(f"{x:.0f}" for x in values)) for name, values in held.items()],
+        )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.load", description=__doc__)
     parser.add_argument("--sessions", type=int, default=50, help="readers at the same values")
-    parser.add_argument("--seconds", type=float, default=180.0, help="that they move sliders; crowds do for a third of it")
-    parser.add_argument("--visits", type=int, default=500, help="sessions that come and go in the end")
     parser.add_argument(
-        "--crowds", type=int, nargs="+", default=[10, 25, 50, 100], help="readers at values of their own, on all records"
+        "--seconds",
+        type=float,
+        default=180.0,
+        help="that they move sliders; crowds do for a third of it",
     )
-    parser.add_argument("--batches", type=int, nargs="+", default=[5, 10, 25], help="the same, with batches")
-    parser.add_argument("--origin", help="HOST:PORT of a server that runs already, as behind a proxy: the crowds alone")
+    parser.add_argument(
+        "--visits", type=int, default=500, help="sessions that come and go in the end"
+    )
+    parser.add_argument(
+        "--crowds",
+        type=int,
+        nargs="+",
+        default=[10, 25, 50, 100],
+        help="readers at values of their own, on all records",
+    )
+    parser.add_argument(
+        "--batches", type=int, nargs="+", default=[5, 10, 25], help="the same, with batches"
+    )
+    parser.add_argument(
+        "--origin",
+        help="HOST:PORT of a server that runs already, as behind a proxy: the crowds alone",
+    )
     given = parser.parse_args()
     if given.origin:
         tell(asyncio.run(crowds(given.origin, given.crowds, given.batches, given.seconds / 3)))
     else:
-        asyncio.run(measure(given.sessions, given.seconds, given.visits, given.crowds, given.batches))
+        asyncio.run(
+            measure(given.sessions, given.seconds, given.visits, given.crowds, given.batches)
+        )
 
 
 if __name__ == "__main__":

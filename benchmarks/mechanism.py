@@ -1,8 +1,9 @@
-"""A step of `NoisyZOGD` against seed replay with noise and against steps of DPZero and MeZO: time, peak memory, launches, and
-an estimate for larger models.
+"""A step of `NoisyZOGD` against seed replay with noise and against steps of DPZero and MeZO: time,
+peak memory, launches, and an estimate for larger models.
 
-`python -m benchmarks.mechanism` prints it as ratios; `python -m benchmarks.mechanism 1e8 --directions 1 4` for other sizes, which
-takes eight times the parameters' memory; `--device cuda --kind bfloat16` on a GPU.
+`python -m benchmarks.mechanism` prints it as ratios; `python -m benchmarks.mechanism 1e8
+--directions 1 4` for other sizes, which takes eight times the parameters' memory; `--device cuda
+--kind bfloat16` on a GPU.
 """
 
 import argparse
@@ -25,9 +26,11 @@ from zoexplore.mechanism import NoisyZOGD, Sources, checksums
 
 LAYERS, RECORDS, BETA, CLIP, SIGMA = 10, 8, 0.5, 1.0, 1e-3
 WAYS = ("ours", "seed replay", "DPZero", "MeZO")
-PRIVATE = {"seed replay": (True, True), "DPZero": (True, False), "MeZO": (False, False)}  # clip and noise along; noise everywhere
+# clip and noise along; noise everywhere
+PRIVATE = {"seed replay": (True, True), "DPZero": (True, False), "MeZO": (False, False)}
 LARGE = (1.3e9, 13e9)  # parameters of models that times are extrapolated to
-# So that the C library gives freed tensors back at once: what it keeps differs from run to run by half the parameters.
+# So that the C library gives freed tensors back at once: what it keeps differs from run to run by
+# half the parameters.
 GIVEN_BACK = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
 
 
@@ -38,7 +41,9 @@ class Stack(nn.Module):
         super().__init__()
         self.width = max(2, round((d / LAYERS) ** 0.5))
         made = {"dtype": kind, "device": device, "bias": False}
-        self.layers = nn.ModuleList([nn.Linear(self.width, self.width, **made) for _ in range(LAYERS)])
+        self.layers = nn.ModuleList(
+            [nn.Linear(self.width, self.width, **made) for _ in range(LAYERS)]
+        )
 
     def forward(self, x):
         for layer in self.layers:
@@ -51,14 +56,22 @@ def losses(outputs, targets):
 
 
 class SeedReplay:
-    """Directions made again from seeds, as in MeZO (Malladi et al. 2023, arXiv:2305.17333), not orthonormal; clip and both kinds
-    of noise added. As there the parameters are moved four times a direction: to one point, to the other, back, and to the update;
-    MeZO's own code also holds the moved tensor beside the old one for a moment, which this does not. DPZero (Zhang et al. 2024,
+    """Directions made again from seeds, as in MeZO (Malladi et al. 2023, arXiv:2305.17333), not
+    orthonormal; clip and both kinds of noise added. As there the parameters are moved four times a
+    direction: to one point, to the other, back, and to the update; MeZO's own code also holds the
+    moved tensor beside the old one for a moment, which this does not. DPZero (Zhang et al. 2024,
     arXiv:2310.09639) has noise along the directions alone, MeZO none, and no clip.
     """
 
     def __init__(self, module, K, xi, lr, private, everywhere):
-        self.module, self.K, self.xi, self.lr, self.private, self.everywhere = module, K, xi, lr, private, everywhere
+        self.module, self.K, self.xi, self.lr, self.private, self.everywhere = (
+            module,
+            K,
+            xi,
+            lr,
+            private,
+            everywhere,
+        )
         self.device = next(module.parameters()).device
         self.d = sum(p.numel() for p in module.parameters())
 
@@ -81,7 +94,9 @@ class SeedReplay:
             self._move(seed, xi)
             slopes = (ahead - behind) / (2 * xi)
             if self.private:
-                estimates.append(slopes.clamp(-CLIP, CLIP).mean() + SIGMA * torch.randn((), device=self.device))
+                estimates.append(
+                    slopes.clamp(-CLIP, CLIP).mean() + SIGMA * torch.randn((), device=self.device)
+                )
             else:
                 estimates.append(slopes.mean())
         for seed, estimate in zip(seeds, estimates, strict=True):
@@ -91,28 +106,44 @@ class SeedReplay:
         noise = torch.Generator(self.device).manual_seed(int(torch.randint(2**31, ())))
         for p in self.module.parameters():
             p.data.add_(
-                torch.randn(p.shape, generator=noise, dtype=p.dtype, device=p.device), alpha=self.lr * SIGMA / self.d**0.5
+                torch.randn(p.shape, generator=noise, dtype=p.dtype, device=p.device),
+                alpha=self.lr * SIGMA / self.d**0.5,
             )
 
 
 def made(way, d, K, kind, device):
-    """A call that makes one step, the model's bytes, and the bytes of a copy that is kept between steps."""
+    """A call that makes one step, the model's bytes, and the bytes of a copy that is kept between
+    steps.
+    """
     torch.manual_seed(0)
     module = Stack(d, kind, device)
     d = sum(p.numel() for p in module.parameters())
-    batch = torch.randn(RECORDS, module.width, dtype=kind, device=device), torch.zeros(RECORDS, device=device)
+    batch = (
+        torch.randn(RECORDS, module.width, dtype=kind, device=device),
+        torch.zeros(RECORDS, device=device),
+    )
     xi, lr = 1e-3 * d**0.5, 1e-3
     size = sum(p.numel() * p.element_size() for p in module.parameters())
     if way != "ours":
         replay = SeedReplay(module, K, xi, lr, *PRIVATE[way])
         return lambda: replay.step(batch), size, 0
-    setting = Setting(n=RECORDS, d=d, K=K, T=10**6, sigma=SIGMA, beta=BETA, clip=CLIP, eta=lr * K, xi=xi)
-    optimiser = NoisyZOGD(module, losses, setting, sources=Sources(1, 2, device=device), clipping="joint")
-    return lambda: optimiser.step(optimiser.batch(batch)), size, size * (optimiser._steps.perturbation.module is None)
+    setting = Setting(
+        n=RECORDS, d=d, K=K, T=10**6, sigma=SIGMA, beta=BETA, clip=CLIP, eta=lr * K, xi=xi
+    )
+    optimiser = NoisyZOGD(
+        module, losses, setting, sources=Sources(1, 2, device=device), clipping="joint"
+    )
+    return (
+        lambda: optimiser.step(optimiser.batch(batch)),
+        size,
+        size * (optimiser._steps.perturbation.module is None),
+    )
 
 
 def seconds(d, K, kind, device, repeats):
-    """Of one step of each, in alternation; processor time on a CPU, so that other work matters little."""
+    """Of one step of each, in alternation; processor time on a CPU, so that other work matters
+    little.
+    """
     clock = process_time if device == "cpu" else perf_counter
     steps = {way: made(way, d, K, kind, device)[0] for way in WAYS}
     spent: dict[str, list[float]] = {way: [] for way in WAYS}
@@ -128,7 +159,9 @@ def seconds(d, K, kind, device, repeats):
 
 
 def share_of_checksums(d, K, kind, device, repeats):
-    """The part of a step's time spent comparing all bits of the model with those after the last step, and recording them."""
+    """The part of a step's time spent comparing all bits of the model with those after the last
+    step, and recording them.
+    """
     clock, own, spent = process_time if device == "cpu" else perf_counter, checksums._of_rows, [0.0]
 
     def timed(*given):
@@ -168,8 +201,8 @@ def launches(way, d, K, kind, device):
 
 
 def peak(way, d, K, kind, device):
-    """Most memory while a step is made, in multiples of the parameters', themselves included; of a second step, in a process
-    of its own, as the first one also takes what libraries keep.
+    """Most memory while a step is made, in multiples of the parameters', themselves included; of a
+    second step, in a process of its own, as the first one also takes what libraries keep.
     """
     made(way, 10**4, K, kind, device)[0]()  # what libraries take at first
     step, size, kept = made(way, d, K, kind, device)
@@ -179,7 +212,8 @@ def peak(way, d, K, kind, device):
         return torch.cuda.max_memory_allocated() / size
     step()
     gc.collect()
-    ctypes.CDLL("libc.so.6").malloc_trim(0)  # else memory that the first step freed would not count again
+    # else memory that the first step freed would not count again
+    ctypes.CDLL("libc.so.6").malloc_trim(0)
     with open("/proc/self/clear_refs", "w") as file:
         file.write("5")  # Linux records the peak from here on, which sampling could miss
     before = _memory("VmRSS")
@@ -204,14 +238,29 @@ def run(sizes=(10**6, 10**7), directions=(1, 4, 16), kind="float32", device="cpu
             for way in WAYS:
                 slower, larger = (found["ours"] / found[way] for found in (time, memory))
                 count = launches(way, d, K, getattr(torch, kind), device)
-                figures = f"{time[way]:.3g} s", f"{slower:.2f}", f"{memory[way]:.2f}", f"{larger:.2f}", f"{count}"
+                figures = (
+                    f"{time[way]:.3g} s",
+                    f"{slower:.2f}",
+                    f"{memory[way]:.2f}",
+                    f"{larger:.2f}",
+                    f"{count}",
+                )
                 rows.append((f"d = {d:.0e}, K = {K}", way, *figures))
                 print(*rows[-1], flush=True)
                 largest[K, way] = d, time[way]
             share = share_of_checksums(d, K, getattr(torch, kind), device, repeats)
             print(f"checksums take {share:.1%} of ours", flush=True)
-            ratios.append((f"step, d = {d:.0e}, K = {K}", "seed replay", "", time["seed replay"] / time["ours"]))
-    print(f"\nOne step of {RECORDS} records, {kind} on {device}; memory in multiples of the parameters, themselves included")
+            ratios.append(
+                (
+                    f"step, d = {d:.0e}, K = {K}",
+                    "seed replay",
+                    "",
+                    time["seed replay"] / time["ours"],
+                )
+            )
+    print(
+        f"\nOne step of {RECORDS} records, {kind} on {device}; memory in multiples of the parameters, themselves included"
+    )
     table(("run", "way", "time", "ours is", "memory", "ours is", "launches"), rows)
     for (K, way), (d, spent) in largest.items():
         print(f"K = {K}, {way}: {extrapolated(d, spent)}")
@@ -219,14 +268,32 @@ def run(sizes=(10**6, 10**7), directions=(1, 4, 16), kind="float32", device="cpu
 
 
 def extrapolated(d, spent):
-    """The time that larger models would take, with the arithmetic: from some size on it grows in proportion."""
-    return "; ".join(f"{x:.2g} parameters: {spent:.3g} s x {x:.2g} / {d:.2g} = {spent * x / d:.3g} s" for x in LARGE)
+    """The time that larger models would take, with the arithmetic: from some size on it grows in
+    proportion.
+    """
+    return "; ".join(
+        f"{x:.2g} parameters: {spent:.3g} s x {x:.2g} / {d:.2g} = {spent * x / d:.3g} s"
+        for x in LARGE
+    )
 
 
 def _peak_elsewhere(way, d, K, kind, device):
-    command = [sys.executable, "-m", "benchmarks.mechanism", str(d), "--directions", str(K), "--kind", kind, "--device", device]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.mechanism",
+        str(d),
+        "--directions",
+        str(K),
+        "--kind",
+        kind,
+        "--device",
+        device,
+    ]
     environment = os.environ | GIVEN_BACK
-    found = subprocess.run([*command, "--peak", way], capture_output=True, text=True, check=True, env=environment)
+    found = subprocess.run(
+        [*command, "--peak", way], capture_output=True, text=True, check=True, env=environment
+    )
     return float(found.stdout.split()[-1])
 
 
@@ -242,7 +309,11 @@ def main():
     sizes = [int(d) for d in asked.sizes]
     if asked.peak:
         torch.set_num_threads(1)
-        print(peak(asked.peak, sizes[0], asked.directions[0], getattr(torch, asked.kind), asked.device))
+        print(
+            peak(
+                asked.peak, sizes[0], asked.directions[0], getattr(torch, asked.kind), asked.device
+            )
+        )
     else:
         run(sizes, asked.directions, asked.kind, asked.device, asked.repeats)
 

@@ -1,7 +1,8 @@
 """Against other people's accountants and solvers: their value over ours, and their time over ours.
 
-A value above 1 is a looser bound than ours. Opacus samples as Poisson and adds or removes a record, so its value for mini-batches
-answers a nearby question, and is marked; all others are the same question.
+A value above 1 is a looser bound than ours. Opacus samples as Poisson and adds or removes a record,
+so its value for mini-batches answers a nearby question, and is marked; all others are the same
+question.
 """
 
 import logging
@@ -17,7 +18,7 @@ from dp_accounting import (
     SampledWithoutReplacementDpEvent,
     SelfComposedDpEvent,
     calibrate_dp_mechanism,
-)  # fmt: skip
+)
 from dp_accounting.mechanism_calibration import ExplicitBracketInterval
 from dp_accounting.pld import PLDAccountant
 from dp_accounting.rdp import RdpAccountant
@@ -27,10 +28,23 @@ from benchmarks.timing import milliseconds
 from tests.convention import DEMONSTRATION, Accounting, calibrate, curve, epsilon, guarantee
 from zoexplore.bounds.loss_distribution import Losses
 
-RUN = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-5, beta=0.5)
+RUN = DEMONSTRATION.replace(
+    n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-5, beta=0.5
+)
 BATCH = 1000
 BATCHES = DEMONSTRATION.replace(
-    n=100_000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-6, beta=0.5, T=1000, batch=BATCH
+    n=100_000,
+    d=1000,
+    K=200,
+    sigma=0.1,
+    m=0.9,
+    ridge=0,
+    M=1,
+    R=1,
+    delta=1e-6,
+    beta=0.5,
+    T=1000,
+    batch=BATCH,
 )
 STEPS = np.unique(np.geomspace(1, 1e6, 300).round())
 CKS = Accounting(conversion="cks")
@@ -66,7 +80,9 @@ def curves():
 
 
 def solvers():
-    """The theorem's program, at our split of delta and for some numbers of counted steps around ours."""
+    """The theorem's program, at our split of delta and for some numbers of counted steps around
+    ours.
+    """
     for schedule in ("constant", "optimal"):
         accounting, setting = Accounting(schedule=schedule), RUN.replace(T=1000)
         found = guarantee(setting, "theorem", accounting)
@@ -74,14 +90,21 @@ def solvers():
         def ours(accounting=accounting, setting=setting):
             return epsilon(setting, "theorem", accounting)
 
-        def theirs(free=schedule == "optimal", setting=setting, share=found.delta_f / setting.delta, near=found.N):
+        def theirs(
+            free=schedule == "optimal",
+            setting=setting,
+            share=found.delta_f / setting.delta,
+            near=found.N,
+        ):
             return program.epsilon(setting, share, near, free)
 
         yield row(f"theorem, T = {setting.T}, {schedule} share", "cvxpy", ours, theirs, 1)
 
 
 def noise_multiplier(s):
-    """The noise a direction of the span sees over the shift that replacing a record makes, in one step."""
+    """The noise a direction of the span sees over the shift that replacing a record makes, in one
+    step.
+    """
     return (s.batch or s.n) * s.sigma * sqrt(s.beta + (1 - s.beta) * s.K / s.d) / (2 * s.clip)
 
 
@@ -110,23 +133,31 @@ def compositions():
             "Opacus, PRV": lambda s=setting: opacus("PRV", noise_multiplier(s), 1.0, s.T, s.delta),
         }
         for peer, theirs in peers.items():
-            yield row(f"composition, T = {T}", peer, lambda s=setting: epsilon(s, "composition"), theirs)
+            yield row(
+                f"composition, T = {T}", peer, lambda s=setting: epsilon(s, "composition"), theirs
+            )
 
 
 def batches():
-    """Steps on batches of q = b/n: Renyi, since there is no exact trade-off; then Poisson's and one record more or less."""
+    """Steps on batches of q = b/n: Renyi, since there is no exact trade-off; then Poisson's and one
+    record more or less.
+    """
     q = BATCH / BATCHES.n
     for sigma in (0.1, 0.01):
         setting = BATCHES.replace(sigma=sigma)
         multiplier = noise_multiplier(setting)
-        event = SampledWithoutReplacementDpEvent(setting.n, setting.batch, GaussianDpEvent(multiplier))
+        event = SampledWithoutReplacementDpEvent(
+            setting.n, setting.batch, GaussianDpEvent(multiplier)
+        )
 
         def without_replacement(event=event, s=setting):
             accountant = RdpAccountant(neighboring_relation=NeighboringRelation.REPLACE_ONE)
             return composed(accountant, SelfComposedDpEvent(event, s.T), s.delta)
 
         peers = {"dp-accounting, RDP": without_replacement} | {
-            f"Opacus, {kind} (Poisson, add or remove)": lambda k=kind, s=setting, x=multiplier: opacus(k, 2 * x, q, s.T, s.delta)
+            f"Opacus, {kind} (Poisson, add or remove)": lambda k=kind, s=setting, x=multiplier: (
+                opacus(k, 2 * x, q, s.T, s.delta)
+            )
             for kind in ("RDP", "PRV")
         }
         for peer, theirs in peers.items():
@@ -135,7 +166,9 @@ def batches():
 
 
 def losses():
-    """Poisson's steps by composed privacy losses: values at some T, and the time of a curve; theirs is timed at those T."""
+    """Poisson's steps by composed privacy losses: values at some T, and the time of a curve; theirs
+    is timed at those T.
+    """
     for q, multiplier in ((0.01, 1.0), (0.1, 2.0), (0.016, 8.0)):
         few = STEPS[[60, 150, 240]]
 
@@ -144,9 +177,13 @@ def losses():
 
         def theirs(T=few, q=q, multiplier=multiplier):
             event = PoissonSampledDpEvent(q, GaussianDpEvent(multiplier))
-            return np.array([composed(PLDAccountant(), SelfComposedDpEvent(event, int(t)), 1e-5) for t in T])
+            return np.array(
+                [composed(PLDAccountant(), SelfComposedDpEvent(event, int(t)), 1e-5) for t in T]
+            )
 
-        what, peer, value, _ = row(f"Poisson, q = {q:g}, multiplier {multiplier:g}", "dp-accounting, PLD", ours, theirs, 1)
+        what, peer, value, _ = row(
+            f"Poisson, q = {q:g}, multiplier {multiplier:g}", "dp-accounting, PLD", ours, theirs, 1
+        )
         each = milliseconds(theirs, 1, 0) / few.size
         yield what, peer, value, each * STEPS.size / milliseconds(lambda f=ours: f(STEPS), 3)
 
@@ -162,9 +199,13 @@ def calibrations():
 
         def theirs(accountant=accountant):
             multiplier = calibrate_dp_mechanism(
-                accountant, lambda x: SelfComposedDpEvent(GaussianDpEvent(x), RUN.T), 1.0, RUN.delta,
-                ExplicitBracketInterval(1.0, 1000.0), tol=1e-4,
-            )  # fmt: skip
+                accountant,
+                lambda x: SelfComposedDpEvent(GaussianDpEvent(x), RUN.T),
+                1.0,
+                RUN.delta,
+                ExplicitBracketInterval(1.0, 1000.0),
+                tol=1e-4,
+            )
             return multiplier / per_sigma
 
         yield row("sigma for epsilon = 1", f"dp-accounting, {name}", ours, theirs, 1)

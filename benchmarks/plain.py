@@ -1,4 +1,5 @@
-"""The five bounds the plain way: one point at a time, scipy's optimisers, sums in closed form where there is one.
+"""The five bounds the plain way: one point at a time, scipy's optimisers, sums in closed form where
+there is one.
 
 The paper's formulas written out directly. It shares no code with the package.
 """
@@ -30,10 +31,14 @@ def gaussian(rho, delta):
 
 
 def least_whole(cost, most):
-    """The least cost over whole numbers from 1 to `most`: a bounded search in the logarithm, then its neighbours."""
+    """The least cost over whole numbers from 1 to `most`: a bounded search in the logarithm, then
+    its neighbours.
+    """
     if most <= 2:
         return min((cost(N), N) for N in range(1, int(most) + 1))
-    found = minimize_scalar(lambda x: cost(exp(x)), bounds=(0, log(most)), method="bounded", options={"xatol": 1e-4}).x
+    found = minimize_scalar(
+        lambda x: cost(exp(x)), bounds=(0, log(most)), method="bounded", options={"xatol": 1e-4}
+    ).x
     near = {min(most, max(1, N)) for N in (floor(exp(found)), ceil(exp(found)))} | {1, most}
     return min((cost(N), N) for N in near)
 
@@ -47,7 +52,9 @@ def lipschitz(s, step):
 
 
 def clip_acts(s):
-    return s.regime == "strongly-convex" and s.m > s.ridge and (s.m - s.ridge) * (s.R + s.xi) > s.clip
+    return (
+        s.regime == "strongly-convex" and s.m > s.ridge and (s.m - s.ridge) * (s.R + s.xi) > s.clip
+    )
 
 
 def data_cost(s):
@@ -66,9 +73,13 @@ def output_perturbation(s, schedule):
     moved = 2 * s.eta * s.clip / sqrt(s.K)
 
     def cost(x):
-        return 0.5 * ((2 * s.R * x + moved) ** 2 / S + (4 * s.R**2 * (1 - x * x) / s2 if x < 1 else 0))
+        return 0.5 * (
+            (2 * s.R * x + moved) ** 2 / S + (4 * s.R**2 * (1 - x * x) / s2 if x < 1 else 0)
+        )
 
-    worst = minimize_scalar(lambda x: -cost(x), bounds=(0, 1), method="bounded", options={"xatol": 1e-12})
+    worst = minimize_scalar(
+        lambda x: -cost(x), bounds=(0, 1), method="bounded", options={"xatol": 1e-12}
+    )
     return gaussian(cost(1) if s.K == s.d else max(-worst.fun, cost(1)), s.delta)
 
 
@@ -84,7 +95,9 @@ def corollary(s, schedule):
     if most < 1:
         return inf
     start = 2 * (2 * s.R) ** 2 * s.d / ((1 - s.beta) * s.eta**2 * s.sigma**2)
-    return gaussian(least_whole(lambda N: 2 * N * data_cost(s) / s.beta + start / N, most)[0], s.delta / 2)
+    return gaussian(
+        least_whole(lambda N: 2 * N * data_cost(s) / s.beta + start / N, most)[0], s.delta / 2
+    )
 
 
 def geometric(kappa, count):
@@ -93,7 +106,9 @@ def geometric(kappa, count):
 
 
 def squares(need, kappa, N):
-    """The least sum of x_i^2 with x_i >= 1 and sum q^i (x_i - 1) = need: x_i = max(1, nu q^i), nu by a root finder."""
+    """The least sum of x_i^2 with x_i >= 1 and sum q^i (x_i - 1) = need: x_i = max(1, nu q^i), nu
+    by a root finder.
+    """
 
     def above(nu):
         return N if kappa == 0 else min(N, max(1, ceil(log(nu) / -kappa)))
@@ -111,7 +126,9 @@ def squares(need, kappa, N):
 
 
 def shifts(kappa, N, z, drift):
-    """The least sum of a_t^2 that brings a distance z to 0 in N steps z <- exp(kappa) z + drift - a_t >= 0."""
+    """The least sum of a_t^2 that brings a distance z to 0 in N steps z <- exp(kappa) z + drift -
+    a_t >= 0.
+    """
     if kappa <= 0:
         return (z * exp(kappa * N) + drift * geometric(kappa, N)) ** 2 / geometric(2 * kappa, N)
     if drift == 0:
@@ -120,7 +137,9 @@ def shifts(kappa, N, z, drift):
 
 
 def both(kappa, N, z, drift, ratio):
-    """The same with the noise's shares free, data included: the least sum of (1 + sqrt(ratio) a_t)^2."""
+    """The same with the noise's shares free, data included: the least sum of (1 + sqrt(ratio)
+    a_t)^2.
+    """
     r = sqrt(ratio)
     if kappa <= 0:
         return squares(r * (z * exp(kappa * N) + drift * geometric(kappa, N)), kappa, N)
@@ -151,11 +170,17 @@ def theorem(s, schedule):
     def at(share):
         delta_f = share * s.delta
         ends = [least_whole(lambda N: rho(N, delta_f), s.T - 1)[0]]
-        if kick * (s.T - 1) < 2 * s.R or s.R == inf:  # the other end of the run: few steps uncounted
+        # the other end of the run: few steps uncounted
+        if kick * (s.T - 1) < 2 * s.R or s.R == inf:
             ends.append(least_whole(lambda x: rho(s.T - x, delta_f), s.T - 1)[0])
         return gaussian(min(ends), s.delta - delta_f)
 
-    split = minimize_scalar(lambda x: at(exp(x)), bounds=(log(1e-4), log(0.95)), method="bounded", options={"xatol": 1e-2})
+    split = minimize_scalar(
+        lambda x: at(exp(x)),
+        bounds=(log(1e-4), log(0.95)),
+        method="bounded",
+        options={"xatol": 1e-2},
+    )
     return min(best, split.fun)
 
 

@@ -2,8 +2,9 @@
 `python -m benchmarks.plans aggzo-mnli-1 --steps 100`. What runs learn that find their own scale:
 `python -m benchmarks.plans learn`.
 
-The model has random weights and the sentences are made up. The signal of a step is measured by other code than the mechanism's:
-the length of the mean of the records' clipped quotients along K random directions, over K sigma (docs/published.md).
+The model has random weights and the sentences are made up. The signal of a step is measured by
+other code than the mechanism's: the length of the mean of the records' clipped quotients along K
+random directions, over K sigma (docs/published.md).
 """
 
 import argparse
@@ -25,18 +26,31 @@ from zoexplore.questions import Plan
 from zoexplore.run.formatting import format_short
 from zoexplore.run.published import RUNS, Published
 
-WIDE, LENGTH, TELLING = 120, 16, 40  # numbers a token; tokens of a sentence; tokens of either class that tell it
+# numbers a token; tokens of a sentence; tokens of either class that tell it
+WIDE, LENGTH, TELLING = 120, 16, 40
 PART = 2**10  # tokens of a part of the table
-RATE = 1e-2  # eta/K for each parameter, so that a step along K of d directions leads as far whatever d is
+# eta/K for each parameter, so that a step along K of d directions leads as far whatever d is
+RATE = 1e-2
 DRAWN = 32  # batches over which the signal is measured
 
 HEADER = (
-    "plan for", "ε", "K", "T", "longest step over noise", "parameters trained", "steps", "step over noise", "loss", "accuracy",
-)  # fmt: skip
+    "plan for",
+    "ε",
+    "K",
+    "T",
+    "longest step over noise",
+    "parameters trained",
+    "steps",
+    "step over noise",
+    "loss",
+    "accuracy",
+)
 
 
 class Sentences(nn.Module):
-    """The mean of embedded tokens through two layers. Of the table of tokens, only the parts that are read run."""
+    """The mean of embedded tokens through two layers. Of the table of tokens, only the parts that
+    are read run.
+    """
 
     def __init__(self, parameters: int) -> None:
         super().__init__()
@@ -56,7 +70,9 @@ class Sentences(nn.Module):
 
 
 class Case(NamedTuple):
-    """What a plan is made for: records, batches, an epsilon and forward passes, the run's own where None."""
+    """What a plan is made for: records, batches, an epsilon and forward passes, the run's own where
+    None.
+    """
 
     name: str
     known: Setting
@@ -76,13 +92,18 @@ def of_published(run: Published) -> Case:
 
 CASES = {key: of_published(run) for key, run in RUNS.items()} | {
     "example": Case(
-        "20 000 records, 100 passes", Setting(n=20_000, d=10**6, K=16, T=2000, sigma=0.05, beta=1.0, batch=64), 2.0, 100.0
+        "20 000 records, 100 passes",
+        Setting(n=20_000, d=10**6, K=16, T=2000, sigma=0.05, beta=1.0, batch=64),
+        2.0,
+        100.0,
     )
 }
 
 
 def sentences(n: int, tokens: int) -> tuple[Tensor, Tensor]:
-    """Half of the tokens occur in one class alone. The rest occur in both, with frequencies that fall as those of words do."""
+    """Half of the tokens occur in one class alone. The rest occur in both, with frequencies that
+    fall as those of words do.
+    """
     label, rest = torch.randint(2, (n,)), tokens - 2 * TELLING
     telling = torch.randint(TELLING, (n, LENGTH)) + TELLING * label[:, None]
     others = 2 * TELLING + (rest ** torch.rand(n, LENGTH)).long().clamp(max=rest - 1)
@@ -95,9 +116,11 @@ def losses(outputs: Tensor, labels: Tensor) -> Tensor:
 
 @torch.no_grad()
 def quotients(model: Sentences, tokens: Tensor, labels: Tensor, K: int, xi: float) -> Tensor:
-    """Every record's quotients, shape (records, K), along random unit directions: of so many numbers, nearly orthogonal.
+    """Every record's quotients, shape (records, K), along random unit directions: of so many
+    numbers, nearly orthogonal.
 
-    Of the embedded tokens, only those that are read matter; of a direction's parts along all others, only their length.
+    Of the embedded tokens, only those that are read matter; of a direction's parts along all
+    others, only their length.
     """
     read, places = tokens.unique(return_inverse=True)
     start = [model.embedded(read), *model.hidden.parameters(), *model.last.parameters()]
@@ -105,7 +128,13 @@ def quotients(model: Sentences, tokens: Tensor, labels: Tensor, K: int, xi: floa
     others, found = Chi2(torch.tensor(float(max(unread, 1)))), []
     for _ in range(K):
         u = [torch.randn_like(part) for part in start]
-        length, ends = sqrt(sum(float(part.square().sum()) for part in u) + float(others.sample()) * (unread > 0)), []
+        length, ends = (
+            sqrt(
+                sum(float(part.square().sum()) for part in u)
+                + float(others.sample()) * (unread > 0)
+            ),
+            [],
+        )
         for at in (xi, -xi):
             embedded, *layers = (w + at / length * part for w, part in zip(start, u, strict=True))
             hidden = torch.tanh(linear(embedded[places].mean(1), *layers[:2]))
@@ -115,7 +144,9 @@ def quotients(model: Sentences, tokens: Tensor, labels: Tensor, K: int, xi: floa
 
 
 def signal(model: Sentences, data: tuple[Tensor, Tensor], run: Setting) -> float:
-    """How many times as long as its noise a step is: the root mean square over `DRAWN` batches and as many frames."""
+    """How many times as long as its noise a step is: the root mean square over `DRAWN` batches and
+    as many frames.
+    """
     found = []
     for _ in range(DRAWN):
         some = torch.randperm(run.n)[: run.batch]
@@ -129,27 +160,39 @@ def signal(model: Sentences, data: tuple[Tensor, Tensor], run: Setting) -> float
 def learned(model: Sentences, data: tuple[Tensor, Tensor]) -> tuple[float, float]:
     """The mean loss of all records, and the share of them that is classified correctly."""
     outputs = model(data[0])
-    return float(losses(outputs, data[1]).mean()), float((outputs.argmax(1) == data[1]).double().mean())
+    return float(losses(outputs, data[1]).mean()), float(
+        (outputs.argmax(1) == data[1]).double().mean()
+    )
 
 
 def row(key: str, parameters: int, steps: int, minutes: float) -> tuple[str, ...]:
-    """A row of the table, after training by a plan for `steps` steps, or as many as begin within `minutes`."""
+    """A row of the table, after training by a plan for `steps` steps, or as many as begin within
+    `minutes`.
+    """
     torch.manual_seed(1)
     case, model = CASES[key], Sentences(parameters)
     plan = case.plan
     d, s = sum(p.numel() for p in model.parameters()), plan.setting
     data, xi = sentences(s.n, model.tokens), 1e-4 * sqrt(d)
-    clip = float(quotients(model, data[0][: s.batch], data[1][: s.batch], s.K, xi).norm(dim=1).median())
+    clip = float(
+        quotients(model, data[0][: s.batch], data[1][: s.batch], s.K, xi).norm(dim=1).median()
+    )
     run = s.replace(d=d, clip=clip, sigma=s.sigma * clip / s.clip, eta=RATE * d * s.K, xi=xi)
     before, began = (signal(model, data, run), *learned(model, data)), monotonic()
     optimiser, t = NoisyZOGD(model, losses, run, sources=Sources(3, 4)), 0
     for t, batch in zip(range(1, steps + 1), optimiser.batches(data), strict=False):
         optimiser.step(batch)
-        print(f"{key}: step {t}, {monotonic() - began:.0f} s, loss {learned(model, data)[0]:.3f}", file=stderr)
+        print(
+            f"{key}: step {t}, {monotonic() - began:.0f} s, loss {learned(model, data)[0]:.3f}",
+            file=stderr,
+        )
         if monotonic() - began > 60 * minutes:
             break
     after = signal(model, data, run), *learned(model, data)
-    measured = (f"{a:{form}} to {b:{form}}" for a, b, form in zip(before, after, (".2f", ".3f", ".0%"), strict=True))
+    measured = (
+        f"{a:{form}} to {b:{form}}"
+        for a, b, form in zip(before, after, (".2f", ".3f", ".0%"), strict=True)
+    )
     of_plan = f"{case.epsilon:g}", f"{s.K}", f"{s.T}", f"{plan.signal:.2f}"
     return case.name, *of_plan, format_short(d), f"{t}", *measured
 
@@ -159,16 +202,25 @@ def main() -> None:
         return untuned.main(argv[2:])
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", nargs="*", choices=[*CASES, []], help="all where none is named")
-    parser.add_argument("--parameters", type=float, help="of the model; as many as were published where not given")
+    parser.add_argument(
+        "--parameters", type=float, help="of the model; as many as were published where not given"
+    )
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument(
-        "--minutes", type=float, default=inf, help="that a run may take; it ends with the step that is on its way"
+        "--minutes",
+        type=float,
+        default=inf,
+        help="that a run may take; it ends with the step that is on its way",
     )
     given = parser.parse_args()
     print("| " + " | ".join(HEADER) + " |\n" + "|---" * len(HEADER) + "|")
     for key in given.runs or CASES:
         print(
-            "| " + " | ".join(row(key, int(given.parameters or CASES[key].known.d), given.steps, given.minutes)) + " |",
+            "| "
+            + " | ".join(
+                row(key, int(given.parameters or CASES[key].known.d), given.steps, given.minutes)
+            )
+            + " |",
             flush=True,
         )
 

@@ -1,7 +1,9 @@
-"""The hidden-state theorem as a convex program for cvxpy, as a careful person would write it from the paper: no package code.
+"""The hidden-state theorem as a convex program for cvxpy, as a careful person would write it from
+the paper: no package code.
 
-For counted steps N and a constant one-step factor the shifts a_t >= 0 are the variables, the distances z_t the constraints
-(docs/bounds.md, "The hidden-state theorem"), lengths in units of the distance that they start from.
+For counted steps N and a constant one-step factor the shifts a_t >= 0 are the variables, the
+distances z_t the constraints (docs/bounds.md, "The hidden-state theorem"), lengths in units of the
+distance that they start from.
 """
 
 from math import log, sqrt
@@ -21,7 +23,8 @@ def factor(s, N, delta_f):
 
 def budget(s, N, delta_f, free):
     """The least rho with N counted steps; the noise's shares free, or the run's beta."""
-    unit = min(2 * s.R, 2 * s.eta * s.clip * (s.T - N) / sqrt(s.K)) / (s.eta * s.sigma)  # of lengths: the start
+    # of lengths: the start
+    unit = min(2 * s.R, 2 * s.eta * s.clip * (s.T - N) / sqrt(s.K)) / (s.eta * s.sigma)
     drift, grows = s.M * s.xi / s.sigma / unit, factor(s, N, delta_f)
     a, z = cp.Variable(N, nonneg=True), cp.Variable(N + 1, nonneg=True)
     steps = [z[0] >= 1, z[N] == 0, z[:N] * grows == z[1:] + a - drift]
@@ -29,10 +32,16 @@ def budget(s, N, delta_f, free):
     cost = cp.sum_squares(1 + sqrt(shift / data) * a) if free else cp.sum_squares(a)
     program = cp.Problem(cp.Minimize(cost), steps)
     program.solve(solver=cp.CLARABEL)
-    return data * program.value if free else N * data / s.beta + shift / (1 - s.beta) * program.value
+    return (
+        data * program.value if free else N * data / s.beta + shift / (1 - s.beta) * program.value
+    )
 
 
 def epsilon(s, share, near, free=False):
-    """The least epsilon over some numbers of counted steps around one, at a given share of delta for failures."""
-    ladder = {min(s.T - 1, max(1, round(near * factor))) for factor in (0.5, 0.8, 0.95, 1, 1.05, 1.2, 2)}
+    """The least epsilon over some numbers of counted steps around one, at a given share of delta
+    for failures.
+    """
+    ladder = {
+        min(s.T - 1, max(1, round(near * factor))) for factor in (0.5, 0.8, 0.95, 1, 1.05, 1.2, 2)
+    }
     return gaussian(min(budget(s, N, share * s.delta, free) for N in ladder), s.delta * (1 - share))

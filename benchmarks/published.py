@@ -1,4 +1,6 @@
-"""epsilon of published runs of private zeroth-order training: by their own convention, and by ours (docs/published.md)."""
+"""epsilon of published runs of private zeroth-order training: by their own convention, and by ours
+(docs/published.md).
+"""
 
 from benchmarks.timing import table
 from zoexplore.bounds.conversion import epsilon_of
@@ -7,9 +9,18 @@ from zoexplore.run.formatting import format_number
 from zoexplore.run.published import FIGURES, RUNS, Published
 
 HEADER = (
-    "run", "n", "K", "batch", "T", "δ", "claimed", "z",
-    "Poisson, add or remove", "fresh batches, replace one", "shuffled, replace one",
-)  # fmt: skip
+    "run",
+    "n",
+    "K",
+    "batch",
+    "T",
+    "δ",
+    "claimed",
+    "z",
+    "Poisson, add or remove",
+    "fresh batches, replace one",
+    "shuffled, replace one",
+)
 
 
 def by_theirs(run: Published) -> float:
@@ -23,7 +34,9 @@ def by_fresh_batches(run: Published) -> float:
 
 
 def by_shuffling(run: Published) -> float:
-    """Batches cut from a list that is shuffled every epoch: a record is in one step of each, and pays in full for it."""
+    """Batches cut from a list that is shuffled every epoch: a record is in one step of each, and
+    pays in full for it.
+    """
     return float(epsilon_of(run.epochs * run.replaced**2 / 2, run.delta))
 
 
@@ -31,12 +44,22 @@ def row(run: Published) -> tuple[str, ...]:
     losses = by_theirs(run), by_fresh_batches(run), by_shuffling(run)
     theirs, fresh, shuffled = (format_number(loss, FIGURES) for loss in losses)
     sizes = (f"{run.n}", f"{run.K}", f"{run.batch:g}", f"{run.T}", f"{run.delta:.3g}")
-    return (run.name, *sizes, f"{run.claimed:g}", f"{run.z:g}", theirs, fresh, shuffled if run.shuffled else "–")
+    return (
+        run.name,
+        *sizes,
+        f"{run.claimed:g}",
+        f"{run.z:g}",
+        theirs,
+        fresh,
+        shuffled if run.shuffled else "–",
+    )
 
 
 def markdown() -> list[str]:
     """The table of docs/published.md, line by line."""
-    head, *rows = ("| " + " | ".join(line) + " |" for line in (HEADER, *(row(run) for run in RUNS.values())))
+    head, *rows = (
+        "| " + " | ".join(line) + " |" for line in (HEADER, *(row(run) for run in RUNS.values()))
+    )
     return [head, "|---" * len(HEADER) + "|", *rows]
 
 

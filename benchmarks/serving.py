@@ -29,7 +29,9 @@ class Server:
 
 
 def free_port() -> int:
-    """A free port, below those that systems hand out, so that nobody gets it by chance before it is listened on."""
+    """A free port, below those that systems hand out, so that nobody gets it by chance before it is
+    listened on.
+    """
     while True:
         with socket.socket() as tried, suppress(OSError):
             tried.bind(("127.0.0.1", random.randrange(20_000, 32_000)))
@@ -38,9 +40,13 @@ def free_port() -> int:
 
 @contextmanager
 def served(
-    script: str = "app.py", options: Sequence[str] = (), environment: Mapping[str, str] | None = None, **limits: int
+    script: str = "app.py",
+    options: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+    **limits: int,
 ) -> Iterator[Server]:
-    """The explorer as `zoexplore serve` serves it, or another script by `panel serve`, on a free port; ended with the block.
+    """The explorer as `zoexplore serve` serves it, or another script by `panel serve`, on a free
+    port; ended with the block.
 
     `limits` are those of `zoexplore.compute.limits`, by name.
     """
@@ -48,12 +54,26 @@ def served(
     origin = f"127.0.0.1:{port}"
     command = ["zoexplore", "serve", "--origin", origin]
     if script != "app.py":
-        command = ["panel", "serve", script, "--address", "127.0.0.1", "--allow-websocket-origin", origin]
+        command = [
+            "panel",
+            "serve",
+            script,
+            "--address",
+            "127.0.0.1",
+            "--allow-websocket-origin",
+            origin,
+        ]
     process = subprocess.Popen(
-        [sys.executable, "-m", *command, *options, "--port", str(port)], cwd=ROOT,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        env={**os.environ, **(environment or {}), **{f"ZOEXPLORE_{name}": str(limit) for name, limit in limits.items()}},
-    )  # fmt: skip
+        [sys.executable, "-m", *command, *options, "--port", str(port)],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={
+            **os.environ,
+            **(environment or {}),
+            **{f"ZOEXPLORE_{name}": str(limit) for name, limit in limits.items()},
+        },
+    )
     try:
         _wait(port)
         yield Server(origin, Path(script).stem, process)

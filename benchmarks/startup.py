@@ -1,4 +1,6 @@
-"""What a second process waits for: the import, and its first answers with the compiled loops in the cache."""
+"""What a second process waits for: the import, and its first answers with the compiled loops in the
+cache.
+"""
 
 import subprocess
 import sys

@@ -1,7 +1,8 @@
 """How near the sharper bound is to the truth, and how far below the paper's bounds.
 
-The truth is that of linear dynamics with the directions revealed (tests/truth), by the best adversary found, a lower bound on
-what any proof that reveals the directions can give; on batches that of a whole run on a line, by quadrature.
+The truth is that of linear dynamics with the directions revealed (tests/truth), by the best
+adversary found, a lower bound on what any proof that reveals the directions can give; on batches
+that of a whole run on a line, by quadrature.
 """
 
 from itertools import product
@@ -46,16 +47,40 @@ ACTING = [  # regime, d, K, T, beta, step, ridge
     ("non-convex", 60, 30, 20, 0.5, 0.5, 0.8),
     ("convex", 100, 20, 20, 0.3, 1.0, 0.7),
 ]
-RUNS_RELEASED = (0.5, 10, 8, 48, 0.5), (0.7, 20, 5, 48, 0.3), (1.0, 8, 4, 24, 0.5)  # c, d, K, T, beta
+# c, d, K, T, beta
+RUNS_RELEASED = (0.5, 10, 8, 48, 0.5), (0.7, 20, 5, 48, 0.3), (1.0, 8, 4, 24, 0.5)
 RELEASED = [(*numbers, releases) for numbers in RUNS_RELEASED for releases in (2, 4, 8, 24)]
-LINES = [  # n, batch, T, ridge step, sigma, R: with a ball as small as the noise, which hides most, and with a wide one
-    (10, 1, 20, 0.5, 1.0, 1.0), (10, 2, 20, 0.5, 1.0, 1.0), (10, 5, 20, 0.5, 1.0, 1.0), (6, 3, 40, 0.7, 2.0, 0.5),
-    (4, 2, 20, 0.5, 3.0, 3.0), (4, 3, 20, 0.0, 3.0, 0.5), (10, 1, 5, 0.5, 1.0, 6.0), (10, 2, 20, 0.5, 1.0, 6.0),
-    (10, 5, 3, 0.5, 1.0, 6.0), (10, 5, 20, 0.9, 0.5, 4.0), (6, 3, 40, 0.3, 1.0, 8.0), (4, 3, 20, 0.5, 3.0, 15.0),
-]  # fmt: skip
-PAPER = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-5, beta=0.5)
+# n, batch, T, ridge step, sigma, R: with a ball as small as the noise, which hides most, and with a
+# wide one
+LINES = [
+    (10, 1, 20, 0.5, 1.0, 1.0),
+    (10, 2, 20, 0.5, 1.0, 1.0),
+    (10, 5, 20, 0.5, 1.0, 1.0),
+    (6, 3, 40, 0.7, 2.0, 0.5),
+    (4, 2, 20, 0.5, 3.0, 3.0),
+    (4, 3, 20, 0.0, 3.0, 0.5),
+    (10, 1, 5, 0.5, 1.0, 6.0),
+    (10, 2, 20, 0.5, 1.0, 6.0),
+    (10, 5, 3, 0.5, 1.0, 6.0),
+    (10, 5, 20, 0.9, 0.5, 4.0),
+    (6, 3, 40, 0.3, 1.0, 8.0),
+    (4, 3, 20, 0.5, 3.0, 15.0),
+]
+PAPER = DEMONSTRATION.replace(
+    n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-5, beta=0.5
+)
 LARGE = DEMONSTRATION.replace(
-    n=100_000, d=10**6, K=20_000, sigma=1e-3, m=0.5, ridge=0.5, M=1, R=1, delta=1e-6, beta=0.5, T=10_000
+    n=100_000,
+    d=10**6,
+    K=20_000,
+    sigma=1e-3,
+    m=0.5,
+    ridge=0.5,
+    M=1,
+    R=1,
+    delta=1e-6,
+    beta=0.5,
+    T=10_000,
 )
 COMPARED = {
     "paper's figure, T = 10": PAPER.replace(T=10),
@@ -76,14 +101,30 @@ COMPARED = {
 
 
 def run(draws=1000, delta=1e-3):
-    print(f"Sharper bound over truth, directions revealed: epsilon at delta = {delta:g}, truth +- two standard errors")
+    print(
+        f"Sharper bound over truth, directions revealed: epsilon at delta = {delta:g}, truth +- two standard errors"
+    )
     rows = [against_truth(*parameters, draws, delta) for parameters in SETTINGS]
-    table(("drift, size, steps, share", "sharp", "truth", "+-", "sharp/truth", "lipschitz", "truth", "sharp/truth"), rows)
+    table(
+        (
+            "drift, size, steps, share",
+            "sharp",
+            "truth",
+            "+-",
+            "sharp/truth",
+            "lipschitz",
+            "truth",
+            "sharp/truth",
+        ),
+        rows,
+    )
     header = ("run", "composition", "sharp", "truth", "+-", "sharp/truth")
     print("\nThe same where the clip acts")
     table(header, [with_clip(*parameters, draws, delta) for parameters in ACTING])
     print("\nThe same where it is known that losses are of one linear form")
-    linear = [of_linear_models(*parameters, draws, delta) for parameters in ACTING if parameters[1] > 1]
+    linear = [
+        of_linear_models(*parameters, draws, delta) for parameters in ACTING if parameters[1] > 1
+    ]
     table(("run", "any loss", *header[2:]), linear)
     print("\nThe same with released checkpoints")
     table(header, [with_releases(*parameters, draws, delta) for parameters in RELEASED])
@@ -97,8 +138,15 @@ def run(draws=1000, delta=1e-3):
 def with_clip(regime, d, K, T, beta, step, ridge, draws, delta):
     s = acting(regime, d, K, T, beta, step, ridge).replace(delta=delta)
     draws = draws if d <= 10 else draws // 10
-    best = max(CANDIDATES, key=lambda adversary: Truth(clipped(s, adversary, draws // 10, 2)).epsilon(delta))
-    return row(f"{regime}, K = {K} of {d}, T = {T}, ridge = {ridge:g}", s, Truth(clipped(s, best, draws, 3)))
+    best = max(
+        CANDIDATES,
+        key=lambda adversary: Truth(clipped(s, adversary, draws // 10, 2)).epsilon(delta),
+    )
+    return row(
+        f"{regime}, K = {K} of {d}, T = {T}, ridge = {ridge:g}",
+        s,
+        Truth(clipped(s, best, draws, 3)),
+    )
 
 
 def of_linear_models(regime, d, K, T, beta, step, ridge, draws, delta):
@@ -108,34 +156,66 @@ def of_linear_models(regime, d, K, T, beta, step, ridge, draws, delta):
     def truth(case, count, seed):
         return Truth(of_one_form(s, *case, count, seed))
 
-    best = max(product(PUSHES.values(), ANGLES, KEPT.values()), key=lambda case: truth(case, draws // 10, 2).epsilon(delta))
-    name, _, *others = row(f"{regime}, K = {K} of {d}, T = {T}, ridge = {ridge:g}", s, truth(best, draws, 3))
+    best = max(
+        product(PUSHES.values(), ANGLES, KEPT.values()),
+        key=lambda case: truth(case, draws // 10, 2).epsilon(delta),
+    )
+    name, _, *others = row(
+        f"{regime}, K = {K} of {d}, T = {T}, ridge = {ridge:g}", s, truth(best, draws, 3)
+    )
     return name, f"{epsilon(s.replace(linear=False), 'sharp'):.4g}", *others
 
 
 def with_releases(c, d, K, T, beta, releases, draws, delta):
     s = run_of(c, d, K, T, beta, delta=delta).replace(releases=releases)
     run, steps = Run.of(s), -(-T // releases)
-    best = max(CANDIDATES, key=lambda adversary: Truth(mahalanobis(run, adversary, draws // 10, 2, 0.0, steps)).epsilon(delta))
+    best = max(
+        CANDIDATES,
+        key=lambda adversary: Truth(
+            mahalanobis(run, adversary, draws // 10, 2, 0.0, steps)
+        ).epsilon(delta),
+    )
     stretches = [mahalanobis(run, best, draws, seed, 0.0, steps) for seed in range(releases)]
-    return row(f"c = {c:g}, K = {K} of {d}, T = {T}, {releases} released", s, Truth(np.sqrt(np.square(stretches).sum(axis=0))))
+    return row(
+        f"c = {c:g}, K = {K} of {d}, T = {T}, {releases} released",
+        s,
+        Truth(np.sqrt(np.square(stretches).sum(axis=0))),
+    )
 
 
 def with_batches(n, batch, T, ridge, sigma, R, delta):
     s = Setting(
-        n=n, d=1, K=1, T=T, sigma=sigma, beta=0.0, regime="strongly-convex", R=R, M=1e-3 + ridge, m=ridge, ridge=ridge, eta=1.0,
-        delta=delta, batch=batch,
-    )  # fmt: skip
+        n=n,
+        d=1,
+        K=1,
+        T=T,
+        sigma=sigma,
+        beta=0.0,
+        regime="strongly-convex",
+        R=R,
+        M=1e-3 + ridge,
+        m=ridge,
+        ridge=ridge,
+        eta=1.0,
+        delta=delta,
+        batch=batch,
+    )
     truth = Batched(s, [[Linear(0)] * (n - 1) + [Linear(slope)] for slope in (1, -1)])
-    return row(f"{batch} of {n}, T = {T}, ridge = {ridge:g}, sigma = {sigma:g}, R = {R:g}", s, truth)
+    return row(
+        f"{batch} of {n}, T = {T}, ridge = {ridge:g}, sigma = {sigma:g}, R = {R:g}", s, truth
+    )
 
 
 def row(name, s, truth):
-    """A run's bounds against the exact divergence; one that is averaged over directions has a standard error."""
+    """A run's bounds against the exact divergence; one that is averaged over directions has a
+    standard error.
+    """
     bound = epsilon(s, "sharp")
     lowest = truth.epsilon(s.delta) if isinstance(truth, Truth) else root(truth, s.delta)
     error = truth.epsilon(s.delta, 2) - lowest if isinstance(truth, Truth) else 0.0
-    return name, *(f"{x:.4g}" for x in (epsilon(s, "composition"), bound, lowest, error, bound / lowest))
+    return name, *(
+        f"{x:.4g}" for x in (epsilon(s, "composition"), bound, lowest, error, bound / lowest)
+    )
 
 
 def root(truth, delta):
@@ -151,18 +231,35 @@ def against_truth(c, d, K, T, beta, spread, draws, delta):
     s = run_of(c, d, K, T, beta, spread, delta=delta)
     bound, lowest, error = sharp_and_truth(s, c, "clip", draws)
     other, other_lowest, _ = sharp_and_truth(s, c, "least", draws)
-    columns = (bound, lowest, error, bound / lowest, other, other_lowest, other / other_lowest if other_lowest else inf)
+    columns = (
+        bound,
+        lowest,
+        error,
+        bound / lowest,
+        other,
+        other_lowest,
+        other / other_lowest if other_lowest else inf,
+    )
     return f"c = {c:g}, K = {K} of {d}, T = {T}, beta = {beta:g}", *(f"{x:.4g}" for x in columns)
 
 
 def sharp_and_truth(s, c, sensitivity, draws):
-    """The bound's epsilon; the truth's by the best adversary, chosen on other draws; twice its standard error."""
+    """The bound's epsilon; the truth's by the best adversary, chosen on other draws; twice its
+    standard error.
+    """
     run = Run.of(s, sensitivity)
     draws = draws if s.d <= 20 else draws // 10
-    best = max(CANDIDATES, key=lambda adversary: Truth(mahalanobis(run, adversary, draws // 10, 2)).epsilon(s.delta))
+    best = max(
+        CANDIDATES,
+        key=lambda adversary: Truth(mahalanobis(run, adversary, draws // 10, 2)).epsilon(s.delta),
+    )
     truth = Truth(mahalanobis(run, best, draws, 3))
     lowest = truth.epsilon(s.delta)
-    return epsilon(s, "sharp", Accounting(sensitivity=sensitivity)), lowest, truth.epsilon(s.delta, 2) - lowest
+    return (
+        epsilon(s, "sharp", Accounting(sensitivity=sensitivity)),
+        lowest,
+        truth.epsilon(s.delta, 2) - lowest,
+    )
 
 
 def compared(name, setting):

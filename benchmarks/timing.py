@@ -20,5 +20,8 @@ def table(header, rows):
     rows = [tuple(map(str, row)) for row in (header, *rows)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        first, *rest = (cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
+        first, *rest = (
+            cell.ljust(w) if i == 0 else cell.rjust(w)
+            for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
         print("  " + "  ".join([first, *rest]))

@@ -1,4 +1,6 @@
-"""Training throughput: many configurations at once against one direction at a time, as it is mostly written."""
+"""Training throughput: many configurations at once against one direction at a time, as it is mostly
+written.
+"""
 
 from math import sqrt
 from time import process_time
@@ -18,7 +20,8 @@ SHARP_CLIP = 0.05  # acts on many quotients at the start
 
 
 def run():
-    """One thread and processor time, so that other work on the machine matters little; the least of several repeats.
+    """One thread and processor time, so that other work on the machine matters little; the least of
+    several repeats.
 
     Prints rates; returns rows of ratios to the other ways.
     """
@@ -42,18 +45,29 @@ def _run():
         "engine, clip provably idle": fast,
     }
     n, d = len(task.data.X), task.d
-    print(f"Softmax on digits, n = {n}, d = {d}, K = {K}, {CONFIGURATIONS} configurations, double precision, one thread")
-    rows = [(name, f"{1 / s:.0f}", f"{ways['seed replay, as MeZO'] / s:.1f}", f"{s / fast:.1f}") for name, s in ways.items()]
+    print(
+        f"Softmax on digits, n = {n}, d = {d}, K = {K}, {CONFIGURATIONS} configurations, double precision, one thread"
+    )
+    rows = [
+        (name, f"{1 / s:.0f}", f"{ways['seed replay, as MeZO'] / s:.1f}", f"{s / fast:.1f}")
+        for name, s in ways.items()
+    ]
     table(("way", "configuration-steps/s", "times seed replay", "times slower than the last"), rows)
     share = operations(n, d) / (CONFIGURATIONS * fast) / rate
-    print(f"\nMeasured GEMM rate {rate / 1e9:.0f} GFLOP/s, of which the last way uses {share:.0%} for what a step needs")
+    print(
+        f"\nMeasured GEMM rate {rate / 1e9:.0f} GFLOP/s, of which the last way uses {share:.0%} for what a step needs"
+    )
     return [("training step, clip idle", name, "", ways[name] / fast) for name in list(ways)[:3]]
 
 
 def operations(n, d):
-    """Floating-point operations of one step of all configurations: scores and gradient; Gram matrix, Cholesky factor and
-    triangular solve of the directions; slopes, the ridge's slopes, the way back, the noise along the directions."""
-    return 4 * n * d * CONFIGURATIONS + 2 * d * K**2 + K**3 / 3 + d * K**2 + 8 * d * K * CONFIGURATIONS
+    """Floating-point operations of one step of all configurations: scores and gradient; Gram
+    matrix, Cholesky factor and triangular solve of the directions; slopes, the ridge's slopes, the
+    way back, the noise along the directions.
+    """
+    return (
+        4 * n * d * CONFIGURATIONS + 2 * d * K**2 + K**3 / 3 + d * K**2 + 8 * d * K * CONFIGURATIONS
+    )
 
 
 def gemm_rate(size=1000):
@@ -74,7 +88,9 @@ def settings(task, clip):
 
 def engine(task, clip):
     """Seconds a configuration and step of the batched engine."""
-    job = Job(task, tuple(Configuration("noisy-zogd", s) for s in settings(task, clip)), (0,), (10**9,))
+    job = Job(
+        task, tuple(Configuration("noisy-zogd", s) for s in settings(task, clip)), (0,), (10**9,)
+    )
     problem, state = problem_of(task), job.begin()
     steps = 1 if clip else 20
 
@@ -88,15 +104,22 @@ def engine(task, clip):
 
 
 def opacus(task):
-    """Seconds a configuration and step of DP-SGD on all records: one gradient a record, where the others take K quotients."""
+    """Seconds a configuration and step of DP-SGD on all records: one gradient a record, where the
+    others take K quotients.
+    """
     from opacus import GradSampleModule
     from opacus.optimizers import DPOptimizer
 
     X, y = data_of(task)
     setting = settings(task, None)[0]
     module = GradSampleModule(nn.Linear(X.shape[1], 10, bias=False, dtype=torch.float64))
-    descent = torch.optim.SGD(module.parameters(), lr=setting.eta / setting.d, weight_decay=setting.ridge)
-    noise = {"noise_multiplier": setting.sigma * sqrt(setting.d) * setting.n / setting.clip, "max_grad_norm": setting.clip}
+    descent = torch.optim.SGD(
+        module.parameters(), lr=setting.eta / setting.d, weight_decay=setting.ridge
+    )
+    noise = {
+        "noise_multiplier": setting.sigma * sqrt(setting.d) * setting.n / setting.clip,
+        "max_grad_norm": setting.clip,
+    }
     optimizer = DPOptimizer(descent, expected_batch_size=setting.n, **noise)
 
     def step():
@@ -112,7 +135,9 @@ def data_of(task):
 
 
 def replay(task):
-    """Directions are never kept: each is regenerated from its seed for both points, the return and the update."""
+    """Directions are never kept: each is regenerated from its seed for both points, the return and
+    the update.
+    """
     X, y = data_of(task)
     setting = settings(task, None)[0]
     w = torch.zeros(task.d, dtype=torch.float64)
@@ -136,7 +161,11 @@ def replay(task):
         for k, slope in enumerate(slopes):
             own = float(torch.randn((), generator=noise)) * setting.sigma * sqrt(setting.beta)
             along(k, -setting.eta / K * float(slope) + setting.eta / sqrt(K) * own)
-        everywhere = torch.randn(task.d, dtype=w.dtype, generator=noise) * setting.sigma * sqrt(1 - setting.beta)
+        everywhere = (
+            torch.randn(task.d, dtype=w.dtype, generator=noise)
+            * setting.sigma
+            * sqrt(1 - setting.beta)
+        )
         w.add_(everywhere, alpha=setting.eta / sqrt(task.d))
         w.mul_(min(1.0, setting.R / float(w.norm())))
 
@@ -158,7 +187,9 @@ def mapped(task):
     def step():
         nonlocal w
         U = stiefel(task.d, K, source)
-        quotients = vmap(lambda u: (losses(w + XI * u) - losses(w - XI * u)) / (2 * XI), in_dims=1)(U)
+        quotients = vmap(lambda u: (losses(w + XI * u) - losses(w - XI * u)) / (2 * XI), in_dims=1)(
+            U
+        )
         slopes = clipping.each(quotients, setting.clip).values.mean(1) + setting.ridge * (w @ U)
         noise = hybrid(U, setting.sigma, setting.beta, setting.eta, source)
         w = project(w - setting.eta / K * (U @ slopes) + noise, setting.R).point

@@ -1,8 +1,10 @@
-"""A run that finds its own scale beside a grid of rates and clips: `python -m benchmarks.plans learn`.
+"""A run that finds its own scale beside a grid of rates and clips: `python -m benchmarks.plans
+learn`.
 
-Some seeds choose in the grid, and others judge both, since the best of nine is better than it is by chance. The grid's choice is
-not charged for its privacy, and the run's is. Data come with packages: scikit-learn's 1 797 digits, 360 held out, and Babel's
-names, of which a small transformer that has learned eight public languages tells Finnish ones from French.
+Some seeds choose in the grid, and others judge both, since the best of nine is better than it is by
+chance. The grid's choice is not charged for its privacy, and the run's is. Data come with packages:
+scikit-learn's 1 797 digits, 360 held out, and Babel's names, of which a small transformer that has
+learned eight public languages tells Finnish ones from French.
 """
 
 import argparse
@@ -27,7 +29,17 @@ BATCH, DELTA = 64, 1e-5
 ALPHABET, LENGTH = " abcdefghijklmnopqrstuvwxyz", 20
 PUBLIC, PRIVATE = ("de", "it", "sv", "hu", "cs", "id", "ro", "da"), ("fi", "fr")
 RATES, CLIPS = (0.25, 1.0, 4.0), (0.3, 1.0, 3.0)  # of a grid, in units of what the run finds
-HEADER = ("problem", "ε", "T", "K", "untuned", "seeds", "best of the grid", "seeds", "its rate and clip")
+HEADER = (
+    "problem",
+    "ε",
+    "T",
+    "K",
+    "untuned",
+    "seeds",
+    "best of the grid",
+    "seeds",
+    "its rate and clip",
+)
 
 
 Table = tuple[Tensor, Tensor]  # features and labels of records
@@ -63,7 +75,9 @@ def plain(text: str) -> str:
 
 @cache
 def names(languages: tuple[str, ...]) -> Table:
-    """Names of places, languages and currencies that one of the languages alone uses, letter by letter, and which one it is."""
+    """Names of places, languages and currencies that one of the languages alone uses, letter by
+    letter, and which one it is.
+    """
     from babel import Locale
 
     found = []
@@ -73,7 +87,9 @@ def names(languages: tuple[str, ...]) -> Table:
         found += [(text, place) for text in sorted(texts) if len(text) > 2]
     times = Counter(text for text, _ in found)
     alone = [pair for pair in found if times[pair[0]] == 1]
-    letters = [[1 + ALPHABET.index(c) for c in text] + [0] * (LENGTH - len(text)) for text, _ in alone]
+    letters = [
+        [1 + ALPHABET.index(c) for c in text] + [0] * (LENGTH - len(text)) for text, _ in alone
+    ]
     return torch.tensor(letters), torch.tensor([place for _, place in alone])
 
 
@@ -84,7 +100,13 @@ class Reader(nn.Module):
         super().__init__()
         from transformers import RobertaConfig, RobertaForSequenceClassification
 
-        sizes = {"vocab_size": 28, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 4}
+        sizes = {
+            "vocab_size": 28,
+            "hidden_size": 32,
+            "intermediate_size": 64,
+            "num_hidden_layers": 1,
+            "num_attention_heads": 4,
+        }
         sizes |= {"max_position_embeddings": 24, "pad_token_id": 0, "num_labels": classes}
         self.model = RobertaForSequenceClassification(RobertaConfig(**sizes))
 
@@ -136,21 +158,34 @@ def losses(outputs: Tensor, labels: Tensor) -> Tensor:
     return cross_entropy(outputs, labels, reduction="none")
 
 
-def trained(problem: Problem, epsilon: float, T: int, K: int, seed: int, **given: Any) -> tuple[float, NoisyZOGD]:
+def trained(
+    problem: Problem, epsilon: float, T: int, K: int, seed: int, **given: Any
+) -> tuple[float, NoisyZOGD]:
     """The held-out accuracy, and the run."""
     torch.manual_seed(seed)
     (data, held), model = split(problem.data(), seed), problem.model()
     run = NoisyZOGD.for_epsilon(
-        model, losses, epsilon=epsilon, delta=DELTA, n=len(data[1]), T=T, K=K, batch=BATCH,
-        sources=Sources(10 + seed, 1000 + seed), show=lambda _: None, **given,
-    )  # fmt: skip
+        model,
+        losses,
+        epsilon=epsilon,
+        delta=DELTA,
+        n=len(data[1]),
+        T=T,
+        K=K,
+        batch=BATCH,
+        sources=Sources(10 + seed, 1000 + seed),
+        show=lambda _: None,
+        **given,
+    )
     for batch in run.batches(data):
         run.step(batch)
     with torch.no_grad():
         return float((model(held[0]).argmax(1) == held[1]).double().mean()), run
 
 
-def rows(names: list[str], epsilons: list[float], T: int, K: int, seeds: int, grid: bool) -> Iterator[tuple[str, ...]]:
+def rows(
+    names: list[str], epsilons: list[float], T: int, K: int, seeds: int, grid: bool
+) -> Iterator[tuple[str, ...]]:
     """A row for each problem and epsilon."""
     for name, epsilon in product(names, epsilons):
         problem = PROBLEMS[name]
@@ -161,30 +196,62 @@ def rows(names: list[str], epsilons: list[float], T: int, K: int, seeds: int, gr
             scale = trained(problem, epsilon, T, K, 0)[1].found
             assert scale is not None
             tried = {
-                pair: fmean(trained(problem, epsilon, T, K, seed, **given_by(scale, *pair, K))[0] for seed in range(seeds))
+                pair: fmean(
+                    trained(problem, epsilon, T, K, seed, **given_by(scale, *pair, K))[0]
+                    for seed in range(seeds)
+                )
                 for pair in product(RATES, CLIPS)
             }
             choice = max(tried, key=lambda pair: tried[pair])
-            tuned = [trained(problem, epsilon, T, K, seed, **given_by(scale, *choice, K))[0] for seed in judging]
-            best = f"{fmean(tuned):.3f}", " ".join(f"{x:.3f}" for x in tuned), "{:g}, {:g}".format(*choice)
-        yield name, f"{epsilon:g}", f"{T}", f"{K}", f"{fmean(untuned):.3f}", " ".join(f"{x:.3f}" for x in untuned), *best
+            tuned = [
+                trained(problem, epsilon, T, K, seed, **given_by(scale, *choice, K))[0]
+                for seed in judging
+            ]
+            best = (
+                f"{fmean(tuned):.3f}",
+                " ".join(f"{x:.3f}" for x in tuned),
+                "{:g}, {:g}".format(*choice),
+            )
+        yield (
+            name,
+            f"{epsilon:g}",
+            f"{T}",
+            f"{K}",
+            f"{fmean(untuned):.3f}",
+            " ".join(f"{x:.3f}" for x in untuned),
+            *best,
+        )
 
 
 def given_by(scale: Found, rate: float, clip: float, K: int) -> dict[str, Any]:
     """Rate and clip in units of a scale; a step's length is rate times clip."""
-    return {"lr": scale.rate * rate / clip, "clip": scale.clip * clip * sqrt(K), "xi": scale.xi, "decay": "linear"}
+    return {
+        "lr": scale.rate * rate / clip,
+        "clip": scale.clip * clip * sqrt(K),
+        "xi": scale.xi,
+        "decay": "linear",
+    }
 
 
 def main(argv: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.plans learn", description=__doc__)
-    parser.add_argument("problems", nargs="*", choices=[*PROBLEMS, []], help="all where none is named")
+    parser.add_argument(
+        "problems", nargs="*", choices=[*PROBLEMS, []], help="all where none is named"
+    )
     parser.add_argument("--epsilons", type=float, nargs="+", default=[1.0, 3.0, 8.0])
     parser.add_argument("--steps", type=int, default=3000)
     parser.add_argument("--directions", type=int, default=1)
-    parser.add_argument("--seeds", type=int, default=3, help="that choose in the grid, and as many others that judge")
+    parser.add_argument(
+        "--seeds",
+        type=int,
+        default=3,
+        help="that choose in the grid, and as many others that judge",
+    )
     parser.add_argument("--no-grid", action="store_true")
     given = parser.parse_args(argv)
     print("| " + " | ".join(HEADER) + " |\n" + "|---" * len(HEADER) + "|")
     names = given.problems or list(PROBLEMS)
-    for row in rows(names, given.epsilons, given.steps, given.directions, given.seeds, not given.no_grid):
+    for row in rows(
+        names, given.epsilons, given.steps, given.directions, given.seeds, not given.no_grid
+    ):
         print("| " + " | ".join(row) + " |", flush=True)

@@ -1,5 +1,5 @@
-"""Every kernel, called once: the accountant's as at set-up, and the mechanism's. As a script, ahead of processes that would each
-compile them.
+"""Every kernel, called once: the accountant's as at set-up, and the mechanism's. As a script, ahead
+of processes that would each compile them.
 """
 
 from zoexplore.compute.prepare import compositions, hidden_states, main, the_rest

@@ -1,4 +1,6 @@
-"""Processes of one thread each, patience with a busy machine, as many examples as effort asks for, and what begins first."""
+"""Processes of one thread each, patience with a busy machine, as many examples as effort asks for,
+and what begins first.
+"""
 
 import gc
 import os
@@ -9,17 +11,20 @@ from hypothesis import settings
 
 from tests.effort import USUAL, examples, halve
 
-# Before NumPy and PyTorch are loaded: every core has a test process of its own, and threads that share it take ten times as long.
+# Before NumPy and PyTorch are loaded: every core has a test process of its own, and threads that
+# share it take ten times as long.
 for library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
-gc.disable()  # nothing of what is imported goes: each process would look through it all again and again
+# nothing of what is imported goes: each process would look through it all again and again
+gc.disable()
 
 settings.register_profile("effort", examples(USUAL))
 settings.load_profile("effort")
 
 TESTS = Path(__file__).parent
-# Folders whose tests take long or wait for pages and other processes: they begin first, so that nothing long is left for the end.
+# Folders whose tests take long or wait for pages and other processes: they begin first, so that
+# nothing long is left for the end.
 FIRST = ("browser", "notebooks", "attacks", "training", "server", "compute", "views", "truth")
 # Claims about numbers, each with up to a hundred cases that differ in numbers alone.
 OF_NUMBERS = (
@@ -39,7 +44,9 @@ LAST = ("test_accessible.py", "test_center.py")
 
 @pytest.fixture(scope="session", autouse=True)
 def patient():
-    """The processes that compute for figures stand back for all else: on a busy machine a call may take as long as it does."""
+    """The processes that compute for figures stand back for all else: on a busy machine a call may
+    take as long as it does.
+    """
     from zoexplore.compute.ask import pool
 
     pool().longest = 3600.0  # seconds
@@ -54,9 +61,17 @@ def pytest_collection_finish():
 def pytest_collection_modifyitems(items):
     """Put what is to begin first first; what shares a server stays together in one process."""
     places = {TESTS / folder: place for place, folder in enumerate(FIRST)}
-    items.sort(key=lambda item: (places.get(item.path.parent, len(FIRST)), item.path.name in LAST, item.path))
+    items.sort(
+        key=lambda item: (
+            places.get(item.path.parent, len(FIRST)),
+            item.path.name in LAST,
+            item.path,
+        )
+    )
     files = dict.fromkeys(item.path for item in items)  # thousands of tests are in some hundred
-    of_numbers = {path for path in files if any(path.is_relative_to(TESTS / part) for part in OF_NUMBERS)}
+    of_numbers = {
+        path for path in files if any(path.is_relative_to(TESTS / part) for part in OF_NUMBERS)
+    }
     halve([item for item in items if item.path in of_numbers])
     groups = {path: pytest.mark.xdist_group(group_of(path)) for path in files}
     for item in items:
@@ -64,5 +79,11 @@ def pytest_collection_modifyitems(items):
 
 
 def group_of(path):
-    """Attacks share a server, the browser's tests that and their page, and others what their file has."""
-    return path.parent.name if path.parent.name in ("attacks", "browser") else str(path.relative_to(TESTS))
+    """Attacks share a server, the browser's tests that and their page, and others what their file
+    has.
+    """
+    return (
+        path.parent.name
+        if path.parent.name in ("attacks", "browser")
+        else str(path.relative_to(TESTS))
+    )

@@ -1,7 +1,9 @@
-"""Runs and questions by the paper's convention: the clip is supposed idle, and a record is counted by it all the same.
+"""Runs and questions by the paper's convention: the clip is supposed idle, and a record is counted
+by it all the same.
 
-What is compared with the paper, with references of its constants, or with an adversary who has the whole clip to himself, is of
-this kind. What the length of gradients is worth is `tests/bounds/test_supposed.py`'s.
+What is compared with the paper, with references of its constants, or with an adversary who has the
+whole clip to himself, is of this kind. What the length of gradients is worth is
+`tests/bounds/test_supposed.py`'s.
 """
 
 from functools import partial

@@ -1,4 +1,6 @@
-"""How hard tests try: `ZOEXPLORE_EFFORT=20` draws twenty times the examples, others in every run; and which cases can wait."""
+"""How hard tests try: `ZOEXPLORE_EFFORT=20` draws twenty times the examples, others in every run;
+and which cases can wait.
+"""
 
 import os
 from collections import defaultdict
@@ -9,7 +11,9 @@ from hypothesis import HealthCheck, settings
 
 EFFORT = float(os.environ.get("ZOEXPLORE_EFFORT", 1))
 USUAL = 50  # examples of a test that asks for no number of its own
-REPEATED = 0.1  # share of the examples where they are the same in every run, which finds little after its first time
+# share of the examples where they are the same in every run, which finds little after its first
+# time
+REPEATED = 0.1
 
 
 def times(count: int) -> int:
@@ -18,7 +22,9 @@ def times(count: int) -> int:
 
 
 def examples(count: int) -> settings:
-    """Settings for a test that draws `count` examples; where no effort is asked for, a share of them, the same in every run."""
+    """Settings for a test that draws `count` examples; where no effort is asked for, a share of
+    them, the same in every run.
+    """
     return settings(
         max_examples=max(2, round(count * (REPEATED if EFFORT == 1 else EFFORT))),
         deadline=None,  # a kernel may be compiled by its first call
@@ -42,12 +48,16 @@ MANY = 4  # cases of one claim
 
 
 def halve(items):
-    """Of a claim with many cases, half of them are run each time, as if drawn by lot, and the rest by `make proof`."""
+    """Of a claim with many cases, half of them are run each time, as if drawn by lot, and the rest
+    by `make proof`.
+    """
     claims = defaultdict(list)
     for item in items:
         if not item.get_closest_marker("proof"):
             claims[item.path, item.cls, item.originalname].append(item)
     for cases in claims.values():
         if len(cases) >= MANY:
-            for case in sorted(cases, key=lambda case: crc32(case.name.encode()))[(len(cases) + 1) // 2 :]:
+            for case in sorted(cases, key=lambda case: crc32(case.name.encode()))[
+                (len(cases) + 1) // 2 :
+            ]:
                 case.add_marker(pytest.mark.proof)

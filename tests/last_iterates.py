@@ -20,10 +20,12 @@ def last_iterates(
     runs: int,
     sources: Sources,
 ) -> Tensor:
-    """The last iterates of many independent trainings at once, shape (runs, d), for problems that fit in memory.
+    """The last iterates of many independent trainings at once, shape (runs, d), for problems that
+    fit in memory.
 
     Args:
-        quotients: from w and U, shapes (runs, d) and (runs, d, K), to the n records' difference quotients, shape (runs, n, K).
+        quotients: from w and U, shapes (runs, d) and (runs, d, K), to the n records' difference
+            quotients, shape (runs, n, K).
         start: shape (d,).
         setting: the run; each training draws its own batches.
         runs: the number of trainings.

@@ -11,13 +11,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-LEAN = f"{ROOT}{os.pathsep}{ROOT / 'tests' / 'lean'}"  # PYTHONPATH of a process that finds this package and starts sooner
+# PYTHONPATH of a process that finds this package and starts sooner
+LEAN = f"{ROOT}{os.pathsep}{ROOT / 'tests' / 'lean'}"
 START = 600  # seconds that a server may take to answer
 
 
 @contextmanager
 def running(command, log, **options):
-    """The process of a command, which writes to the end of a log; ended with the block, by force if it will not end."""
+    """The process of a command, which writes to the end of a log; ended with the block, by force if
+    it will not end.
+    """
     with log.open("a") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, **options)
     try:
@@ -32,7 +35,9 @@ def running(command, log, **options):
 
 
 def wait_until_served(url, process, log, seconds=START):
-    """Wait until a process answers at an address; the test fails, with the end of the log, where it never does."""
+    """Wait until a process answers at an address; the test fails, with the end of the log, where it
+    never does.
+    """
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and process.poll() is None:
         try:

@@ -1,4 +1,6 @@
-"""One run, one number, one supposition: the page, the command, Python and a notebook say the same of it."""
+"""One run, one number, one supposition: the page, the command, Python and a notebook say the same
+of it.
+"""
 
 import contextlib
 import io
@@ -41,21 +43,31 @@ def by_the_command(setting, accounting, path):
         with contextlib.redirect_stdout(out):
             main(["epsilon", str(path), *form])
         said.append(out.getvalue())
-    found = {bound: (float(row["epsilon"]), tuple(row["supposes"])) for bound, row in json.loads(said[0]).items()}
+    found = {
+        bound: (float(row["epsilon"]), tuple(row["supposes"]))
+        for bound, row in json.loads(said[0]).items()
+    }
     return found, said[1].partition("# all under one supposition: ")[2].partition("\n")[0]
 
 
 def by_the_page(setting, accounting):
     """The same, of the page that is opened by the run's address."""
     state = Explorer(search=f"?{to_query(setting, accounting)}").state
-    found = {bound: (g.epsilon, g.supposes) for bound, g in guarantees(state.setting, state.accounting).items()}
+    found = {
+        bound: (g.epsilon, g.supposes)
+        for bound, g in guarantees(state.setting, state.accounting).items()
+    }
     return found, supposition(state.setting, state.accounting), Headline(state).number.object
 
 
 @pytest.mark.parametrize("known", FAIR)
 def test_both_fair_rows_and_the_unfair_one_are_the_same_everywhere(known, tmp_path):
     setting, accounting, published, hidden = FAIR[known]
-    mine = {bound: (g.epsilon, g.supposes) for bound in BOUNDS for g in [guarantee(setting, bound, accounting)]}
+    mine = {
+        bound: (g.epsilon, g.supposes)
+        for bound in BOUNDS
+        for g in [guarantee(setting, bound, accounting)]
+    }
     assert round_up(mine["composition"][0], 3) == published
     assert 0.85 * hidden < mine["sharp"][0] <= hidden
     words = supposition(setting, accounting)
@@ -67,7 +79,11 @@ def test_both_fair_rows_and_the_unfair_one_are_the_same_everywhere(known, tmp_pa
 
 def test_a_notebook_prints_the_table_and_it_is_the_accountants():
     cells = nbformat.read(ROOT / "notebooks" / "1-start-here.ipynb", as_version=4).cells
-    (table,) = (cell.source for cell in cells if cell.cell_type == "code" and "the paper's convention" in cell.source)
+    (table,) = (
+        cell.source
+        for cell in cells
+        if cell.cell_type == "code" and "the paper's convention" in cell.source
+    )
     names = {"Accounting": Accounting, "guarantee": guarantee, "run": BEFORE}
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
@@ -91,10 +107,16 @@ def runs_of_which_different_things_are_known(draw):
     )
 
 
-@given(runs_of_which_different_things_are_known(), st.sampled_from([Accounting(), PAPER_CONVENTION]))
+@given(
+    runs_of_which_different_things_are_known(), st.sampled_from([Accounting(), PAPER_CONVENTION])
+)
 @examples(5)
 def test_of_any_run_the_page_the_command_and_python_say_the_same(tmp_path_factory, run, accounting):
-    mine = {bound: (g.epsilon, g.supposes) for bound in BOUNDS for g in [guarantee(run, bound, accounting)]}
+    mine = {
+        bound: (g.epsilon, g.supposes)
+        for bound in BOUNDS
+        for g in [guarantee(run, bound, accounting)]
+    }
     path = tmp_path_factory.mktemp("runs") / "run.yaml"
     assert by_the_command(run, accounting, path) == (mine, supposition(run, accounting))
     assert by_the_page(run, accounting)[:2] == (mine, supposition(run, accounting))

@@ -1,4 +1,6 @@
-"""The pages lead somewhere: links end at what is there, every page is reached from the first, public names say what they are."""
+"""The pages lead somewhere: links end at what is there, every page is reached from the first,
+public names say what they are.
+"""
 
 import inspect
 import re
@@ -54,17 +56,28 @@ def test_every_page_is_reached_from_the_first():
 
 
 def test_the_limits_that_are_listed_are_those_that_hold():
-    listed = re.findall(r"^\| .* \| .* \| `ZOEXPLORE_.*$", (ROOT / "docs" / "deploy.md").read_text(), re.M)
-    assert listed == [f"| {limit.meaning} | {limit.default:,} {limit.unit} | `{limit.variable}` |" for limit in limits.ALL]
+    listed = re.findall(
+        r"^\| .* \| .* \| `ZOEXPLORE_.*$", (ROOT / "docs" / "deploy.md").read_text(), re.M
+    )
+    assert listed == [
+        f"| {limit.meaning} | {limit.default:,} {limit.unit} | `{limit.variable}` |"
+        for limit in limits.ALL
+    ]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=names)
 def test_a_displayed_formula_stands_between_blank_lines(page):
     """The site takes others for formulas within a line, and shows two of their dollars."""
     text = re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
-    blocks = [re.sub(r"^> ?", "", block, flags=re.M).strip() for block in re.split(r"\n(?:>? *\n)+", text)]
+    blocks = [
+        re.sub(r"^> ?", "", block, flags=re.M).strip() for block in re.split(r"\n(?:>? *\n)+", text)
+    ]
     shown = [block for block in blocks if "$$" in block]
-    assert not [block for block in shown if not re.fullmatch(r"\$\$.*?\$\$", block, re.S) or block.count("$$") != 2]
+    assert not [
+        block
+        for block in shown
+        if not re.fullmatch(r"\$\$.*?\$\$", block, re.S) or block.count("$$") != 2
+    ]
 
 
 @pytest.mark.parametrize("module", pages.MODULES)

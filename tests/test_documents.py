@@ -1,4 +1,6 @@
-"""What the page shows of the project's own pages: every bound is proved somewhere, and its proof can be opened."""
+"""What the page shows of the project's own pages: every bound is proved somewhere, and its proof
+can be opened.
+"""
 
 import re
 

@@ -1,6 +1,8 @@
-"""The Python and the commands of the pages run as they stand, and their links for teaching show what they name.
+"""The Python and the commands of the pages run as they stand, and their links for teaching show
+what they name.
 
-Not here: docs/mechanism.md (tests/mechanism/test_guide.py), docs/finetuning.md (tests/hf), and the files of docs/extending.md.
+Not here: docs/mechanism.md (tests/mechanism/test_guide.py), docs/finetuning.md (tests/hf), and the
+files of docs/extending.md.
 """
 
 import os
@@ -27,20 +29,33 @@ ROOT = Path(__file__).parents[1]
 ELSEWHERE = {"mechanism.md", "finetuning.md", "extending.md"}
 LONG = ["training.md"]  # it trains for minutes
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
-PAGES = [page for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))) if BLOCK.search(page.read_text(encoding="utf-8"))]
+PAGES = [
+    page
+    for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")))
+    if BLOCK.search(page.read_text(encoding="utf-8"))
+]
 TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md"))]
 FENCED = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
 COMMAND = re.compile(r"^(make|zoexplore|python|podman|for) ", re.MULTILINE)
 CALL = re.compile(
-    r"(?:^ *|[|;] *|do )(?:python -m )?zoexplore (?=serve|epsilon|curve|calibrate|plan|statement)([^|;>#&\n]*)", re.MULTILINE
+    r"(?:^ *|[|;] *|do )(?:python -m )?zoexplore (?=serve|epsilon|curve|calibrate|plan|statement)([^|;>#&\n]*)",
+    re.MULTILINE,
 )
 LINK = re.compile(r"/app(\?[^`\n]*show=[^`\"\n]+)")
-TAUGHT = {page: LINK.findall((ROOT / "docs" / page).read_text(encoding="utf-8")) for page in ("teaching.md", "sharing.md")}
+TAUGHT = {
+    page: LINK.findall((ROOT / "docs" / page).read_text(encoding="utf-8"))
+    for page in ("teaching.md", "sharing.md")
+}
 LINKS = TAUGHT["teaching.md"]
 
 
 @pytest.mark.parametrize(
-    "page", [(proof if p.name in LONG else pytest.param)(p, id=p.name) for p in PAGES if p.name not in ELSEWHERE]
+    "page",
+    [
+        (proof if p.name in LONG else pytest.param)(p, id=p.name)
+        for p in PAGES
+        if p.name not in ELSEWHERE
+    ],
 )
 def test_its_code_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -59,10 +74,15 @@ def test_a_link_for_teaching_means_what_it_names(link):
     teaching, given = Teaching.of(link, VIEWS), dict(parse_qsl(link[1:]))
     assert teaching.show and teaching.problems == ()
     assert given.get("against", "T") in AXES
-    rest = {name: value for name, value in given.items() if name not in (*Teaching.NAMES, "against")}
+    rest = {
+        name: value for name, value in given.items() if name not in (*Teaching.NAMES, "against")
+    }
     asked = from_fields(rest)
     opened = Explorer(search=link).state
-    assert asked.problems == () and (opened.setting, opened.accounting) == (asked.setting, asked.accounting)
+    assert asked.problems == () and (opened.setting, opened.accounting) == (
+        asked.setting,
+        asked.accounting,
+    )
     assert opened.accounting == Accounting() and not opened.note
 
 
@@ -72,7 +92,9 @@ def shell_blocks(page):
     return [code for language, code in blocks if not language and COMMAND.search(code)]
 
 
-@pytest.mark.parametrize("page", [page for page in TEXTS if shell_blocks(page)], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [page for page in TEXTS if shell_blocks(page)], ids=lambda page: page.name
+)
 def test_its_commands_can_be_pasted(page):
     """They are valid bash, and their targets of make, modules and arguments exist."""
     block = "\n".join(shell_blocks(page)).replace("...", "")
@@ -87,11 +109,19 @@ def test_its_commands_can_be_pasted(page):
 @pytest.mark.parametrize("name", ["README.md", proof("docs/command.md", id="command.md")])
 def test_its_commands_answer(name, tmp_path):
     """In a shell that ends at the first failure, on the run of the page about the command."""
-    (run,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "command.md").read_text(encoding="utf-8"), re.DOTALL)
+    (run,) = re.findall(
+        r"```yaml\n(.*?)```", (ROOT / "docs" / "command.md").read_text(encoding="utf-8"), re.DOTALL
+    )
     (tmp_path / "run.yaml").write_text(run, encoding="utf-8")
     (block,) = (block for block in shell_blocks(ROOT / name) if "zoexplore epsilon" in block)
     script = f'zoexplore() {{ "{sys.executable}" -m zoexplore "$@"; }}\npython() {{ "{sys.executable}" "$@"; }}\n{block}'
     here = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(["bash", "-eo", "pipefail", "-c", script], cwd=tmp_path, env=here, capture_output=True, text=True)
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", script],
+        cwd=tmp_path,
+        env=here,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     assert "differentially private" in done.stdout

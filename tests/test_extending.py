@@ -1,4 +1,6 @@
-"""docs/extending.md, followed to the letter: its bound and its view pass what every bound and every view is asked."""
+"""docs/extending.md, followed to the letter: its bound and its view pass what every bound and every
+view is asked.
+"""
 
 import os
 import re
@@ -12,7 +14,11 @@ import pytest
 from tests.effort import proof
 
 ROOT = Path(__file__).parents[1]
-BLOCKS = re.findall(r"`(zoexplore/\S+\.py)`[^`]*\n\n```python\n(.*?)```", (ROOT / "docs" / "extending.md").read_text(), re.S)
+BLOCKS = re.findall(
+    r"`(zoexplore/\S+\.py)`[^`]*\n\n```python\n(.*?)```",
+    (ROOT / "docs" / "extending.md").read_text(),
+    re.S,
+)
 # Files with tests of every bound and every view, and which of theirs are quick.
 CONTRACTS = {
     "tests/bounds/test_assumptions.py": "basic or registry or everything",
@@ -27,21 +33,38 @@ EVERYTHING = ("bounds", "properties", "views", "training", "test_documents.py", 
 
 @pytest.fixture(scope="module")
 def extended(tmp_path_factory):
-    """A copy of the project with the page's bound and view in it; compiled loops are shared with the original."""
+    """A copy of the project with the page's bound and view in it; compiled loops are shared with
+    the original.
+    """
     root = tmp_path_factory.mktemp("extended")
     for folder in ("zoexplore", "tests", "benchmarks", "tools"):
-        shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__", "kernels"))
-    for linked in ("zoexplore/bounds/kernels", "docs", "notebooks", "pyproject.toml", "README.md", "CITATION.cff"):
+        shutil.copytree(
+            ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__", "kernels")
+        )
+    for linked in (
+        "zoexplore/bounds/kernels",
+        "docs",
+        "notebooks",
+        "pyproject.toml",
+        "README.md",
+        "CITATION.cff",
+    ):
         (root / linked).symlink_to(ROOT / linked)
     for path, code in BLOCKS:
         (root / path).write_text(code)
-    edit(root / "zoexplore/bounds/registry.py", r"\Z", "\nfrom zoexplore.bounds.basic import BASIC\nBOUNDS[BASIC.id] = BASIC\n")
+    edit(
+        root / "zoexplore/bounds/registry.py",
+        r"\Z",
+        "\nfrom zoexplore.bounds.basic import BASIC\nBOUNDS[BASIC.id] = BASIC\n",
+    )
     words = "\n" + r'WORDS["basic"] = Words(r"\varepsilon = T\,\varepsilon_1(\delta/T)")' + "\n"
     edit(root / "zoexplore/bounds/words/__init__.py", r"\Z", words)
     tabs = root / "zoexplore/views/tabs.py"
     edit(tabs, r"(?=\nTABS\b)", "from zoexplore.views.panels.cost import Cost\n")
     edit(tabs, r'(?<="Plan": \{)', '"cost": ("Cost", Cost), ')
-    edit(root / "zoexplore/views/__init__.py", r"(?<=_HOMES = \{\n)", '    "Cost": "panels.cost",\n')
+    edit(
+        root / "zoexplore/views/__init__.py", r"(?<=_HOMES = \{\n)", '    "Cost": "panels.cost",\n'
+    )
     return root
 
 
@@ -55,11 +78,21 @@ def edit(path, where, text):
 
 def run(root, *command):
     environment = os.environ | {"PYTHONPATH": str(root)}
-    return subprocess.run([sys.executable, *command], cwd=root, env=environment, capture_output=True, text=True, timeout=1500)
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=root,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=1500,
+    )
 
 
 def test_the_page_has_a_bound_and_a_view():
-    assert [path for path, _ in BLOCKS] == ["zoexplore/bounds/basic.py", "zoexplore/views/panels/cost.py"]
+    assert [path for path, _ in BLOCKS] == [
+        "zoexplore/bounds/basic.py",
+        "zoexplore/views/panels/cost.py",
+    ]
 
 
 def test_both_do_what_they_say(extended):
@@ -79,12 +112,34 @@ def test_both_do_what_they_say(extended):
 @pytest.mark.proof
 def test_both_pass_what_all_are_asked(extended):
     files, which = list(CONTRACTS), " or ".join(CONTRACTS.values())
-    done = run(extended, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not proof", "-k", which, *files)
+    done = run(
+        extended,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        "not proof",
+        "-k",
+        which,
+        *files,
+    )
     counted = re.search(r"(\d+) passed", done.stdout)
     assert done.returncode == 0 and counted and int(counted[1]) > 40, done.stdout[-3000:]
 
 
 @pytest.mark.parametrize("folder", [proof(folder, id=folder) for folder in EVERYTHING])
 def test_nothing_else_fails_for_whoever_follows_the_page(extended, folder):
-    done = run(extended, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not proof", f"tests/{folder}")
+    done = run(
+        extended,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        "not proof",
+        f"tests/{folder}",
+    )
     assert done.returncode == 0, done.stdout[-3000:]

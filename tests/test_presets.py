@@ -1,4 +1,6 @@
-"""Presets are settings that make their figure: what the paper's text fixes is fixed, and the bound compared applies."""
+"""Presets are settings that make their figure: what the paper's text fixes is fixed, and the bound
+compared applies.
+"""
 
 import pytest
 
@@ -32,8 +34,12 @@ def test_the_figures_have_what_the_text_fixes(preset):
 
 def test_what_the_figures_compare():
     compared = {key: [s for _, s in preset.pins] for key, preset in PRESETS.items() if preset.pins}
-    assert len({s.K for s in compared["figure-1a"]}) > 2 and {s.clip for s in compared["figure-1a"]} == {1}
-    assert len({s.clip for s in compared["figure-1b"]}) > 2 and {s.K for s in compared["figure-1b"]} == {1000}
+    assert len({s.K for s in compared["figure-1a"]}) > 2 and {
+        s.clip for s in compared["figure-1a"]
+    } == {1}
+    assert len({s.clip for s in compared["figure-1b"]}) > 2 and {
+        s.K for s in compared["figure-1b"]
+    } == {1000}
     assert [s.n for s in compared["non-convex"]] == [1000, 2000]
 
 

@@ -1,6 +1,8 @@
-"""Other libraries stay as they are: importing changes nothing of theirs, and their private names that we read are listed.
+"""Other libraries stay as they are: importing changes nothing of theirs, and their private names
+that we read are listed.
 
-The list is `READ`. Whoever has to read another one adds it there, with a test that fails where the name is something else.
+The list is `READ`. Whoever has to read another one adds it there, with a test that fails where the
+name is something else.
 """
 
 import ast
@@ -34,7 +36,10 @@ OF_TUPLES = {"_asdict", "_fields", "_replace"}  # documented, of every named tup
 
 @cache
 def trees():
-    return {str(path.relative_to(PACKAGE)): ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
+    return {
+        str(path.relative_to(PACKAGE)): ast.parse(path.read_text())
+        for path in sorted(PACKAGE.rglob("*.py"))
+    }
 
 
 @cache
@@ -44,7 +49,12 @@ def own_names():
     for tree in trees().values():
         for node in ast.walk(tree):
             match node:
-                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name) | ast.Name(id=name):
+                case (
+                    ast.FunctionDef(name=name)
+                    | ast.AsyncFunctionDef(name=name)
+                    | ast.ClassDef(name=name)
+                    | ast.Name(id=name)
+                ):
                     found.add(name)
                 case ast.Attribute(attr=name, ctx=ast.Store(), value=ast.Name(id="self" | "cls")):
                     found.add(name)
@@ -52,16 +62,22 @@ def own_names():
 
 
 def foreign():
-    """Attributes with one underscore that the package does not define, or that are listed: file, name, whether it is written, or
-    something in it.
+    """Attributes with one underscore that the package does not define, or that are listed: file,
+    name, whether it is written, or something in it.
     """
     for file, tree in trees().items():
         parts = (node for node in ast.walk(tree) if isinstance(node, ast.Subscript))
         held = {id(node.value) for node in parts if not isinstance(node.ctx, ast.Load)}
         for node in ast.walk(tree):
-            if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
+            if (
+                isinstance(node, ast.Attribute)
+                and node.attr.startswith("_")
+                and not node.attr.startswith("__")
+            ):
                 listed = (file, node.attr) in READ
-                if (listed or node.attr not in own_names() | OF_TUPLES) and ast.unparse(node) not in PUBLIC:
+                if (listed or node.attr not in own_names() | OF_TUPLES) and ast.unparse(
+                    node
+                ) not in PUBLIC:
                     yield file, node.attr, id(node) in held or not isinstance(node.ctx, ast.Load)
 
 
@@ -115,5 +131,11 @@ print(len(before) > 10_000, sorted(key for key, value in before.items() if after
 
 @pytest.mark.parametrize("more", [[], proof(["torch"], id="torch")])  # which takes twice as long
 def test_importing_and_showing_everything_changes_no_other_library(more):
-    done = subprocess.run([sys.executable, "-c", CHANGES, *more], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", CHANGES, *more],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.stdout.splitlines()[-1:] == ["True []"], done.stdout + done.stderr[-2000:]

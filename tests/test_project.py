@@ -1,4 +1,6 @@
-"""pyproject.toml, constraints.txt and environment.yml say the same, and the accountant stays light to import."""
+"""pyproject.toml, constraints.txt and environment.yml say the same, and the accountant stays light
+to import.
+"""
 
 import os
 import re
@@ -22,9 +24,13 @@ CONDA_NAMES = {"pytorch-cpu": "torch"}
 
 
 def declared():
-    """Every requirement of pyproject.toml, of extras and groups too, but for those by which an extra has another one in it."""
+    """Every requirement of pyproject.toml, of extras and groups too, but for those by which an
+    extra has another one in it.
+    """
     groups = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values(), *GROUPS.values()]
-    requirements = [Requirement(line) for group in groups for line in group if isinstance(line, str)]
+    requirements = [
+        Requirement(line) for group in groups for line in group if isinstance(line, str)
+    ]
     return [requirement for requirement in requirements if requirement.name != "zoexplore"]
 
 
@@ -70,7 +76,9 @@ def test_constraints_are_exact_public_versions():
 def test_conda_environment_names_the_same_packages_and_versions():
     python, environment = conda_environment()
     pinned = constraints()
-    assert environment == {canonicalize_name(r.name): pinned[canonicalize_name(r.name)] for r in declared()}
+    assert environment == {
+        canonicalize_name(r.name): pinned[canonicalize_name(r.name)] for r in declared()
+    }
     assert PROJECT["requires-python"] == f">={python}"
 
 
@@ -115,7 +123,12 @@ def test_what_runs_before_a_merge_lints_and_then_tests(lint, tmp_path):
 
 def test_the_version_of_torch_stands_in_one_place_beside_the_pins_that_are_compared():
     version = constraints()["torch"]
-    kept = [ROOT / "tools" / "setup.sh", ROOT / "Makefile", ROOT / "Containerfile", *(ROOT / "tools").glob("*.sh")]
+    kept = [
+        ROOT / "tools" / "setup.sh",
+        ROOT / "Makefile",
+        ROOT / "Containerfile",
+        *(ROOT / "tools").glob("*.sh"),
+    ]
     assert not [path for path in kept if version in path.read_text()]
 
 
@@ -129,10 +142,16 @@ def test_what_the_server_and_the_page_import_is_declared():
     names = {canonicalize_name(requirement.name) for requirement in declared()}
     ours = imported(ROOT / "zoexplore" / "server") | imported(ROOT / "zoexplore" / "views")
     known = {"markdown-it": "markdown-it-py", "mdit-py-plugins": "mdit-py-plugins"}
-    others = {canonicalize_name(name) for name in ours - set(sys.stdlib_module_names) - {"zoexplore"}}
+    others = {
+        canonicalize_name(name) for name in ours - set(sys.stdlib_module_names) - {"zoexplore"}
+    }
     assert {known.get(name, name) for name in others} <= names
 
 
 def test_names_of_tests_are_short_enough_to_be_read():
-    named = (name for path in (ROOT / "tests").rglob("*.py") for name in re.findall(r"def (test_\w+)", path.read_text("utf-8")))
+    named = (
+        name
+        for path in (ROOT / "tests").rglob("*.py")
+        for name in re.findall(r"def (test_\w+)", path.read_text("utf-8"))
+    )
     assert [name for name in named if len(name) >= 80] == []

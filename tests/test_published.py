@@ -1,10 +1,17 @@
-"""Published runs: the documentation's table is what the code says, and reproduces their claims by another accountant."""
+"""Published runs: the documentation's table is what the code says, and reproduces their claims by
+another accountant.
+"""
 
 import re
 from pathlib import Path
 
 import pytest
-from dp_accounting import GaussianDpEvent, NeighboringRelation, PoissonSampledDpEvent, SelfComposedDpEvent
+from dp_accounting import (
+    GaussianDpEvent,
+    NeighboringRelation,
+    PoissonSampledDpEvent,
+    SelfComposedDpEvent,
+)
 from dp_accounting.pld import PLDAccountant
 
 from benchmarks.plans import HEADER
@@ -19,7 +26,10 @@ PAGE = Path(__file__).parents[1] / "docs" / "published.md"
 
 def test_the_page_has_the_table_as_it_comes_out():
     """Rounded up: 115.0376, 1.900022 and 74.1192 were 115.0, 1.90 and 74.1."""
-    runs, plans = (table.splitlines() for table in re.findall(r"(?:^\|.*\n)+", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
+    runs, plans = (
+        table.splitlines()
+        for table in re.findall(r"(?:^\|.*\n)+", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    )
     assert runs == markdown()
     assert plans[0] == f"| {' | '.join(HEADER)} |"
 
@@ -44,11 +54,20 @@ def test_others_accountant_gives_it_too(run):
 def test_each_is_a_preset_whose_number_is_the_one_it_states(key):
     run, preset = RUNS[key], PRESETS[key]
     assert preset.setting == run.setting and preset.setting.beta == 1
-    for stated, computed in ((run.ours, epsilon(run.setting, "composition")), (run.fresh, by_fresh_batches(run))):
+    for stated, computed in (
+        (run.ours, epsilon(run.setting, "composition")),
+        (run.fresh, by_fresh_batches(run)),
+    ):
         assert stated == round_up(computed, FIGURES) >= computed
     assert run.setting.noise_multiplier == pytest.approx(run.z * (2 if run.doubled else 1))
-    assert f"Claimed: ε = {run.claimed:g}" in preset.summary and "Hidden states gain nothing" in preset.summary
-    assert all(epsilon(run.setting, bound) >= epsilon(run.setting, "composition") for bound in ("sharp", "theorem"))
+    assert (
+        f"Claimed: ε = {run.claimed:g}" in preset.summary
+        and "Hidden states gain nothing" in preset.summary
+    )
+    assert all(
+        epsilon(run.setting, bound) >= epsilon(run.setting, "composition")
+        for bound in ("sharp", "theorem")
+    )
 
 
 def test_a_head_with_a_ridge_gains_though_its_clip_acts():

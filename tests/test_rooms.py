@@ -5,24 +5,38 @@ import re
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "zoexplore"
-ROOMS = "run bounds questions compute mechanism training hf palette methods plots views server".split()
+ROOMS = (
+    "run bounds questions compute mechanism training hf palette methods plots views server".split()
+)
 
 
 def imported(source):
-    """The modules of the package that a file imports, wherever in it, with the lines; those that it names in a string, too, which
-    may be imported later.
+    """The modules of the package that a file imports, wherever in it, with the lines; those that it
+    names in a string, too, which may be imported later.
     """
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "zoexplore":
-            names = [node.module] if node.module != "zoexplore" else [f"zoexplore.{name.name}" for name in node.names]
+            names = (
+                [node.module]
+                if node.module != "zoexplore"
+                else [f"zoexplore.{name.name}" for name in node.names]
+            )
             yield from ((name, node.lineno) for name in names)
         elif isinstance(node, ast.Import):
-            yield from ((name.name, node.lineno) for name in node.names if name.name.startswith("zoexplore."))
+            yield from (
+                (name.name, node.lineno)
+                for name in node.names
+                if name.name.startswith("zoexplore.")
+            )
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             whole = re.fullmatch(r"zoexplore\.[\w.]+", node.value)
             yield from (
                 (name, node.lineno)
-                for name in ([whole[0]] if whole else re.findall(r"(?:from|import) (zoexplore\.[\w.]+)", node.value))
+                for name in (
+                    [whole[0]]
+                    if whole
+                    else re.findall(r"(?:from|import) (zoexplore\.[\w.]+)", node.value)
+                )
             )
 
 

@@ -1,4 +1,6 @@
-"""A file is there whole, or as it was: no disk that is full and no folder that is closed leaves half of one."""
+"""A file is there whole, or as it was: no disk that is full and no folder that is closed leaves
+half of one.
+"""
 
 import errno
 import os
@@ -18,7 +20,9 @@ BIG = bytes(range(256)) * 400
 
 @pytest.fixture
 def small(monkeypatch):
-    """No file may become longer than 10 000 bytes: a longer one is cut off there, as on a full disk."""
+    """No file may become longer than 10 000 bytes: a longer one is cut off there, as on a full
+    disk.
+    """
     resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))
@@ -64,7 +68,9 @@ def test_a_lesson_that_does_not_fit_is_reported_in_one_line(tmp_path, small, mon
 
 
 def test_a_folder_that_is_not_there_is_reported(tmp_path):
-    with pytest.raises(OSError, match=r"missing.results\.csv' was not written: No such file or directory"):
+    with pytest.raises(
+        OSError, match=r"missing.results\.csv' was not written: No such file or directory"
+    ):
         write(tmp_path / "missing" / "results.csv", BIG)
 
 
@@ -78,9 +84,14 @@ def test_a_file_is_replaced_and_a_link_stays_one(tmp_path):
 
 
 def test_what_a_killed_process_left_goes_with_the_next_file(tmp_path):
-    path, others = tmp_path / "results.csv", [tmp_path / ".results.csv.mine.part", tmp_path / ".other.csv.01234567.part"]
+    path, others = (
+        tmp_path / "results.csv",
+        [tmp_path / ".results.csv.mine.part", tmp_path / ".other.csv.01234567.part"],
+    )
     killed = "import os, signal\nfrom zoexplore.run import saving\nos.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
-    left = subprocess.run([sys.executable, "-c", f"{killed}saving.write({str(path)!r}, b'new')"], check=False)
+    left = subprocess.run(
+        [sys.executable, "-c", f"{killed}saving.write({str(path)!r}, b'new')"], check=False
+    )
     assert left.returncode < 0 and len(list(tmp_path.iterdir())) == 1
     (part,) = tmp_path.iterdir()
     for other in others:

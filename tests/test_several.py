@@ -1,4 +1,6 @@
-"""Several runs together cost what an independent accountant says, and a search no less than its best run gives away."""
+"""Several runs together cost what an independent accountant says, and a search no less than its
+best run gives away.
+"""
 
 from dataclasses import replace
 from math import exp, inf, log
@@ -28,6 +30,7 @@ from zoexplore.run.published import RUNS
 
 PUBLIC = Setting(n=20_000, d=520, K=1, T=100, sigma=0.002, beta=1.0)
 
+
 def pairs_of(epsilons, deltas=RISK_DELTAS, count=1.0):
     return Pairs(tuple(np.asarray(epsilons, float)), tuple(np.asarray(deltas, float)), count)
 
@@ -43,7 +46,11 @@ def divergence(known, gamma):
     return np.maximum(mass - gamma * mass[::-1], 0).sum() + lost
 
 
-@given(st.lists(st.tuples(st.just(0.0) | st.floats(1e-4, 30), st.floats(1e-12, 1)), min_size=1, max_size=8))
+@given(
+    st.lists(
+        st.tuples(st.just(0.0) | st.floats(1e-4, 30), st.floats(1e-12, 1)), min_size=1, max_size=8
+    )
+)
 @examples(100)
 def test_pairs_become_laws_that_have_them_all(pairs):
     known = pairs_of(*zip(*pairs, strict=True))
@@ -82,25 +89,38 @@ def test_two_mechanisms_of_which_pairs_are_known_compose_as_their_laws_do():
     for delta in (1e-3, 1e-2):
         found = together(delta, known)
         for scale, enough in ((1.0, True), (0.995, False)):
-            truth = (weights * -np.expm1(np.minimum(scale * found - both, 0))).sum() + 1 - (1 - lost) ** 2
+            truth = (
+                (weights * -np.expm1(np.minimum(scale * found - both, 0))).sum()
+                + 1
+                - (1 - lost) ** 2
+            )
             assert (truth <= delta * (1 + 1e-9)) == enough
 
 
 def test_public_runs_on_all_records_add_up_their_budgets():
     both = compose([PUBLIC, PUBLIC.replace(T=300, sigma=0.003)])
-    alone = [guarantee(run, "composition").rho for run in (PUBLIC, PUBLIC.replace(T=300, sigma=0.003))]
+    alone = [
+        guarantee(run, "composition").rho for run in (PUBLIC, PUBLIC.replace(T=300, sigma=0.003))
+    ]
     assert both.epsilon == pytest.approx(float(epsilon_of(sum(alone), 1e-5)), rel=1e-9)
     assert both.risk.rho == pytest.approx(sum(alone), rel=1e-9) and both.neighbours == "replace-one"
-    assert compose([PUBLIC] * 4).epsilon == pytest.approx(epsilon(PUBLIC.replace(T=400), "composition"), rel=1e-9)
+    assert compose([PUBLIC] * 4).epsilon == pytest.approx(
+        epsilon(PUBLIC.replace(T=400), "composition"), rel=1e-9
+    )
     assert compose([compose([PUBLIC] * 3), PUBLIC]).epsilon == compose([PUBLIC] * 4).epsilon
 
 
-@pytest.mark.parametrize("run", [DEMONSTRATION, DEMONSTRATION.replace(T=3, lipschitz=inf), PUBLIC.replace(batch=200, T=50)])
+@pytest.mark.parametrize(
+    "run",
+    [DEMONSTRATION, DEMONSTRATION.replace(T=3, lipschitz=inf), PUBLIC.replace(batch=200, T=50)],
+)
 def test_one_run_is_itself_and_more_cost_more(run):
     one, two, five = (compose([run] * count) for count in (1, 2, 5))
     alone = guarantee(run, "best")
     assert alone.epsilon * (1 - 3e-3) <= one.epsilon <= alone.epsilon * (1 + 3e-3)
-    assert one.epsilon < two.epsilon < five.epsilon < 5 * epsilon(run.replace(delta=2e-6), alone.bound)
+    assert (
+        one.epsilon < two.epsilon < five.epsilon < 5 * epsilon(run.replace(delta=2e-6), alone.bound)
+    )
     assert two.supposes == alone.supposes and two.parts[0].guarantee.bound == alone.bound
     assert 0 < one.advantage < two.advantage < 1 and two.profile(two.epsilon) <= 1e-5 * (1 + 1e-9)
     assert (two.tradeoff([0.01, 0.5]) <= one.tradeoff([0.01, 0.5])).all()
@@ -113,16 +133,24 @@ def test_a_published_pipeline_costs_what_another_accountant_says(key):
     training = published.setting
     short = training.replace(T=training.T // 20)
     both = compose([gaussian(5.0), search(short, runs=20), training])
-    step = pld.from_gaussian_mechanism(published.z, sampling_prob=training.batch / training.n, value_discretization_interval=1e-4)
+    step = pld.from_gaussian_mechanism(
+        published.z, sampling_prob=training.batch / training.n, value_discretization_interval=1e-4
+    )
     count = pld.from_gaussian_mechanism(5.0, value_discretization_interval=1e-4)
     theirs = step.self_compose(2 * training.T).compose(count).get_epsilon_for_delta(1e-5)
     assert both.neighbours == "add-remove" and both.epsilon == pytest.approx(theirs, rel=2e-3)
-    plain = compose([gaussian(5.0), subsampled(published.z, training.batch / training.n, 2 * training.T)], delta=1e-5)
-    assert plain.epsilon == pytest.approx(both.epsilon, rel=1e-4)  # the published noise has ten digits
+    plain = compose(
+        [gaussian(5.0), subsampled(published.z, training.batch / training.n, 2 * training.T)],
+        delta=1e-5,
+    )
+    # the published noise has ten digits
+    assert plain.epsilon == pytest.approx(both.epsilon, rel=1e-4)
 
 
 def law(name, mean):
-    """f' of the number of runs: the density of the best of them over that of one, where one has the share x below it."""
+    """f' of the number of runs: the density of the best of them over that of one, where one has the
+    share x below it.
+    """
     if name == "poisson":
         return lambda x: mean * np.exp(mean * (x - 1))
     if name == "geometric":
@@ -139,14 +167,24 @@ def test_a_search_by_a_random_number_of_runs_is_sound_and_cheap(name, mu, mean):
     found = search(gaussian(1 / mu), mean=mean, law=name, delta=1e-5)
     x, step = np.linspace(-12, 12 + mu, 400_001, retstep=True)
     of_runs = law(name, mean)
-    assert np.trapezoid(of_runs(norm.cdf(x)) * norm.pdf(x), x) == pytest.approx(1 - exp(-mean) * (name == "poisson"), rel=1e-6)
+    assert np.trapezoid(of_runs(norm.cdf(x)) * norm.pdf(x), x) == pytest.approx(
+        1 - exp(-mean) * (name == "poisson"), rel=1e-6
+    )
     one, other = (of_runs(norm.cdf(x - at)) * norm.pdf(x - at) for at in (0.0, mu))
     for e in (found.epsilon, 0.5 * found.epsilon):
-        truth = max(np.maximum(p - exp(e) * q, 0).sum() * step for p, q in ((one, other), (other, one)))
+        truth = max(
+            np.maximum(p - exp(e) * q, 0).sum() * step for p, q in ((one, other), (other, one))
+        )
         assert truth <= found.profile(e) * (1 + 1e-6)
     shapes = {"poisson": inf, "geometric": 1.0, "logarithmic": 0.0}
-    event = dp_accounting.dp_event.RepeatAndSelectDpEvent(dp_accounting.GaussianDpEvent(1 / mu), mean, shapes[name])
-    theirs = dp_accounting.rdp.RdpAccountant(orders=np.geomspace(1.01, 1e4, 300)).compose(event).get_epsilon(1e-5)
+    event = dp_accounting.dp_event.RepeatAndSelectDpEvent(
+        dp_accounting.GaussianDpEvent(1 / mu), mean, shapes[name]
+    )
+    theirs = (
+        dp_accounting.rdp.RdpAccountant(orders=np.geomspace(1.01, 1e4, 300))
+        .compose(event)
+        .get_epsilon(1e-5)
+    )
     assert float(epsilon_of(mu**2 / 2, 1e-5)) < found.epsilon < theirs
     assert mean == 2 or found.epsilon < search(gaussian(1 / mu), runs=20, delta=1e-5).epsilon
 
@@ -165,7 +203,10 @@ def test_a_search_among_answers_with_ties_is_sound(name):
 
 
 def test_a_search_then_training_is_cheaper_by_a_random_number():
-    fixed, drawn = (compose([search(DEMONSTRATION, **how), DEMONSTRATION]) for how in ({"runs": 20}, {"mean": 20.0}))
+    fixed, drawn = (
+        compose([search(DEMONSTRATION, **how), DEMONSTRATION])
+        for how in ({"runs": 20}, {"mean": 20.0})
+    )
     assert epsilon(DEMONSTRATION, "sharp") < drawn.epsilon < 0.6 * fixed.epsilon
     assert drawn.supposes == fixed.supposes == guarantee(DEMONSTRATION, "sharp").supposes
 
@@ -175,13 +216,24 @@ def test_reports_and_guarantees_compose_as_their_runs_do():
     run = SETTING.replace(T=20)
     alone = min(report.guarantees.values(), key=lambda g: g.epsilon)
     both = compose([report, report])
-    assert both.epsilon == pytest.approx(compose([alone] * 2).epsilon) and alone.epsilon < both.epsilon
-    assert both.epsilon == pytest.approx(compose([guarantee(run, alone.bound, alone.accounting)] * 2).epsilon, rel=1e-3)
+    assert (
+        both.epsilon == pytest.approx(compose([alone] * 2).epsilon) and alone.epsilon < both.epsilon
+    )
+    assert both.epsilon == pytest.approx(
+        compose([guarantee(run, alone.bound, alone.accounting)] * 2).epsilon, rel=1e-3
+    )
 
 
 def test_a_run_without_a_guarantee_leaves_none():
-    none = compose([PUBLIC, DEMONSTRATION.replace(batch=100, neighbours="replace-one", sampling="poisson")])
-    assert not none.valid and none.reason.startswith("run 2 has no guarantee: ") and none.epsilon == inf and none.advantage == 1
+    none = compose(
+        [PUBLIC, DEMONSTRATION.replace(batch=100, neighbours="replace-one", sampling="poisson")]
+    )
+    assert (
+        not none.valid
+        and none.reason.startswith("run 2 has no guarantee: ")
+        and none.epsilon == inf
+        and none.advantage == 1
+    )
 
 
 OTHER = PUBLIC.replace(neighbours="add-remove")
@@ -190,15 +242,27 @@ OTHER = PUBLIC.replace(neighbours="add-remove")
 @pytest.mark.parametrize(
     ("attempt", "said"),
     [
-        (lambda: compose([PUBLIC, OTHER]), "unlike neighbours are not composed: add-remove, replace-one"),
+        (
+            lambda: compose([PUBLIC, OTHER]),
+            "unlike neighbours are not composed: add-remove, replace-one",
+        ),
         (lambda: compose([PUBLIC, subsampled(1.0, 0.1, 5)]), "unlike neighbours"),
-        (lambda: compose([PUBLIC, PUBLIC.replace(records_per_person=2)]), "unlike records a person"),
-        (lambda: compose([PUBLIC, PUBLIC.replace(delta=1e-6)]), "δ = 1e-06, 1e-05: give the delta of all together"),
+        (
+            lambda: compose([PUBLIC, PUBLIC.replace(records_per_person=2)]),
+            "unlike records a person",
+        ),
+        (
+            lambda: compose([PUBLIC, PUBLIC.replace(delta=1e-6)]),
+            "δ = 1e-06, 1e-05: give the delta of all together",
+        ),
         (lambda: compose([gaussian(1.0)]), "no run has a δ: give the delta"),
         (lambda: compose([], 1e-5), r"runs = \[\]"),
         (lambda: compose([PUBLIC], delta=1.0), "delta = 1.0 is not allowed"),
         (lambda: compose(["run.yaml"], 1e-5), "'run.yaml' cannot be"),
-        (lambda: compose([guarantee(PUBLIC, "composition", Accounting(printed=True))]), "printed constants"),
+        (
+            lambda: compose([guarantee(PUBLIC, "composition", Accounting(printed=True))]),
+            "printed constants",
+        ),
         (lambda: gaussian(0.0), "noise_multiplier = 0.0 is not allowed"),
         (lambda: gaussian(1.0, 1.5), "times = 1.5 is not allowed"),
         (lambda: subsampled(1.0, 1.0, 5), "rate = 1.0 is not allowed"),
@@ -217,7 +281,10 @@ def test_what_cannot_be_composed_is_refused_in_words(attempt, said):
 
 def test_the_numbers_of_the_page_are_the_softwares():
     page = (ROOT / "docs" / "batches.md").read_text(encoding="utf-8")
-    _, fixed, *drawn = (round_up(found.epsilon, 3) for found in (compose([gaussian(2.0)], 1e-5), *searched(gaussian(2.0))))
+    _, fixed, *drawn = (
+        round_up(found.epsilon, 3)
+        for found in (compose([gaussian(2.0)], 1e-5), *searched(gaussian(2.0)))
+    )
     geometric, logarithmic, poisson = drawn
     for said in (f"geometric {geometric}", f"logarithmic {logarithmic}", f"Poisson {poisson}"):
         assert said in page
@@ -226,7 +293,10 @@ def test_the_numbers_of_the_page_are_the_softwares():
 
 def searched(run):
     yield search(run, runs=20, delta=1e-5)
-    yield from (search(run, mean=20.0, law=name, delta=1e-5) for name in ("geometric", "logarithmic", "poisson"))
+    yield from (
+        search(run, mean=20.0, law=name, delta=1e-5)
+        for name in ("geometric", "logarithmic", "poisson")
+    )
 
 
 def test_losses_too_large_for_a_transform_are_still_bounded():

@@ -10,15 +10,26 @@ import pytest
 from zoexplore.run.text import decoded, printable
 
 PACKAGE = Path(__file__).parents[1] / "zoexplore"
-WITHOUT_UTF8 = {"PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PATH": "", "PYTHONPATH": str(PACKAGE.parent)}
+WITHOUT_UTF8 = {
+    "PYTHONUTF8": "0",
+    "LC_ALL": "C",
+    "PYTHONCOERCECLOCALE": "0",
+    "PATH": "",
+    "PYTHONPATH": str(PACKAGE.parent),
+}
 
 
 def as_text(call):
     """Whether a call reads or writes text, in an encoding that it does not name."""
     name = getattr(call.func, "attr", getattr(call.func, "id", ""))
-    binary = any("b" in str(getattr(each, "value", "")) for each in [*call.args, *(kw.value for kw in call.keywords)])
+    binary = any(
+        "b" in str(getattr(each, "value", ""))
+        for each in [*call.args, *(kw.value for kw in call.keywords)]
+    )
     opened = isinstance(call.func, ast.Name) and name == "open" and not binary
-    return (opened or name in ("read_text", "write_text")) and not any(keyword.arg == "encoding" for keyword in call.keywords)
+    return (opened or name in ("read_text", "write_text")) and not any(
+        keyword.arg == "encoding" for keyword in call.keywords
+    )
 
 
 def test_every_file_of_text_is_opened_in_an_encoding_that_is_named():
@@ -49,4 +60,7 @@ def test_another_encoding_is_no_text(raw):
 
 
 def test_what_controls_a_terminal_is_escaped_and_the_rest_stays():
-    assert printable("ε\u202f≤\u00a01\n\x1b[2J\u202e\udc80") == "ε\u202f≤\u00a01\n\\x1b[2J\\u202e\\udc80"
+    assert (
+        printable("ε\u202f≤\u00a01\n\x1b[2J\u202e\udc80")
+        == "ε\u202f≤\u00a01\n\\x1b[2J\\u202e\\udc80"
+    )

@@ -1,4 +1,6 @@
-"""What is published works: the wheel answers, serves and plots, and brings no more than is asked for."""
+"""What is published works: the wheel answers, serves and plots, and brings no more than is asked
+for.
+"""
 
 import os
 import re
@@ -37,9 +39,13 @@ def wheel(tmp_path_factory):
 
 def run(python, *arguments, cwd, **environment):
     return subprocess.run(
-        [str(python), *arguments], cwd=cwd, env=os.environ | environment, capture_output=True, text=True,
+        [str(python), *arguments],
+        cwd=cwd,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
         input=to_yaml(DEMONSTRATION, Accounting()),
-    )  # fmt: skip
+    )
 
 
 def serves(python, folder, **environment):
@@ -52,14 +58,24 @@ def serves(python, folder, **environment):
 def test_the_wheel_has_the_package_with_its_sheets_and_scripts_and_nothing_else(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     kinds = {".py", ".css", ".js", ".html", ".json", ".typed"}
-    inside = {path.relative_to(ROOT).as_posix() for path in (ROOT / "zoexplore").rglob("*") if path.suffix in kinds}
-    inside |= {f"zoexplore/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "docs").rglob("*") if path.is_file()}
+    inside = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "zoexplore").rglob("*")
+        if path.suffix in kinds
+    }
+    inside |= {
+        f"zoexplore/{path.relative_to(ROOT).as_posix()}"
+        for path in (ROOT / "docs").rglob("*")
+        if path.is_file()
+    }
     assert {name for name in names if not name.split("/")[0].endswith(".dist-info")} == inside
 
 
 def test_no_link_of_the_index_s_page_is_relative(wheel):
     archive = zipfile.ZipFile(wheel)
-    (metadata,) = (archive.read(name) for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+    (metadata,) = (
+        archive.read(name) for name in archive.namelist() if name.endswith(".dist-info/METADATA")
+    )
     shown = message_from_bytes(metadata).get_payload(decode=True).decode()
     targets = re.findall(r"\]\(([^)]+)\)", shown)
     assert "# zoexplore" in shown and "the accountant and its command" in shown
@@ -78,9 +94,25 @@ def test_links_lead_into_the_repository_that_is_named():
 @pytest.mark.proof  # its loops are compiled anew
 def test_the_wheel_answers_and_serves(wheel, tmp_path):
     zipfile.ZipFile(wheel).extractall(tmp_path)
-    done = run(sys.executable, "-m", "zoexplore", "epsilon", "-", "--bound", "sharp", cwd=tmp_path, PYTHONPATH=str(tmp_path))
+    done = run(
+        sys.executable,
+        "-m",
+        "zoexplore",
+        "epsilon",
+        "-",
+        "--bound",
+        "sharp",
+        cwd=tmp_path,
+        PYTHONPATH=str(tmp_path),
+    )
     assert float(done.stdout.split()[1]) == epsilon(DEMONSTRATION, "sharp"), done.stderr
-    done = run(sys.executable, "-c", "import zoexplore; print(zoexplore.__file__)", cwd=tmp_path, PYTHONPATH=str(tmp_path))
+    done = run(
+        sys.executable,
+        "-c",
+        "import zoexplore; print(zoexplore.__file__)",
+        cwd=tmp_path,
+        PYTHONPATH=str(tmp_path),
+    )
     assert done.stdout.startswith(str(tmp_path))
     assert serves(sys.executable, tmp_path, PYTHONPATH=str(tmp_path))
 
@@ -88,7 +120,11 @@ def test_the_wheel_answers_and_serves(wheel, tmp_path):
 @pytest.mark.proof
 def test_in_an_empty_environment_the_wheel_answers_serves_and_plots(wheel, tmp_path):
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
-    python = next(path for path in (tmp_path / "venv/bin/python", tmp_path / "venv/Scripts/python.exe") if path.exists())
+    python = next(
+        path
+        for path in (tmp_path / "venv/bin/python", tmp_path / "venv/Scripts/python.exe")
+        if path.exists()
+    )
     install = ["-m", "pip", "install", "--quiet", "-c", str(ROOT / "constraints.txt")]
     alone = {"PYTHONPATH": ""}
 
@@ -101,7 +137,8 @@ def test_in_an_empty_environment_the_wheel_answers_serves_and_plots(wheel, tmp_p
     done = run(python, "-m", "zoexplore", "serve", cwd=tmp_path, **alone)
     assert done.returncode == 2 and "pip install 'zoexplore[app]'" in done.stderr
 
-    done = run(python, *install, "zoexplore[app]", cwd=tmp_path, **alone)  # no index has it: what is installed gains its extra
+    # no index has it: what is installed gains its extra
+    done = run(python, *install, "zoexplore[app]", cwd=tmp_path, **alone)
     assert done.returncode == 0, done.stderr
     assert serves(python, tmp_path, **alone)
     done = run(python, "-c", PLOT, cwd=tmp_path, **alone)

@@ -1,4 +1,6 @@
-"""One word a thing: names in the package avoid what the table of CONTRIBUTING.md says other words for."""
+"""One word a thing: names in the package avoid what the table of CONTRIBUTING.md says other words
+for.
+"""
 
 import ast
 import re
@@ -12,7 +14,12 @@ def instead():
     """The words of the table's last column, each with the one to use."""
     table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| ([^|]*) \|$", table, re.MULTILINE)
-    return {word: use for use, words in rows for word in words.split(", ") if word.isalpha() and word.islower()}
+    return {
+        word: use
+        for use, words in rows
+        for word in words.split(", ")
+        if word.isalpha() and word.islower()
+    }
 
 
 def names_of(tree):
@@ -33,5 +40,8 @@ def test_names_use_the_words_of_the_table():
         place = path.relative_to(ROOT).as_posix()
         for name in set(names_of(ast.parse(path.read_text(encoding="utf-8")))):
             parts = {part.lower() for part in re.findall("[A-Z]?[a-z]+|[A-Z]+", name)}
-            wrong += [f"{place}: {name}: {refused[word]}" for word in parts & refused.keys() - OF_OTHERS.get(place, set())]
+            wrong += [
+                f"{place}: {name}: {refused[word]}"
+                for word in parts & refused.keys() - OF_OTHERS.get(place, set())
+            ]
     assert not wrong, "\n".join(wrong)

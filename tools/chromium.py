@@ -1,4 +1,6 @@
-"""Find the Chromium that the browser tests drive. Run as a program, it also installs one where that needs no questions."""
+"""Find the Chromium that the browser tests drive. Run as a program, it also installs one where that
+needs no questions.
+"""
 
 import os
 import shutil
@@ -23,20 +25,28 @@ def find() -> str | None:
 
 def install() -> None:
     """Install Debian's package. Its output is shown only if it fails."""
-    # Ubuntu's package of this name is a stub that needs snapd, so what follows looks again rather than trusts it.
+    # Ubuntu's package of this name is a stub that needs snapd, so what follows looks again rather
+    # than trusts it.
     command = "apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium"
-    result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    result = subprocess.run(
+        ["sh", "-c", command], capture_output=True, text=True, stdin=subprocess.DEVNULL
+    )
     if result.returncode:
         print("\n".join((result.stdout + result.stderr).splitlines()[-10:]))
 
 
 def main() -> None:
-    on_debian_as_root = Path("/etc/debian_version").exists() and hasattr(os, "geteuid") and os.geteuid() == 0
+    on_debian_as_root = (
+        Path("/etc/debian_version").exists() and hasattr(os, "geteuid") and os.geteuid() == 0
+    )
     if find() is None and "CHROMIUM" not in os.environ and on_debian_as_root:
         print("setup: installing Chromium for the browser tests", flush=True)
         install()
     if find() is None:
-        print("setup: NO CHROMIUM, so no browser test can run: install one, or set CHROMIUM=/path/to/it", flush=True)
+        print(
+            "setup: NO CHROMIUM, so no browser test can run: install one, or set CHROMIUM=/path/to/it",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""Draws the finished comparison into docs/, with a table in docs/training.md and all of them in build/comparison.md:
-`python -m tools.comparison`.
+"""Draws the finished comparison into docs/, with a table in docs/training.md and all of them in
+build/comparison.md: `python -m tools.comparison`.
 
 The site has the latter as a page of its own.
 """
@@ -33,25 +33,35 @@ HEAD = (
 )
 ACCOUNTS = (
     (
-        "the joint clip", "always",
+        "the joint clip",
+        "always",
         "a record's K derivatives are shortened together to length C, so it moves a step by at most (η/K) C/n; on all records "
         "of a loss whose smoothness is proved, [the sharper bound](joint.md) counts it too",
     ),
     (
-        "Poisson batches", "with a batch",
+        "Poisson batches",
+        "with a batch",
         "the same at C/b, for every record with chance b/n: the [exact privacy-loss distribution](batches.md#exact-conversion), "
         "the larger of its two orders",
     ),
     (
-        "the Lipschitz constant", "C is at least the proved one, on all records",
+        "the Lipschitz constant",
+        "C is at least the proved one, on all records",
         "the clip never acts; random directions see about √(K/d) of a gradient ([bounds](bounds.md#1-the-mechanism)), and the "
         "hidden-state bounds apply",
     ),
-)  # fmt: skip
+)
 
 CHOSEN: dict[str, str] = {  # fields of a run, and the words for None
-    "K": "", "T": "", "batch": "all", "clip": "", "rate": "", "beta": "", "ridge": "the task's", "R": "the task's",
-}  # fmt: skip
+    "K": "",
+    "T": "",
+    "batch": "all",
+    "clip": "",
+    "rate": "",
+    "beta": "",
+    "ridge": "the task's",
+    "R": "the task's",
+}
 
 
 MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "hex", "plus")
@@ -59,12 +69,32 @@ STUDIES = {
     "horizon-epsilon": ("steps T", "ε", True, True),
     "horizon-objective": ("steps T", "excess of the objective, share of the start's", True, True),
     "horizon-accuracy": ("steps T", "accuracy on held-out data", True, False),
-    "horizon-passes": ("forward passes through the data", "excess of the objective, share of the start's", True, True),
-    "horizon-memory": ("numbers that a step keeps", "excess of the objective, share of the start's", True, True),
+    "horizon-passes": (
+        "forward passes through the data",
+        "excess of the objective, share of the start's",
+        True,
+        True,
+    ),
+    "horizon-memory": (
+        "numbers that a step keeps",
+        "excess of the objective, share of the start's",
+        True,
+        True,
+    ),
     "ablation-directions": ("directions K", "accuracy on held-out data", True, False),
     "ablation-kind": ("directions K", "accuracy on held-out data", True, False),
-    "ablation-share": ("directional share of the noise β", "accuracy on held-out data", False, False),
-    "ablation-clip": ("clip of a gradient, in units of its Lipschitz constant", "accuracy on held-out data", True, False),
+    "ablation-share": (
+        "directional share of the noise β",
+        "accuracy on held-out data",
+        False,
+        False,
+    ),
+    "ablation-clip": (
+        "clip of a gradient, in units of its Lipschitz constant",
+        "accuracy on held-out data",
+        True,
+        False,
+    ),
 }  # what the axes are, and whether they are logarithmic
 
 
@@ -85,14 +115,18 @@ def how(found: Finished) -> str:
 
 
 def passes(point: Point) -> float:
-    """Forward passes of single records in all steps: two per direction, or three per gradient, whose way back is two."""
+    """Forward passes of single records in all steps: two per direction, or three per gradient,
+    whose way back is two.
+    """
     run = point.setting
     each = 3 if METHODS[point.method].every_direction else 2 * run.K
     return each * run.T * (run.batch or run.n)
 
 
 def kept(point: Point) -> float:
-    """Numbers that a clipped step keeps per record, without activations: a gradient of d, or K quotients."""
+    """Numbers that a clipped step keeps per record, without activations: a gradient of d, or K
+    quotients.
+    """
     return point.setting.K
 
 
@@ -112,19 +146,33 @@ def study(found: Sequence[Series]) -> hv.Overlay:
         means = [fmean(values) for values in series.values]
         line = {"color": hue, "line_width": 2.2}
         if len(series.values[0]) == 1:
-            parts.append(hv.Curve((series.x, means), x, y, label=series.label).opts(**line, **frame))
+            parts.append(
+                hv.Curve((series.x, means), x, y, label=series.label).opts(**line, **frame)
+            )
             continue
         errors = (stdev(values) / sqrt(len(values)) for values in series.values)
         rows = list(zip(series.x, means, errors, strict=True))
-        parts += marked(rows, (x, y), series.label, line, {"color": hue, "size": 7, "marker": marker}, frame)
+        parts += marked(
+            rows, (x, y), series.label, line, {"color": hue, "size": 7, "marker": marker}, frame
+        )
     return with_legend(hv.Overlay(parts), "right" if len(found) > 2 else "bottom_right")
 
 
 def few_ticks(values: Sequence[float]) -> list[tuple[float, str]]:
-    """1, 2 and 5 times powers of ten between values less than two decades apart, where a logarithmic axis would name all nine."""
+    """1, 2 and 5 times powers of ten between values less than two decades apart, where a
+    logarithmic axis would name all nine.
+    """
     least, most = min(values), max(values)
-    steps = (times * 10**power for power in range(floor(log10(least)), ceil(log10(most)) + 1) for times in (1, 2, 5))
-    return [(x, format_count(x)) for x in steps if least <= x <= most] if 1 <= least and most < 100 * least else []
+    steps = (
+        times * 10**power
+        for power in range(floor(log10(least)), ceil(log10(most)) + 1)
+        for times in (1, 2, 5)
+    )
+    return (
+        [(x, format_count(x)) for x in steps if least <= x <= most]
+        if 1 <= least and most < 100 * least
+        else []
+    )
 
 
 def main() -> None:
@@ -136,14 +184,20 @@ def main() -> None:
         plots.save(plots.comparison(one.frontier), DOCS / f"comparison-{task}.svg")
     _put(accuracies(found.finished[PRINTED].frontier), f"comparison-{PRINTED}.svg")
     for name in dict.fromkeys(series.study for series in found.series):
-        plots.save(study([series for series in found.series if series.study == name]), DOCS / f"study-{name}.svg")
+        plots.save(
+            study([series for series in found.series if series.study == name]),
+            DOCS / f"study-{name}.svg",
+        )
 
 
 def _put(table: str, figure: str) -> None:
     """Into docs/training.md, in place of the first table after a figure."""
     page = DOCS / "training.md"
     before, name, after = page.read_text(encoding="utf-8").partition(figure)
-    page.write_text(before + name + re.sub(r"(^\|.*\n)+", lambda _: table + "\n", after, count=1, flags=re.M), encoding="utf-8")
+    page.write_text(
+        before + name + re.sub(r"(^\|.*\n)+", lambda _: table + "\n", after, count=1, flags=re.M),
+        encoding="utf-8",
+    )
 
 
 def written(found: Studies) -> str:
@@ -163,13 +217,21 @@ def written(found: Studies) -> str:
         ]
     parts += ["## Studies", *studies(found)] if found.series else []
     parts += ["## Tasks", _table(("key", "data", "model", "ridge", "assumed of the data"), tasks())]
-    parts += ["## Methods", _table(("key", "what it does"), [(method.name, method.summary) for method in METHODS.values()])]
+    parts += [
+        "## Methods",
+        _table(
+            ("key", "what it does"), [(method.name, method.summary) for method in METHODS.values()]
+        ),
+    ]
     return "\n\n".join(parts) + "\n"
 
 
 def tasks() -> list[tuple[str, ...]]:
     """A row for each task that the package brings."""
-    return [(t.name, t.summary, t.model, format_number(t.ridge), "; ".join(t.supposed)) for t in TASKS.values()]
+    return [
+        (t.name, t.summary, t.model, format_number(t.ridge), "; ".join(t.supposed))
+        for t in TASKS.values()
+    ]
 
 
 def spread(point: Point) -> str:
@@ -185,7 +247,9 @@ def accuracies(frontier: Frontier) -> str:
     for method in dict.fromkeys(p.method for p in frontier.points):
         points = {p.target: p for p in frontier.points if p.method == method}
         cells = (
-            [spread(points[t]) if t in points else "" for t in targets] if None not in points else [""] * len(targets)
+            [spread(points[t]) if t in points else "" for t in targets]
+            if None not in points
+            else [""] * len(targets)
         )
         last = spread(points[None]) if None in points else ""
         rows.append((METHODS[method].title, *cells, last))
@@ -202,30 +266,67 @@ def costs(frontier: Frontier) -> str:
             batch = format_count(run.batch) if run.batch else "all"
             by = f"{BOUNDS[p.by].title}: {p.counted[p.by]}" if p.by else "–"
             rows.append(
-                (METHODS[p.method].title, by, format_count(run.K), format_count(run.T), batch, f"{passes(p):.2g}",
-                 format_count(int(kept(p))))
-            )  # fmt: skip
-    head = (f"chosen at ε = {format_number(detail)}", "counted by", "K", "T", "batch", "forward passes", "kept of a record")
+                (
+                    METHODS[p.method].title,
+                    by,
+                    format_count(run.K),
+                    format_count(run.T),
+                    batch,
+                    f"{passes(p):.2g}",
+                    format_count(int(kept(p))),
+                )
+            )
+    head = (
+        f"chosen at ε = {format_number(detail)}",
+        "counted by",
+        "K",
+        "T",
+        "batch",
+        "forward passes",
+        "kept of a record",
+    )
     return _table(head, rows)
 
 
 def chosen(found: Studies, task: str) -> str:
     """Every draw's choices, and the accuracy that averaging the tail would have given."""
     head = (
-        "method", "trials of a draw", "K", "T", "batch", "clip", "η/K", "β", "ridge", "R", "on validation",
-        "last iterates", "tail averages", "gain", "a run of the mechanism",
-    )  # fmt: skip
+        "method",
+        "trials of a draw",
+        "K",
+        "T",
+        "batch",
+        "clip",
+        "η/K",
+        "β",
+        "ridge",
+        "R",
+        "on validation",
+        "last iterates",
+        "tail averages",
+        "gain",
+        "a run of the mechanism",
+    )
     rows = []
     for key, draws in found.tuning[task].items():
         listed = [
-            _listed(usual if draw.choice[name] is None else draw.choice[name] for draw in draws) for name, usual in CHOSEN.items()
+            _listed(usual if draw.choice[name] is None else draw.choice[name] for draw in draws)
+            for name, usual in CHOSEN.items()
         ]
         last, average = ([getattr(draw, name) for draw in draws] for name in ("last", "average"))
         gains = [b - a for a, b in zip(last, average, strict=True)]
         validation = [draw.validation for draw in draws]
         numbers = (validation, last, average, gains)
         by_mechanism = _listed(draw.mechanism for draw in draws if draw.mechanism is not None)
-        rows.append((key, _listed(draw.trials for draw in draws), *listed, *(mean(values) for values in numbers), by_mechanism))
+        rows.append(
+            (
+                key,
+                _listed(draw.trials for draw in draws),
+                *listed,
+                *(mean(values) for values in numbers),
+                by_mechanism,
+            )
+        )
     return _table(head, rows)
 
 
@@ -247,7 +348,10 @@ def studies(found: Studies) -> list[str]:
         heads = dict.fromkeys(x for series in of for x in series.x)
         if len(of[0].values[0]) > 1:
             at = {series.label: dict(zip(series.x, series.values, strict=True)) for series in of}
-            rows = [(label, *(mean(values[x], 2) if x in values else "" for x in heads)) for label, values in at.items()]
+            rows = [
+                (label, *(mean(values[x], 2) if x in values else "" for x in heads))
+                for label, values in at.items()
+            ]
             shown = [_table((STUDIES[name][0], *(format_number(x) for x in heads)), rows)]
         else:
             shown = []
@@ -256,11 +360,15 @@ def studies(found: Studies) -> list[str]:
 
 
 def _listed(values: Iterable[float | str]) -> str:
-    return ", ".join(value if isinstance(value, str) else format_short(value, 3) for value in values)
+    return ", ".join(
+        value if isinstance(value, str) else format_short(value, 3) for value in values
+    )
 
 
 def mean(values: Sequence[float], digits: int = 0) -> str:
-    """A mean, with its standard error where there are several values, to three decimals or a given number of digits."""
+    """A mean, with its standard error where there are several values, to three decimals or a given
+    number of digits.
+    """
     shown = f"{fmean(values):.{digits}g}" if digits else f"{fmean(values):.3f}"
     if len(values) == 1:
         return shown

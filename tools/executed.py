@@ -1,6 +1,8 @@
-"""The notebooks with their outputs: each is run once, solutions included, for handouts, answers, slides and the site.
+"""The notebooks with their outputs: each is run once, solutions included, for handouts, answers,
+slides and the site.
 
-Outputs are kept in build/executed under a hash of the notebook and the package, so that a change of either runs them again.
+Outputs are kept in build/executed under a hash of the notebook and the package, so that a change of
+either runs them again.
 """
 
 import os
@@ -20,7 +22,8 @@ NOTEBOOKS, KEPT = ROOT / "notebooks", ROOT / "build" / "executed"
 HIDDEN = re.compile(r"<details><summary>(Solution|Answer)</summary>\n(.*?)\n</details>", re.DOTALL)
 HINT = re.compile(r"<details><summary>Hint</summary>\n(.*?)\n</details>", re.DOTALL)
 CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
-PREPARED = "from tools.prepared import prepare\nprepare()\ndel prepare"  # run before a notebook's own cells
+# run before a notebook's own cells
+PREPARED = "from tools.prepared import prepare\nprepare()\ndel prepare"
 
 
 def paths(numbers: list[int] | None = None) -> list[Path]:
@@ -40,8 +43,11 @@ def executed(path: Path) -> NotebookNode:
         print(f"running {path.name}", flush=True)
         notebook = with_answers(nbformat.read(path, as_version=4))
         notebook.cells.insert(0, nbformat.v4.new_code_cell(PREPARED))
-        os.environ.update(PANEL_INLINE="1", PYTHONPATH=str(ROOT), OPENBLAS_NUM_THREADS="1")  # many threads wait for one another
-        NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(NOTEBOOKS)}}).execute()
+        # many threads wait for one another
+        os.environ.update(PANEL_INLINE="1", PYTHONPATH=str(ROOT), OPENBLAS_NUM_THREADS="1")
+        NotebookClient(
+            notebook, timeout=600, resources={"metadata": {"path": str(NOTEBOOKS)}}
+        ).execute()
         _uncount(notebook)
         KEPT.mkdir(parents=True, exist_ok=True)
         for older in KEPT.glob(f"{path.stem}-*.ipynb"):
@@ -61,7 +67,9 @@ def _uncount(notebook: NotebookNode) -> None:
 
 def _key(path: Path) -> str:
     """A hash of everything in this project that the outputs depend on."""
-    code = sorted(file for file in (ROOT / "zoexplore").rglob("*") if file.suffix in {".py", ".css", ".js"})
+    code = sorted(
+        file for file in (ROOT / "zoexplore").rglob("*") if file.suffix in {".py", ".css", ".js"}
+    )
     digest = sha256()
     for file in (path, Path(__file__).with_name("prepared.py"), *code):
         digest.update(file.read_bytes())
@@ -69,7 +77,9 @@ def _key(path: Path) -> str:
 
 
 def with_answers(notebook: NotebookNode) -> NotebookNode:
-    """A notebook with its questions and answers at the end, the answers' code as cells; all of these are tagged `answer`."""
+    """A notebook with its questions and answers at the end, the answers' code as cells; all of
+    these are tagged `answer`.
+    """
     for asked in list(_asked(notebook)):
         text = HINT.sub("", asked)
         for i, part in enumerate(CODE.split(HIDDEN.sub(r"**\1.** \2", text))):
@@ -79,15 +89,22 @@ def with_answers(notebook: NotebookNode) -> NotebookNode:
 
 
 def _asked(notebook: NotebookNode) -> Iterator[str]:
-    """The parts of texts under headings with answers; an answer's question may be in the text before."""
+    """The parts of texts under headings with answers; an answer's question may be in the text
+    before.
+    """
     before = ""
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             if HIDDEN.search(cell.source):
-                question = before.rpartition("\n\n")[2] if cell.source.startswith("<details>") else ""
-                parts = [part for part in re.split(r"\n(?=## )", cell.source) if HIDDEN.search(part)]
+                question = (
+                    before.rpartition("\n\n")[2] if cell.source.startswith("<details>") else ""
+                )
+                parts = [
+                    part for part in re.split(r"\n(?=## )", cell.source) if HIDDEN.search(part)
+                ]
                 yield "\n\n".join(filter(None, (question, *parts)))
-            before = "" if HIDDEN.search(cell.source) else cell.source  # what has answers is shown with all its questions
+            # what has answers is shown with all its questions
+            before = "" if HIDDEN.search(cell.source) else cell.source
 
 
 def is_answer(cell: NotebookNode) -> bool:
@@ -97,7 +114,10 @@ def is_answer(cell: NotebookNode) -> bool:
 def only_answers(notebook: NotebookNode) -> NotebookNode:
     """The questions and answers of an executed notebook, under its title."""
     title = notebook.cells[0].source.partition("\n")[0]
-    notebook.cells = [nbformat.v4.new_markdown_cell(f"{title}: answers"), *filter(is_answer, notebook.cells)]
+    notebook.cells = [
+        nbformat.v4.new_markdown_cell(f"{title}: answers"),
+        *filter(is_answer, notebook.cells),
+    ]
     return notebook
 
 

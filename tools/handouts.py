@@ -1,7 +1,9 @@
-"""The notebooks as pages that need no kernel and no network: `python -m tools.handouts [handouts|answers|slides] [numbers]`.
+"""The notebooks as pages that need no kernel and no network: `python -m tools.handouts
+[handouts|answers|slides] [numbers]`.
 
-Handouts leave out the solutions; answers hold only these, with their outputs; slides (`tools.slides`) leave out the code. Each
-page is one file in build/; the notebooks are run by `tools.executed`, once for all kinds of pages.
+Handouts leave out the solutions; answers hold only these, with their outputs; slides
+(`tools.slides`) leave out the code. Each page is one file in build/; the notebooks are run by
+`tools.executed`, once for all kinds of pages.
 """
 
 import argparse
@@ -63,25 +65,39 @@ def _moving(number: int | None) -> str:
     if number not in MOVING:
         return ""
     title, sliders, link = MOVING[number]
-    return f'<section class="moving"><h2>{title}</h2>{framed(DEMONSTRATION, sliders, link)}</section>'
+    return (
+        f'<section class="moving"><h2>{title}</h2>{framed(DEMONSTRATION, sliders, link)}</section>'
+    )
 
 
 def offline(text: str, more: str = "") -> str:
     """A page that loads nothing from elsewhere: the included KaTeX draws its formulas."""
     text = re.sub(r'<script[^>]*src="https?://[^"]*"[^>]*>\s*</script>', "", text)
     text = re.sub(r'<link[^>]*href="https?://(?!cdn\.holoviz)[^"]*"[^>]*>', "", text)
-    text = re.sub(r'<script type="(?:text/x-mathjax-config|module)">.*?</script>', "", text, flags=re.DOTALL)
+    text = re.sub(
+        r'<script type="(?:text/x-mathjax-config|module)">.*?</script>', "", text, flags=re.DOTALL
+    )
     folder = BUILD / "katex"
     if not folder.exists():
         katex(folder)
     style = slides.read(folder / "katex.min.css")
-    style = re.sub(r"url\(fonts/([\w-]+\.\w+)\)", lambda found: _font(folder / "fonts" / found[1]), style)
-    scripts = "".join(f"<script>{slides.read(folder / name)}</script>" for name in ("katex.min.js", "auto-render.min.js"))
+    style = re.sub(
+        r"url\(fonts/([\w-]+\.\w+)\)", lambda found: _font(folder / "fonts" / found[1]), style
+    )
+    scripts = "".join(
+        f"<script>{slides.read(folder / name)}</script>"
+        for name in ("katex.min.js", "auto-render.min.js")
+    )
     head, _, body = text.partition("</head>")
     body, _, _ = body.rpartition("</body>")
     body += f"{more}<style>{LOOK}</style><script>{DRAWN}</script></body></html>"
-    linked = re.escape(CDN_DIST) + r"([\w./-]+\.(?:css|ico|png))(?:\?v=[\w.]+)?"  # of Panel, which inlines its scripts alone
-    return re.sub(linked, lambda found: _as_data(found[1]), f"{head}<style>{style}</style>{scripts}</head>{body}")
+    # of Panel, which inlines its scripts alone
+    linked = re.escape(CDN_DIST) + r"([\w./-]+\.(?:css|ico|png))(?:\?v=[\w.]+)?"
+    return re.sub(
+        linked,
+        lambda found: _as_data(found[1]),
+        f"{head}<style>{style}</style>{scripts}</head>{body}",
+    )
 
 
 def _as_data(name: str) -> str:
@@ -90,13 +106,21 @@ def _as_data(name: str) -> str:
 
 
 def _font(file: Path) -> str:
-    return f"url(data:font/{file.suffix[1:]};base64,{b64encode(file.read_bytes()).decode()})" if file.exists() else "url()"
+    return (
+        f"url(data:font/{file.suffix[1:]};base64,{b64encode(file.read_bytes()).decode()})"
+        if file.exists()
+        else "url()"
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("kind", nargs="?", default="handouts", choices=KINDS)
-    parser.add_argument("numbers", nargs="*", type=int, help="of the notebooks; all where none is given")
+    parser.add_argument(
+        "numbers", nargs="*", type=int, help="of the notebooks; all where none is given"
+    )
     given = parser.parse_args()
     folder = BUILD / given.kind
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,6 @@
-"""Draws the README's moving picture from the page: `python -m tools.moving` writes docs/explorer.gif. Needs Chromium."""
+"""Draws the README's moving picture from the page: `python -m tools.moving` writes
+docs/explorer.gif. Needs Chromium.
+"""
 
 from io import BytesIO
 from pathlib import Path
@@ -17,7 +19,9 @@ from zoexplore.run.presets import DEMONSTRATION
 FILE = Path(__file__).parents[1] / "docs" / "explorer.gif"
 # More and more steps; then, for the longest run, more and more of the noise along the directions.
 STEPS, SHARES = (10, 30, 100, 300, 1000, 10_000), (0.8, 0.95, 0.99, 1.0)
-FRAMES: list[dict[str, Any]] = [{"T": T} for T in STEPS] + [{"T": STEPS[-1], "beta": share} for share in SHARES]
+FRAMES: list[dict[str, Any]] = [{"T": T} for T in STEPS] + [
+    {"T": STEPS[-1], "beta": share} for share in SHARES
+]
 SIZE: ViewportSize = {"width": 1280, "height": 800}
 WIDTH, COLOURS = 960, 64
 MOMENT, LAST = 900, 2500  # milliseconds that a picture stays
@@ -43,7 +47,9 @@ def picture(page: Page, given: dict[str, Any]) -> Image.Image:
 
 def main() -> None:
     with served() as server, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find(), args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(
+            executable_path=find(), args=["--no-sandbox", "--disable-gpu"]
+        )
         page = browser.new_page(viewport=SIZE)
         page.set_default_timeout(1000 * PATIENCE)
         page.goto(f"{server.page}?tab=curves")

@@ -1,4 +1,6 @@
-"""Pages of the site that are made from the package: the story on the home page, public names, gallery, published runs, citing."""
+"""Pages of the site that are made from the package: the story on the home page, public names,
+gallery, published runs, citing.
+"""
 
 import re
 from collections.abc import Iterator
@@ -19,9 +21,15 @@ from zoexplore.views.panels.story import STEPS
 from zoexplore.views.training.tab import in_advance
 
 MODULES = (
-    "zoexplore", "zoexplore.questions", "zoexplore.questions.export",
-    "zoexplore.questions.statement", "zoexplore.plots", "zoexplore.mechanism", "zoexplore.hf", "zoexplore.training",
-)  # fmt: skip
+    "zoexplore",
+    "zoexplore.questions",
+    "zoexplore.questions.export",
+    "zoexplore.questions.statement",
+    "zoexplore.plots",
+    "zoexplore.mechanism",
+    "zoexplore.hf",
+    "zoexplore.training",
+)
 _NAMES = """# Public names
 
 From their docstrings. Symbols are the paper's; [concepts](concepts.md) says what they mean.
@@ -45,7 +53,10 @@ _LESSON = """One file, which moves without a server: `zoexplore lesson run.yaml 
 [teaching](docs/teaching.md#lessons) says. [Alone on a page](lesson.html)."""
 BELOW = {"legend_position": "top", "legend_cols": 2, "height": 360}  # legends that cover no curve
 PICTURES = {
-    "curves": ("Every bound against the number of steps", 'plots.curves(DEMONSTRATION, "T", range(1, 1001)).opts(**below)'),
+    "curves": (
+        "Every bound against the number of steps",
+        'plots.curves(DEMONSTRATION, "T", range(1, 1001)).opts(**below)',
+    ),
     "share": (
         "Where the noise goes, and what that changes",
         'plots.curves(DEMONSTRATION.replace(K=52), "beta", bounds=["composition", "theorem", "sharp"]).opts(**below)',
@@ -83,8 +94,12 @@ def story(folder: Path) -> str:
         "1": frame(file="story.html#tab=game&dials=sigma", title="a game"),
         "2": frame(file="story.html#publish=every&T=10&dials=T", title="every step published"),
         "3": frame(file="story.html#dials=T", title="only the last model published"),
-        "4": frame(file="story.html#tab=curves&against=beta&beta=1&dials=beta", title="what β does"),
-        "5": figure(folder, "story-6", plots.frontier(in_advance(DEMONSTRATION.K)[1]).opts(**BELOW)),
+        "4": frame(
+            file="story.html#tab=curves&against=beta&beta=1&dials=beta", title="what β does"
+        ),
+        "5": figure(
+            folder, "story-6", plots.frontier(in_advance(DEMONSTRATION.K)[1]).opts(**BELOW)
+        ),
         "6": "",
     }
     text = f"## The story in six steps\n\nGuess before you look. `make app` tells it with sliders.\n\n{BOKEH.format(up='')}\n"
@@ -119,7 +134,9 @@ def gallery(folder: Path) -> str:
         if preset.setting == DEMONSTRATION:
             continue
         found = curve(preset.setting, "T", [preset.setting.T], ["composition", "sharp"])
-        public, hidden = (format_number(float(found[bound][0])) for bound in ("composition", "sharp"))
+        public, hidden = (
+            format_number(float(found[bound][0])) for bound in ("composition", "sharp")
+        )
         name = f"[{preset.name}](published/{key}.md)" if key in RUNS else preset.name
         text += f"| {name} | {preset.summary} | {public} | {hidden} |\n"
     return text
@@ -130,7 +147,9 @@ def published(folder: Path) -> str:
     (folder / "published").mkdir()
     links = ""
     for key, run in RUNS.items():
-        (folder / "published" / f"{key}.md").write_text(_published(folder, key, run), encoding="utf-8")
+        (folder / "published" / f"{key}.md").write_text(
+            _published(folder, key, run), encoding="utf-8"
+        )
         links += f"- [{run.name}, K = {run.K}](../published/{key}.md)\n"
     return f"\n## The runs one by one\n\n{links}"
 
@@ -138,11 +157,21 @@ def published(folder: Path) -> str:
 def _published(folder: Path, key: str, run: Published) -> str:
     """One run: its numbers, the claim and the counts, and the setting to go on from."""
     rows = {
-        "records n": run.n, "parameters d": f"{run.d:,}", "directions a step K": run.K, "records a step b": run.batch,
-        "steps T": f"{run.T:,}", "epochs": run.epochs, "clip C, of a record's K quotients together": f"{run.C:g}",
-        "δ": f"{run.delta:.3g}", "noise multiplier z": f"{run.z:g}",
-    }  # fmt: skip
-    counts = {"claimed": run.claimed, "Poisson, add or remove": run.trained, "fresh batches, replace one": run.fresh}
+        "records n": run.n,
+        "parameters d": f"{run.d:,}",
+        "directions a step K": run.K,
+        "records a step b": run.batch,
+        "steps T": f"{run.T:,}",
+        "epochs": run.epochs,
+        "clip C, of a record's K quotients together": f"{run.C:g}",
+        "δ": f"{run.delta:.3g}",
+        "noise multiplier z": f"{run.z:g}",
+    }
+    counts = {
+        "claimed": run.claimed,
+        "Poisson, add or remove": run.trained,
+        "fresh batches, replace one": run.fresh,
+    }
     if run.shuffled:
         counts["shuffled, replace one"] = run.ours
     bars = hv.Bars(list(counts.items())[::-1], "counted as", "ε").opts(
@@ -199,12 +228,22 @@ def citing(readme: str) -> str:
 def public(module: str) -> list[tuple[str, Any]]:
     """The classes and functions in a module's `__all__`; without it, the module's own public ones."""
     home = import_module(module)
-    own = [name for name, thing in vars(home).items() if getattr(thing, "__module__", "") == module and name[0] != "_"]
-    return [(name, thing) for name in getattr(home, "__all__", own) if callable(thing := getattr(home, name))]
+    own = [
+        name
+        for name, thing in vars(home).items()
+        if getattr(thing, "__module__", "") == module and name[0] != "_"
+    ]
+    return [
+        (name, thing)
+        for name in getattr(home, "__all__", own)
+        if callable(thing := getattr(home, name))
+    ]
 
 
 def names() -> str:
-    """The page of public names: each once, with its place, from which mkdocstrings takes the signature and docstring."""
+    """The page of public names: each once, with its place, from which mkdocstrings takes the
+    signature and docstring.
+    """
     seen: set[int] = set()
     lines = [_NAMES]
     for module in MODULES:

@@ -1,4 +1,6 @@
-"""Draws the pictures of docs/hidden_states.md anew: `python -m tools.pictures`. Needs Chromium, as the tests of pages do."""
+"""Draws the pictures of docs/hidden_states.md anew: `python -m tools.pictures`. Needs Chromium, as
+the tests of pages do.
+"""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +19,9 @@ WIDE = {"width": 640, "height": 320, "responsive": False}
 
 
 def two_runs(steps: int = 25, pairs: int = 150) -> hv.Layout:
-    """Ends of runs in the plane on two neighbouring data sets: without noise, with the same noise, with noise of their own."""
+    """Ends of runs in the plane on two neighbouring data sets: without noise, with the same noise,
+    with noise of their own.
+    """
     rng = np.random.default_rng(3)
     c, push = 0.85, np.array([0.35, 0.1])
     one, other = (plots.style(bound)["color"] for bound in ("theorem", "composition"))
@@ -40,14 +44,17 @@ def two_runs(steps: int = 25, pairs: int = 150) -> hv.Layout:
             "xlabel": "",
             "ylabel": "",
         }
-        dots = [hv.Scatter(x).opts(color=colour, size=5, alpha=0.5) for x, colour in ((w, one), (v, other))]
+        dots = [
+            hv.Scatter(x).opts(color=colour, size=5, alpha=0.5)
+            for x, colour in ((w, one), (v, other))
+        ]
         pictures.append((dots[0] * dots[1]).opts(title=title, toolbar=None, **frame))
     return hv.Layout(pictures).opts(toolbar=None)
 
 
 def distances() -> hv.Overlay:
-    """The distance that is left to hide in the sharper bound's proof, and what it would be if nothing were hidden or nothing
-    contracted.
+    """The distance that is left to hide in the sharper bound's proof, and what it would be if
+    nothing were hidden or nothing contracted.
     """
     plan = guarantee(RUN, "sharp").trajectory
     assert plan is not None
@@ -69,7 +76,9 @@ def distances() -> hv.Overlay:
         )
         for name, (values, bound, dash) in lines.items()
     ]
-    return hv.Overlay(drawn).opts(ylim=(0, 0.0008), legend_position="top_left", toolbar=None, **WIDE)
+    return hv.Overlay(drawn).opts(
+        ylim=(0, 0.0008), legend_position="top_left", toolbar=None, **WIDE
+    )
 
 
 def costs() -> hv.Overlay:
@@ -82,7 +91,9 @@ def costs() -> hv.Overlay:
         "hidden late": (np.cumsum(plan.rho), "sharp"),
     }
     drawn = [
-        hv.Curve((time, values), "step", "budget spent, ρ", label=name).opts(color=plots.style(bound)["color"], line_width=3)
+        hv.Curve((time, values), "step", "budget spent, ρ", label=name).opts(
+            color=plots.style(bound)["color"], line_width=3
+        )
         for name, (values, bound) in lines.items()
     ]
     return hv.Overlay(drawn).opts(legend_position="top_left", toolbar=None, **WIDE)
@@ -91,9 +102,15 @@ def costs() -> hv.Overlay:
 def main() -> None:
     hv.extension("bokeh")
     plots.use()
-    made = {"two-runs": (two_runs(), 920, 320), "distances": (distances(), 650, 330), "costs": (costs(), 650, 330)}
+    made = {
+        "two-runs": (two_runs(), 920, 320),
+        "distances": (distances(), 650, 330),
+        "costs": (costs(), 650, 330),
+    }
     with sync_playwright() as playwright, TemporaryDirectory() as folder:
-        browser = playwright.chromium.launch(executable_path=find(), args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(
+            executable_path=find(), args=["--no-sandbox", "--disable-gpu"]
+        )
         for name, (element, width, height) in made.items():
             file = Path(folder) / f"{name}.html"
             hv.save(element, file, resources="inline")

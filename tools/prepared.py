@@ -1,4 +1,6 @@
-"""What a notebook's kernel does before its own cells, so that its outputs move on pages without a kernel."""
+"""What a notebook's kernel does before its own cells, so that its outputs move on pages without a
+kernel.
+"""
 
 from collections.abc import Callable
 from html import escape
@@ -26,7 +28,9 @@ def framed(setting: Setting, sliders: tuple[str, ...], link: str = "") -> str:
 
 
 class Drawn:
-    """Draws components: what has dials as a lesson, a player with all its steps, and says of the rest that it is a picture."""
+    """Draws components: what has dials as a lesson, a player with all its steps, and says of the
+    rest that it is a picture.
+    """
 
     def __init__(self) -> None:
         self.parts: list[Any] = []  # of the cell that is drawn
@@ -55,7 +59,9 @@ class Drawn:
         if dials:
             return {"text/html": framed(parts[0].state.setting, *_as_lesson(dials, parts))}, {}
         still = list(column.select(Component))
-        return self.live(pn.Column(pn.pane.HTML(STILL), column) if still else column, *given, **named)
+        return self.live(
+            pn.Column(pn.pane.HTML(STILL), column) if still else column, *given, **named
+        )
 
     @staticmethod
     def explorer(explorer: Explorer, *_: Any, **__: Any) -> Any:
@@ -64,7 +70,9 @@ class Drawn:
 
 
 def _as_lesson(dials: list[str], parts: list[Any]) -> tuple[tuple[str, ...], str]:
-    """A lesson's sliders and link for dials and what stands below; a field that the curves run over is tabled with a dial."""
+    """A lesson's sliders and link for dials and what stands below; a field that the curves run over
+    is tabled with a dial.
+    """
     along = next((part.along for part in parts if isinstance(part, Curves)), "")
     if not along:
         return tuple(dials), "?show=publish,verdict"
@@ -77,5 +85,7 @@ def prepare() -> None:
     """Compute at once what takes long, so that a page has it, and draw what moves without a kernel."""
     ask._by_the_pool = _at_once
     drawn = Drawn()
-    pn.Column._repr_mimebundle_ = lambda column, *given, **named: drawn.column(column, *given, **named)
+    pn.Column._repr_mimebundle_ = lambda column, *given, **named: drawn.column(
+        column, *given, **named
+    )
     Explorer._repr_mimebundle_ = Drawn.explorer

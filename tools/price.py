@@ -1,4 +1,5 @@
-"""Trains the page's first run at seven noise scales, and one of fewer directions, for the story and the page's first figure.
+"""Trains the page's first run at seven noise scales, and one of fewer directions, for the story and
+the page's first figure.
 
 python -m tools.price
 """
@@ -24,10 +25,15 @@ def main() -> None:
         with ThreadPoolExecutor() as executor:
             found.append(
                 frontier(
-                    task=asked.task, methods=(METHOD,), sigmas=asked.sigmas, seeds=SEEDS, accounting=asked.accounting,
-                    executor=executor, **asked.others,
+                    task=asked.task,
+                    methods=(METHOD,),
+                    sigmas=asked.sigmas,
+                    seeds=SEEDS,
+                    accounting=asked.accounting,
+                    executor=executor,
+                    **asked.others,
                 )
-            )  # fmt: skip
+            )
     save(replace(found[0], points=tuple(p for one in found for p in one.points)), FILE)
 
 

@@ -1,5 +1,5 @@
-"""The page's sentences in all states that add some, for reading aloud: `python -m tools.sentences`, or of some parts of it,
-`python -m tools.sentences plans refusals`.
+"""The page's sentences in all states that add some, for reading aloud: `python -m tools.sentences`,
+or of some parts of it, `python -m tools.sentences plans refusals`.
 """
 
 import re
@@ -34,14 +34,23 @@ STATES: dict[str, tuple[Setting, Accounting]] = {
     "a large step": (RUN.replace(eta=1e3), Accounting()),
     "the clip is not idle": (RUN.replace(ridge=0.0, R=10.0), Accounting()),
     "the clip may act": (RUN.replace(lipschitz=5.0), Accounting()),
-    "the clip may act, a linear model": (RUN.replace(lipschitz=5.0, linear=True, xi=1e-4), Accounting()),
-    "a linear model that is none": (RUN.replace(ridge=0.4, lipschitz=inf, linear=True), Accounting()),
+    "the clip may act, a linear model": (
+        RUN.replace(lipschitz=5.0, linear=True, xi=1e-4),
+        Accounting(),
+    ),
+    "a linear model that is none": (
+        RUN.replace(ridge=0.4, lipschitz=inf, linear=True),
+        Accounting(),
+    ),
     "nothing is known": (RUN.replace(M=inf, eta=None, **_NON_CONVEX), Accounting()),
     "a perturbation": (RUN.replace(xi=1.0), Accounting()),
     "batches": (RUN.replace(batch=100, T=50), Accounting()),
     "batches, Renyi": (RUN.replace(batch=100, T=50), Accounting(conversion="cks")),
     "cyclic": (RUN.replace(batch=100, T=50, sampling="cyclic"), Accounting()),
-    "Poisson": (RUN.replace(batch=100, T=50, sampling="poisson", neighbours="add-remove"), Accounting()),
+    "Poisson": (
+        RUN.replace(batch=100, T=50, sampling="poisson", neighbours="add-remove"),
+        Accounting(),
+    ),
     "releases": (RUN.replace(releases=5), Accounting()),
     "people": (RUN.replace(records_per_person=3), Accounting()),
     "people, batches": (RUN.replace(records_per_person=3, batch=100, T=50), Accounting()),
@@ -64,7 +73,9 @@ def plain(html: str) -> list[str]:
 
 
 def said(explorer: Explorer) -> Iterator[str]:
-    """Every line of text that the page's components hold, shown or folded, with the labels of its widgets."""
+    """Every line of text that the page's components hold, shown or folded, with the labels of its
+    widgets.
+    """
     for component in explorer.__panel__().select():
         if isinstance(component, pn.pane.HTML):
             yield from plain(str(component.object or ""))
@@ -73,12 +84,23 @@ def said(explorer: Explorer) -> Iterator[str]:
             options: Any = getattr(component, "options", None)
             yield from map(str, options if isinstance(options, dict) else ())
         elif isinstance(component, Legend):
-            yield from (words for entry in component.entries for words in (entry["title"], entry["why"]) if words)
+            yield from (
+                words
+                for entry in component.entries
+                for words in (entry["title"], entry["why"])
+                if words
+            )
         elif isinstance(component, pn.Card):
             yield str(component.title)
     for view in explorer.tabs.views.values():
         for figure in (model for model in vars(view).values() if hasattr(model, "xaxis")):
-            yield from filter(None, [figure.title.text if figure.title else "", *(axis.axis_label or "" for axis in figure.axis)])
+            yield from filter(
+                None,
+                [
+                    figure.title.text if figure.title else "",
+                    *(axis.axis_label or "" for axis in figure.axis),
+                ],
+            )
 
 
 def states(parts: Collection[str] = ()) -> Iterator[tuple[str, list[str]]]:
@@ -145,14 +167,26 @@ def _plans() -> States:
 def _refusals() -> States:
     """The refusals of every box."""
     explorer = _opened()
-    boxes = {name: field.text for name, field in (explorer.controls.dials | explorer.controls.fields).items()}
+    boxes = {
+        name: field.text
+        for name, field in (explorer.controls.dials | explorer.controls.fields).items()
+    }
     for field, box in boxes.items():
         for text in ("-1", "x", "", "1,5", "1.5", "∞", "1e300", "9" * 400):
             box.value = text
             yield f"typed: {field} = {text[:20]}", said(explorer)
         explorer.state.replace(RUN, Accounting())
-    for changes in ({"K": 600}, {"beta": 2.0}, {"m": 9.0}, {"ridge": 9.0}, {"batch": 30_000}, {"d": 100}, {"releases": 500},
-                    {"neighbours": "add-remove", "batch": 10}, {"sampling": "cyclic"}):  # fmt: skip
+    for changes in (
+        {"K": 600},
+        {"beta": 2.0},
+        {"m": 9.0},
+        {"ridge": 9.0},
+        {"batch": 30_000},
+        {"d": 100},
+        {"releases": 500},
+        {"neighbours": "add-remove", "batch": 10},
+        {"sampling": "cyclic"},
+    ):
         explorer.state.ask(**changes)
         yield f"asked: {changes}", said(explorer)
         explorer.state.replace(RUN, Accounting())
@@ -192,15 +226,20 @@ def _story() -> States:
 def _teaching() -> States:
     """Links for teaching, and those that say what does not exist."""
     for query in (
-        "show=curves,K&say=Move+K.&say=What+changes%3F", "show=moon&lock=sun", "say=" + "&say=".join("abcdefghijk"),
-        "K=0&moon=1&T=x&against=nonsense&story=9&attack.fpr=7", "pin=K:9999~x&compare=moon", "pin=K:20~a&" * 7,
-    ):  # fmt: skip
+        "show=curves,K&say=Move+K.&say=What+changes%3F",
+        "show=moon&lock=sun",
+        "say=" + "&say=".join("abcdefghijk"),
+        "K=0&moon=1&T=x&against=nonsense&story=9&attack.fpr=7",
+        "pin=K:9999~x&compare=moon",
+        "pin=K:20~a&" * 7,
+    ):
         explorer = Explorer(search=f"?{query}")
         yield f"address: {query[:60]}", said(explorer)
 
 
 PARTS: dict[str, Callable[[], States]] = {
-    part.__name__.strip("_"): part for part in (_runs, _presets, _plans, _refusals, _training, _story, _teaching)
+    part.__name__.strip("_"): part
+    for part in (_runs, _presets, _plans, _refusals, _training, _story, _teaching)
 }
 
 

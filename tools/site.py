@@ -1,7 +1,9 @@
-"""Builds the static site: `python -m tools.site` writes build/site, without a network; `--quick` leaves the notebooks unexecuted.
+"""Builds the static site: `python -m tools.site` writes build/site, without a network; `--quick`
+leaves the notebooks unexecuted.
 
-Pages keep the places that they have in the project, so that their links hold; the README is the home page. `tools.pages` makes
-those that come from the package, `tools.executed` runs the notebooks.
+Pages keep the places that they have in the project, so that their links hold; the README is the
+home page. `tools.pages` makes those that come from the package, `tools.executed` runs the
+notebooks.
 """
 
 import argparse
@@ -23,7 +25,10 @@ from tools.executed import ROOT, as_written, executed, paths
 from zoexplore import plots
 
 PAGES, SITE = ROOT / "build" / "pages", ROOT / "build" / "site"
-_BOKEH, _PANEL, _MARIMO = (Path(str(distribution(package).locate_file(package))) for package in ("bokeh", "panel", "marimo"))
+_BOKEH, _PANEL, _MARIMO = (
+    Path(str(distribution(package).locate_file(package)))
+    for package in ("bokeh", "panel", "marimo")
+)
 COPIED = ("CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff", "LICENSE", "app.py", "Containerfile")
 _DELIMITERS = """[{left: "\\\\(", right: "\\\\)", display: false}, {left: "\\\\[", right: "\\\\]", display: true},
   {left: "$$", right: "$$", display: true}, {left: "$", right: "$", display: false}]"""
@@ -52,17 +57,26 @@ def assemble(execute: bool = True) -> None:
         shutil.copy(ROOT / name, PAGES / name)
     plots.use()
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    made = {"index": pages.home(PAGES, readme), "gallery": pages.gallery(PAGES), "citing": pages.citing(readme)}
+    made = {
+        "index": pages.home(PAGES, readme),
+        "gallery": pages.gallery(PAGES),
+        "citing": pages.citing(readme),
+    }
     for name, text in made.items():
         (PAGES / f"{name}.md").write_text(text, encoding="utf-8")
     (PAGES / "docs" / "api.md").write_text(pages.names(), encoding="utf-8")
-    (PAGES / "docs" / "comparison.md").write_text(comparison.written(comparison.load()), encoding="utf-8")
+    (PAGES / "docs" / "comparison.md").write_text(
+        comparison.written(comparison.load()), encoding="utf-8"
+    )
     with (PAGES / "docs" / "published.md").open("a", encoding="utf-8") as table:
         table.write(pages.published(PAGES))
     (PAGES / "bokeh").mkdir()
     shutil.copy(_BOKEH / "server" / "static" / "js" / "bokeh.min.js", PAGES / "bokeh")
     for page in PAGES.rglob("*.md"):
-        page.write_text(page.read_text(encoding="utf-8").replace("../README.md", "../index.md"), encoding="utf-8")
+        page.write_text(
+            page.read_text(encoding="utf-8").replace("../README.md", "../index.md"),
+            encoding="utf-8",
+        )
     katex(PAGES / "katex")
     (PAGES / "katex" / "render.js").write_text(RENDER, encoding="utf-8")
     (PAGES / "katex" / "look.css").write_text(LOOK, encoding="utf-8")
@@ -72,8 +86,9 @@ def assemble(execute: bool = True) -> None:
 
 
 def katex(folder: Path) -> None:
-    """Copy KaTeX, which draws formulas, into a folder: Panel brings the scripts, marimo the fonts, so that nothing comes from
-    elsewhere. Of each font's files the style sheet names one, since marimo does not have all.
+    """Copy KaTeX, which draws formulas, into a folder: Panel brings the scripts, marimo the fonts,
+    so that nothing comes from elsewhere. Of each font's files the style sheet names one, since
+    marimo does not have all.
     """
     fonts = folder / "fonts"
     fonts.mkdir(parents=True)
@@ -81,15 +96,21 @@ def katex(folder: Path) -> None:
         (file,) = (_PANEL / "dist" / "bundled" / "katex").rglob(name)
         shutil.copy(file, folder / name)
     for file in (_MARIMO / "_static" / "assets").glob("KaTeX_*.woff*"):
-        face = re.match(r"KaTeX_\w+?-(BoldItalic|Bold|Italic|Regular)", file.stem)  # what follows is a hash
+        # what follows is a hash
+        face = re.match(r"KaTeX_\w+?-(BoldItalic|Bold|Italic|Regular)", file.stem)
         shutil.copy(file, fonts / f"{face[0] if face else file.stem}{file.suffix}")
     sheet = folder / "katex.min.css"
-    sheet.write_text(re.sub(r"src:([^}]*)", lambda found: _font(folder, found[1]), sheet.read_text("utf-8")), encoding="utf-8")
+    sheet.write_text(
+        re.sub(r"src:([^}]*)", lambda found: _font(folder, found[1]), sheet.read_text("utf-8")),
+        encoding="utf-8",
+    )
 
 
 def _font(folder: Path, sources: str) -> str:
     """The first of a font's sources whose file is there."""
-    return "src:" + next(source for source in sources.split(",") if (folder / source[4 : source.index(")")]).exists())
+    return "src:" + next(
+        source for source in sources.split(",") if (folder / source[4 : source.index(")")]).exists()
+    )
 
 
 def _notebook(path: Path, execute: bool) -> None:
@@ -97,7 +118,9 @@ def _notebook(path: Path, execute: bool) -> None:
     notebook = as_written(executed(path)) if execute else nbformat.read(path, as_version=4)
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.source = re.sub(r"\]\(((?!https?:)[^)#]+)\.(?:ipynb|md)", r"](\1.html", cell.source)
+            cell.source = re.sub(
+                r"\]\(((?!https?:)[^)#]+)\.(?:ipynb|md)", r"](\1.html", cell.source
+            )
         for output in cell.get("outputs", ()):
             _shared(output)
             if "text/html" in output.get("data", {}):
@@ -106,7 +129,9 @@ def _notebook(path: Path, execute: bool) -> None:
 
 
 def _shared(output: nbformat.NotebookNode) -> None:
-    """Put the scripts that a notebook loads, some megabytes and the same in all, into a file of their own."""
+    """Put the scripts that a notebook loads, some megabytes and the same in all, into a file of
+    their own.
+    """
     if "application/vnd.holoviews_load.v0+json" in output.get("data", {}):
         script = _brought(output.data["application/javascript"]).encode()
         name = f"load-{sha256(script).hexdigest()[:16]}.js"
@@ -130,13 +155,31 @@ def _brought(text: str) -> str:
 
 def build(folder: Path = SITE) -> None:
     """The pages as HTML."""
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--clean", "-f", str(ROOT / "mkdocs.yml"), "-d", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True, env=os.environ | {"PYTHONPATH": str(ROOT), "NO_MKDOCS_2_WARNING": "1"})
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--quiet",
+        "--clean",
+        "-f",
+        str(ROOT / "mkdocs.yml"),
+        "-d",
+        str(folder),
+    ]
+    subprocess.run(
+        command,
+        cwd=ROOT,
+        check=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "NO_MKDOCS_2_WARNING": "1"},
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="leave the notebooks as they are, without outputs")
+    parser.add_argument(
+        "--quick", action="store_true", help="leave the notebooks as they are, without outputs"
+    )
     given = parser.parse_args()
     assemble(execute=not given.quick)
     build()

@@ -13,7 +13,8 @@ LINE, LINES = 85, 18  # characters of a line, lines of a slide
 FIGURE = 12  # lines that a figure takes
 LONGEST = LINE * LINES
 BREAK = re.compile(r"\n(?=## |\*\*(?!1\.)\d\. )")  # the first exercise stands below their heading
-REQUIRED = re.compile(r"<script>\s*require\(.*?</script>", re.DOTALL)  # what asks for Reveal elsewhere
+# what asks for Reveal elsewhere
+REQUIRED = re.compile(r"<script>\s*require\(.*?</script>", re.DOTALL)
 (_REVEAL,) = (Path(panel.__file__ or "").parent / "dist" / "bundled").glob("reveal.js@*/dist")
 
 
@@ -50,7 +51,11 @@ def cut(notebook: NotebookNode) -> NotebookNode:
         for part in BREAK.split(cell.source.strip()):
             kind = "slide" if part.startswith(("# ", "## ")) else "subslide"
             for piece in _pieces(part):
-                cells.append(nbformat.v4.new_markdown_cell(piece, metadata={"slideshow": {"slide_type": kind}}))
+                cells.append(
+                    nbformat.v4.new_markdown_cell(
+                        piece, metadata={"slideshow": {"slide_type": kind}}
+                    )
+                )
                 kind, taken = "subslide", len(piece) / LINE
     notebook.cells = cells
     return notebook

@@ -13,7 +13,17 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = ["BOUNDS", "Accounting", "Guarantee", "Setting"]
-__all__ += ["calibrate", "compose", "curve", "epsilon", "explore", "forgetting", "guarantee", "lesson", "recommend"]
+__all__ += [
+    "calibrate",
+    "compose",
+    "curve",
+    "epsilon",
+    "explore",
+    "forgetting",
+    "guarantee",
+    "lesson",
+    "recommend",
+]
 
 
 def explore(setting: Setting | None = None, accounting: Accounting | None = None) -> "Explorer":
@@ -39,12 +49,13 @@ def lesson(
     link: str = "",
     live: str = "",
 ) -> Path:
-    """Write the explorer of a run as one HTML file, which moves by tables: without a server, a network or Python.
+    """Write the explorer of a run as one HTML file, which moves by tables: without a server, a
+    network or Python.
 
     Args:
         setting: the run that it starts from.
-        sliders: fields, each of which moves alone around the run; "K+beta" for two that move together, on coarser places. T moves
-            with any of them.
+        sliders: fields, each of which moves alone around the run; "K+beta" for two that move
+            together, on coarser places. T moves with any of them.
         path: where to write it.
         accounting: how to count.
         link: a link for teaching, whose prompts, view and parts the file takes.

@@ -22,7 +22,15 @@ from typing import Any, NamedTuple
 import zoexplore
 from zoexplore.bounds import BOUNDS, guarantee
 from zoexplore.bounds.guarantee import BEST
-from zoexplore.questions import Unreachable, calibrate, changes_nothing, compose, forgetting, recommend, search
+from zoexplore.questions import (
+    Unreachable,
+    calibrate,
+    changes_nothing,
+    compose,
+    forgetting,
+    recommend,
+    search,
+)
 from zoexplore.questions.calibration import SOLVABLE_FIELDS
 from zoexplore.questions.export import UNASSUMING, from_fields, not_given, to_csv, to_yaml, unknown
 from zoexplore.questions.hiding import truth
@@ -36,7 +44,8 @@ from zoexplore.run.text import decoded, printable, use_utf8
 
 ANSWER, NONE, WRONG = 0, 1, 2
 MOST_VALUES = 10_000  # of a curve
-UNPLANNED = {"K": "1", "T": "1", "sigma": "1", "beta": "1", "clipping": "joint"}  # which a plan chooses, unless they are given
+# which a plan chooses, unless they are given
+UNPLANNED = {"K": "1", "T": "1", "sigma": "1", "beta": "1", "clipping": "joint"}
 
 
 class Wrong(Exception):
@@ -73,15 +82,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="zoexplore", description="The privacy loss of zeroth-order training, by every bound that is known.",
+        prog="zoexplore",
+        description="The privacy loss of zeroth-order training, by every bound that is known.",
         epilog="Exit codes: 0 an answer; 1 none, since no bound applies or no value meets the target; 2 the question is wrong.",
-    )  # fmt: skip
+    )
     parser.add_argument("--version", action="version", version=f"zoexplore {zoexplore.__version__}")
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(metavar="COMMAND")
     for names, (run, words, options) in COMMANDS.items():
         name, *aliases = names.split()
-        command = commands.add_parser(name, aliases=aliases, help=words, description=f"{words[0].upper()}{words[1:]}.")
+        command = commands.add_parser(
+            name, aliases=aliases, help=words, description=f"{words[0].upper()}{words[1:]}."
+        )
         for option, about in options.items():
             command.add_argument(option, **about)
         command.set_defaults(run=run)
@@ -100,9 +112,14 @@ def _remarks(*words: str) -> list[str]:
 
 
 def _read(
-    given: Namespace, file: str, needed: Sequence[str] = OWN, otherwise: Mapping[str, str] | None = None
+    given: Namespace,
+    file: str,
+    needed: Sequence[str] = OWN,
+    otherwise: Mapping[str, str] | None = None,
 ) -> tuple[Setting, Accounting]:
-    """The run, `otherwise` filling gaps. A field that cannot be used is an error: the answer would be about another run."""
+    """The run, `otherwise` filling gaps. A field that cannot be used is an error: the answer would
+    be about another run.
+    """
     needs = f": a run needs {', '.join(needed)}"
     try:
         fields = _with(_fields(file), given.set)
@@ -113,7 +130,8 @@ def _read(
     except Unreadable as error:
         raise Wrong(f"{file}: {error}{needs if isinstance(error, Empty) else ''}") from None
     if missing := not_given(fields, needed):
-        raise Wrong("; ".join([f"{file}: {missing}{needs}", *unknown(fields)]))  # which may be what is missing
+        # which may be what is missing
+        raise Wrong("; ".join([f"{file}: {missing}{needs}", *unknown(fields)]))
     gaps = {name: text for name, text in (otherwise or {}).items() if not_given(fields, [name])}
     loaded = from_fields(gaps | fields, UNASSUMING)
     if loaded.problems:
@@ -136,12 +154,17 @@ def _with(fields: dict[str, Any], changes: Sequence[str]) -> dict[str, Any]:
         name, _, value = (part.strip() for part in change.partition("="))
         if not value:
             raise Wrong(f"--set {change}: give FIELD=VALUE, such as --set K=52")
-        fields = {key: text for key, text in fields.items() if IN_PLACE.get(key, key) != IN_PLACE.get(name, name)} | {name: value}
+        fields = {
+            key: text
+            for key, text in fields.items()
+            if IN_PLACE.get(key, key) != IN_PLACE.get(name, name)
+        } | {name: value}
     return fields
 
 
 def _serve(given: Namespace) -> int:
-    gc.disable()  # imported modules are never garbage: looking for some would take a tenth of the time
+    # imported modules are never garbage: looking for some would take a tenth of the time
+    gc.disable()
     try:
         from zoexplore.server.serving import bracketed, run, serve
         from zoexplore.views import app
@@ -151,9 +174,13 @@ def _serve(given: Namespace) -> int:
         gc.enable()
     address = given.address
     try:
-        server = serve({"app": app}, given.port, address, given.origin, given.behind_proxy, given.prefix)
+        server = serve(
+            {"app": app}, given.port, address, given.origin, given.behind_proxy, given.prefix
+        )
     except OSError as error:
-        raise Wrong(f"{address}:{given.port} cannot be listened on: {error.strerror}; give another --port, or 0") from None
+        raise Wrong(
+            f"{address}:{given.port} cannot be listened on: {error.strerror}; give another --port, or 0"
+        ) from None
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(address, bracketed(address))
     url = f"http://{host}:{server.port}{given.prefix and '/' + given.prefix.strip('/')}/app"
     print(f"Serving {url} (Ctrl-C stops it)", flush=True)
@@ -171,15 +198,23 @@ def _epsilon(given: Namespace) -> Answer:
         found = {"forgetting": forgetting(setting, given.forget, accounting)}
     else:
         every = [guarantee(setting, bound, accounting) for bound in given.bound or BOUNDS]
-        ranked = every if given.bound else sorted(every, key=lambda g: (BOUNDS[g.bound].comparator, g.epsilon))
+        ranked = (
+            every
+            if given.bound
+            else sorted(every, key=lambda g: (BOUNDS[g.bound].comparator, g.epsilon))
+        )
         found = {g.bound: g for g in ranked}
     about = ("epsilon", "reason", "note", "supposes")
     data = {
-        name: {each: getattr(g, each) for each in about} | {"delta": setting.delta, "run": in_a_line(setting)}
+        name: {each: getattr(g, each) for each in about}
+        | {"delta": setting.delta, "run": in_a_line(setting)}
         for name, g in found.items()
     }
     width = max(map(len, found))
-    lines = [f"{name:{width}}  {g.epsilon!r:22}  {_first(g.reason or g.note)}".rstrip() for name, g in found.items()]
+    lines = [
+        f"{name:{width}}  {g.epsilon!r:22}  {_first(g.reason or g.note)}".rstrip()
+        for name, g in found.items()
+    ]
     lines += _remarks(in_a_line(setting), remark_on_delta(setting))
     lines += _remarks(f"all under one supposition: {supposition(setting, accounting)}")
     name, g = next(iter(found.items()))
@@ -201,15 +236,28 @@ def _compose(given: Namespace) -> Answer:
     runs = {file: _read(given, file) for file in given.file}
     accounting, *others = {accounting for _, accounting in runs.values()}
     if others:
-        raise Wrong("the runs are counted in different ways: give them the same conversion, sensitivity and schedule")
+        raise Wrong(
+            "the runs are counted in different ways: give them the same conversion, sensitivity and schedule"
+        )
     together = compose([runs[file][0] for file in given.file], given.delta, accounting)
-    alone = [(file, part.guarantee) for file, part in zip(given.file, together.parts, strict=True) if part.guarantee]
-    rows = [{"file": file, "epsilon": g.epsilon, "bound": g.bound, "run": in_a_line(g.setting)} for file, g in alone]
-    data = {name: getattr(together, name) for name in ("epsilon", "delta", "reason", "supposes")} | {"runs": rows}
+    alone = [
+        (file, part.guarantee)
+        for file, part in zip(given.file, together.parts, strict=True)
+        if part.guarantee
+    ]
+    rows = [
+        {"file": file, "epsilon": g.epsilon, "bound": g.bound, "run": in_a_line(g.setting)}
+        for file, g in alone
+    ]
+    data = {
+        name: getattr(together, name) for name in ("epsilon", "delta", "reason", "supposes")
+    } | {"runs": rows}
     width = max(map(len, ("together", *given.file)))
     lines = [f"{'together':{width}}  {together.epsilon!r:22}  {together.reason}".rstrip()]
     lines += [printable(f"{file:{width}}  {g.epsilon!r:22}  by {g.bound}") for file, g in alone]
-    lines += _remarks(*(f"{printable(file)}: {in_a_line(setting)}" for file, (setting, _) in runs.items()))
+    lines += _remarks(
+        *(f"{printable(file)}: {in_a_line(setting)}" for file, (setting, _) in runs.items())
+    )
     lines += _remarks(f"δ = {together.delta!r}; neighbours: {together.neighbours}")
     lines += _remarks(*(f"it supposes: {words}" for words in together.supposes))
     return Answer(together.valid, data, lines)
@@ -218,7 +266,9 @@ def _compose(given: Namespace) -> Answer:
 def _curve(given: Namespace) -> Answer:
     text = to_csv(*_read(given, given.file), given.along, _values(given.values), given.bound)
     header, *rows = (line.split(",") for line in text.splitlines() if not line.startswith("#"))
-    columns = {name: [float(cell) for cell in cells] for name, *cells in zip(header, *rows, strict=True)}
+    columns = {
+        name: [float(cell) for cell in cells] for name, *cells in zip(header, *rows, strict=True)
+    }
     found = any(min(cells) < inf for name, cells in columns.items() if name != given.along)
     return Answer(found, columns, [text])
 
@@ -232,7 +282,9 @@ def _values(text: str) -> list[float]:
         if not (0 < low < inf and 0 < high < inf and points > 1):
             raise ValueError
     except ValueError:
-        raise Wrong(f"--values {text}: give numbers with commas between them, or FROM:TO:COUNT with both ends above 0") from None
+        raise Wrong(
+            f"--values {text}: give numbers with commas between them, or FROM:TO:COUNT with both ends above 0"
+        ) from None
     if points > MOST_VALUES:
         raise Wrong(f"--values {text}: give a COUNT of at most {MOST_VALUES}")
     spread = [low * (high / low) ** (i / (points - 1)) for i in range(points)]
@@ -242,7 +294,9 @@ def _values(text: str) -> list[float]:
 
 def _calibrate(given: Namespace) -> Answer:
     field, bound = given.field, given.bound
-    setting, accounting = _read(given, given.file, [name for name in OWN if name != field], {field: "1"})
+    setting, accounting = _read(
+        given, given.file, [name for name in OWN if name != field], {field: "1"}
+    )
     targets = {"epsilon": given.epsilon, "advantage": given.advantage, "tpr": given.tpr}
     solved = calibrate(setting, field, bound=bound, accounting=accounting, **targets)
     g, value = guarantee(solved, bound, accounting), getattr(solved, field)
@@ -253,22 +307,44 @@ def _calibrate(given: Namespace) -> Answer:
         *(f"it supposes: {words}" for words in g.supposes),
         f"{field} changes nothing here: epsilon is the same at every {field}" if idle else "",
     )
-    return _with_run({"field": field, "value": value, "changes_nothing": idle} | proved, lines, solved, accounting)
+    return _with_run(
+        {"field": field, "value": value, "changes_nothing": idle} | proved,
+        lines,
+        solved,
+        accounting,
+    )
 
 
-def _with_run(data: Mapping[str, Any], lines: list[str], run: Setting, accounting: Accounting) -> Answer:
+def _with_run(
+    data: Mapping[str, Any], lines: list[str], run: Setting, accounting: Accounting
+) -> Answer:
     """An answer that ends with a run as YAML."""
     whole = {**data, "setting": run.as_dict(), "accounting": asdict(accounting)}
-    return Answer(True, whole, [*lines, *_remarks(in_a_line(run), remark_on_delta(run)), to_yaml(run, accounting)])
+    return Answer(
+        True,
+        whole,
+        [*lines, *_remarks(in_a_line(run), remark_on_delta(run)), to_yaml(run, accounting)],
+    )
 
 
 def _plan(given: Namespace) -> Answer:
     run, accounting = _read(given, given.file, ("n", "d"), UNPLANNED)
-    passes = PASSES if given.passes is None and run.K == run.T == 1 else given.passes  # without K and T there is no budget
-    plan = recommend(run, epsilon=given.epsilon, passes=passes, bound=given.bound, accounting=accounting, clipping=run.clipping)
+    # without K and T there is no budget
+    passes = PASSES if given.passes is None and run.K == run.T == 1 else given.passes
+    plan = recommend(
+        run,
+        epsilon=given.epsilon,
+        passes=passes,
+        bound=given.bound,
+        accounting=accounting,
+        clipping=run.clipping,
+    )
     searched = _searched(plan.setting, given.search, accounting)
     heard, *more = plan.reasons  # first whether the noise drowns the steps
-    tried = [f"trying {given.search} such runs costs ε = {cost:.4g}: {how}" for how, cost in searched.items()]
+    tried = [
+        f"trying {given.search} such runs costs ε = {cost:.4g}: {how}"
+        for how, cost in searched.items()
+    ]
     lines = _remarks(
         heard,
         f"epsilon = {plan.epsilon!r} by {plan.bound}",
@@ -282,12 +358,16 @@ def _plan(given: Namespace) -> Answer:
 
 
 def _searched(run: Setting, runs: int | None, accounting: Accounting) -> dict[str, float]:
-    """epsilon of a search of so many runs, by how their number is chosen; nothing where none is asked for."""
+    """epsilon of a search of so many runs, by how their number is chosen; nothing where none is
+    asked for.
+    """
     if runs is None:
         return {}
     found = {"a fixed number, all released": search(run, runs=runs, accounting=accounting)}
     for law in ("geometric", "logarithmic") if runs > 1 else ():
-        found[f"a {law} number of this mean, the best released"] = search(run, mean=runs, law=law, accounting=accounting)
+        found[f"a {law} number of this mean, the best released"] = search(
+            run, mean=runs, law=law, accounting=accounting
+        )
     return {how: round_up(tried.epsilon) for how, tried in found.items()}
 
 
@@ -304,7 +384,10 @@ def _lesson(given: Namespace) -> int:
         raise Wrong(f"a lesson needs {missing.name}: pip install 'zoexplore[app]'") from None
     (setting, accounting), sliders = _read(given, given.file), given.sliders.split(",")
     for name, (places, size, seconds) in page.expected(setting, sliders).items():
-        print(f"{name}: {places} places, about {size // 1000} kB and {seconds} s of computing", flush=True)
+        print(
+            f"{name}: {places} places, about {size // 1000} kB and {seconds} s of computing",
+            flush=True,
+        )
     text = page.html(setting, sliders, accounting, given.link, given.live)
     try:
         page.save(given.out, text)
@@ -315,24 +398,50 @@ def _lesson(given: Namespace) -> int:
 
 
 About = dict[str, Any]  # what `add_argument` is told of one
-RUN: About = {"metavar": "RUN.yaml", "help": "a run as YAML, such as the page's Export writes; - reads it from standard input"}
-SET: About = {"action": "append", "default": [], "metavar": "FIELD=VALUE", "help": "in place of the file's; may come twice"}
-ASKED: dict[str, About] = {"--set": SET, "--json": {"action": "store_true", "help": "answer in JSON"}}
+RUN: About = {
+    "metavar": "RUN.yaml",
+    "help": "a run as YAML, such as the page's Export writes; - reads it from standard input",
+}
+SET: About = {
+    "action": "append",
+    "default": [],
+    "metavar": "FIELD=VALUE",
+    "help": "in place of the file's; may come twice",
+}
+ASKED: dict[str, About] = {
+    "--set": SET,
+    "--json": {"action": "store_true", "help": "answer in JSON"},
+}
 BOUND: About = {"choices": [*BOUNDS, BEST], "metavar": "BOUND"}
-SOME: About = {**BOUND, "action": "append", "help": f"one of {', '.join(BOUND['choices'])}; may come twice (default: all)"}
-ONE: About = {**BOUND, "default": BEST, "help": f"which counts (default: {BEST}, the least that applies)"}
+SOME: About = {
+    **BOUND,
+    "action": "append",
+    "help": f"one of {', '.join(BOUND['choices'])}; may come twice (default: all)",
+}
+ONE: About = {
+    **BOUND,
+    "default": BEST,
+    "help": f"which counts (default: {BEST}, the least that applies)",
+}
 # name and aliases: what runs it, what it is for, its arguments
 COMMANDS: dict[str, tuple[Callable[[Namespace], int], str, dict[str, About]]] = {
     "serve": (
         _serve,
         "serve the explorer in a browser",
         {
-            "--port": {"type": int, "default": 5006, "help": "to listen on; 0 for any free one (default: 5006)"},
+            "--port": {
+                "type": int,
+                "default": 5006,
+                "help": "to listen on; 0 for any free one (default: 5006)",
+            },
             "--address": {
-                "default": "127.0.0.1", "help": "to listen on; 0.0.0.0 for all of the machine's (default: 127.0.0.1)",
+                "default": "127.0.0.1",
+                "help": "to listen on; 0.0.0.0 for all of the machine's (default: 127.0.0.1)",
             },
             "--origin": {
-                "action": "append", "default": [], "metavar": "HOST[:PORT]",
+                "action": "append",
+                "default": [],
+                "metavar": "HOST[:PORT]",
                 "help": "where readers find the page, if not at the address; may come twice",
             },
             "--behind-proxy": {
@@ -347,9 +456,13 @@ COMMANDS: dict[str, tuple[Callable[[Namespace], int], str, dict[str, About]]] = 
         partial(_say, _epsilon),
         "epsilon of a run by every bound, and why where there is none; of several on the same data together, each by its best",
         {
-            "file": {"nargs": "+", **RUN}, **ASKED, "--bound": SOME,
+            "file": {"nargs": "+", **RUN},
+            **ASKED,
+            "--bound": SOME,
             "--forget": {
-                "type": int, "metavar": "STEPS", "help": "instead, what is left after so many steps without the record",
+                "type": int,
+                "metavar": "STEPS",
+                "help": "instead, what is left after so many steps without the record",
             },
             "--delta": {"type": float, "help": "of several runs together (default: theirs)"},
         },
@@ -358,9 +471,19 @@ COMMANDS: dict[str, tuple[Callable[[Namespace], int], str, dict[str, About]]] = 
         partial(_say, _curve),
         "epsilon by every bound along a field, as CSV",
         {
-            "file": RUN, **ASKED, "--bound": SOME,
-            "--along": {"default": "T", "choices": SETTING_FIELDS, "metavar": "FIELD", "help": "the field (default: T)"},
-            "--values": {"required": True, "help": "where: 1,10,100 or FROM:TO:COUNT, evenly spread in logarithms"},
+            "file": RUN,
+            **ASKED,
+            "--bound": SOME,
+            "--along": {
+                "default": "T",
+                "choices": SETTING_FIELDS,
+                "metavar": "FIELD",
+                "help": "the field (default: T)",
+            },
+            "--values": {
+                "required": True,
+                "help": "where: 1,10,100 or FROM:TO:COUNT, evenly spread in logarithms",
+            },
         },
     ),
     "calibrate": (
@@ -369,13 +492,17 @@ COMMANDS: dict[str, tuple[Callable[[Namespace], int], str, dict[str, About]]] = 
         {
             "file": RUN,
             "field": {
-                "choices": SOLVABLE_FIELDS, "metavar": "FIELD", "help": f"what is solved for: {', '.join(SOLVABLE_FIELDS)}",
+                "choices": SOLVABLE_FIELDS,
+                "metavar": "FIELD",
+                "help": f"what is solved for: {', '.join(SOLVABLE_FIELDS)}",
             },
             **ASKED,
             "--epsilon": {"type": float, "help": "the target: epsilon at most"},
             "--advantage": {"type": float, "help": "or: an attacker's advantage at most"},
             "--tpr": {
-                "type": float, "nargs": 2, "metavar": ("FPR", "TPR"),
+                "type": float,
+                "nargs": 2,
+                "metavar": ("FPR", "TPR"),
                 "help": "or: an attacker's true positives at most TPR at a false-positive rate of FPR",
             },
             "--bound": ONE,
@@ -385,13 +512,18 @@ COMMANDS: dict[str, tuple[Callable[[Namespace], int], str, dict[str, About]]] = 
         partial(_say, _plan),
         "a run for a target, from data, model size, batch and forward passes",
         {
-            "file": RUN, **ASKED,
+            "file": RUN,
+            **ASKED,
             "--epsilon": {"type": float, "required": True, "help": "the target: epsilon at most"},
             "--passes": {
                 "type": float,
                 "help": "forward passes a record, 2KTb/n (default: those of the file's run, or 100 where it has no K or T)",
             },
-            "--search": {"type": int, "metavar": "RUNS", "help": "say what it costs to try so many such runs"},
+            "--search": {
+                "type": int,
+                "metavar": "RUNS",
+                "help": "say what it costs to try so many such runs",
+            },
             "--bound": ONE,
         },
     ),
@@ -404,20 +536,30 @@ COMMANDS: dict[str, tuple[Callable[[Namespace], int], str, dict[str, About]]] = 
         _lesson,
         "the explorer of a run as one file, which moves without a server, a network or Python",
         {
-            "file": RUN, "--set": SET,
+            "file": RUN,
+            "--set": SET,
             "--sliders": {
-                "default": "sigma,T", "metavar": "FIELDS",
+                "default": "sigma,T",
+                "metavar": "FIELDS",
                 "help": "fields with commas between them; K+beta for two that move together, coarser (default: sigma,T)",
             },
-            "--out": {"default": "lesson.html", "metavar": "FILE", "help": "where to write it (default: lesson.html)"},
-            "--link": {"default": "", "help": "a link for teaching, whose prompts, view and parts it takes"},
+            "--out": {
+                "default": "lesson.html",
+                "metavar": "FILE",
+                "help": "where to write it (default: lesson.html)",
+            },
+            "--link": {
+                "default": "",
+                "help": "a link for teaching, whose prompts, view and parts it takes",
+            },
             "--live": {
-                "default": "", "metavar": "ADDRESS",
+                "default": "",
+                "metavar": "ADDRESS",
                 "help": "of a server's page, to which it links for what it does not have",
             },
         },
     ),
-}  # fmt: skip
+}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Training methods in figures: a mark, a colour and a short name for each, and their points in the order of their success."""
+"""Training methods in figures: a mark, a colour and a short name for each, and their points in the
+order of their success.
+"""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,8 +36,13 @@ def look_of(method: str) -> Look:
 
 
 def ranked(frontier: "Frontier") -> dict[str, list["Point"]]:
-    """The points of every method with a sound account, by epsilon, or without noise; the method whose last is best first."""
+    """The points of every method with a sound account, by epsilon, or without noise; the method
+    whose last is best first.
+    """
     points = [p for p in frontier.points if p.by or not METHODS[p.method].noisy]
     points.sort(key=lambda p: p.epsilon.get(p.by, 0.0))
-    found = {method: [p for p in points if p.method == method] for method in {p.method: p for p in points}}
+    found = {
+        method: [p for p in points if p.method == method]
+        for method in {p.method: p for p in points}
+    }
     return dict(sorted(found.items(), key=lambda each: -each[1][-1].mean("accuracy")))

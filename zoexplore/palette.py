@@ -30,7 +30,8 @@ _OTHERS = (
     Style(("#4f6b12", "#b3d465"), (14, 3), 2.2),
 )
 
-# Colours of pins, far from one another rather than from the bounds'; letters distinguish pins without colours.
+# Colours of pins, far from one another rather than from the bounds'; letters distinguish pins
+# without colours.
 PINS = (
     ("#b4236b", "#ff8fc0"),
     ("#5a4fcf", "#b3adff"),
@@ -40,13 +41,20 @@ PINS = (
     ("#6b8e00", "#c4e84a"),
 )
 GAINS = (  # the factor that hiding gains: none, up to 2, 2 to 10, 10 to 100, over 100
-    ("#eceae4", "#2b3038"), ("#c9e0d6", "#1d4a43"), ("#86bda9", "#1f7a69"), ("#3a8d78", "#2aa88d"), ("#00594d", "#7fe9cf"),
-)  # fmt: skip
+    ("#eceae4", "#2b3038"),
+    ("#c9e0d6", "#1d4a43"),
+    ("#86bda9", "#1f7a69"),
+    ("#3a8d78", "#2aa88d"),
+    ("#00594d", "#7fe9cf"),
+)
 
 
 def style_of(bound: str) -> Style:
     """The style of a bound, or a spare one by its place in the registry."""
-    return STYLES.get(bound) or _OTHERS[list(BOUNDS).index(bound) % len(_OTHERS) if bound in BOUNDS else 0]
+    return (
+        STYLES.get(bound)
+        or _OTHERS[list(BOUNDS).index(bound) % len(_OTHERS) if bound in BOUNDS else 0]
+    )
 
 
 def hue(bound: str) -> str:

@@ -2,9 +2,10 @@
 
     python -m benchmarks.frontier
 
-Every part keeps its results in a folder and continues from there, so it may be stopped at any time: searches and results after
-each setting. `zoexplore/training/comparison.json` and `studies.json` beside this file are written anew after each draw of the
-tuning, figures and tables at the end. What a folder has no part of stays as it is.
+Every part keeps its results in a folder and continues from there, so it may be stopped at any time:
+searches and results after each setting. `zoexplore/training/comparison.json` and `studies.json`
+beside this file are written anew after each draw of the tuning, figures and tables at the end. What
+a folder has no part of stays as it is.
 """
 
 import argparse
@@ -52,7 +53,11 @@ HELD_BACK = 999  # the split and the seed that they have
 
 def keys(task: str) -> list[Key]:
     """Methods and epsilons that are compared on a task."""
-    return [(method, target) for method in COMPARED for target in (COMPARED_ON[task] if METHODS[method].noisy else (inf,))]
+    return [
+        (method, target)
+        for method in COMPARED
+        for target in (COMPARED_ON[task] if METHODS[method].noisy else (inf,))
+    ]
 
 
 @dataclass
@@ -65,7 +70,9 @@ class Part:
     @classmethod
     def open(cls, folder: Path, name: str) -> "Part":
         path = folder / f"{name}.json"
-        return cls(path, json.loads(path.read_bytes()) if path.exists() else {"seconds": 0.0, "date": ""})
+        return cls(
+            path, json.loads(path.read_bytes()) if path.exists() else {"seconds": 0.0, "date": ""}
+        )
 
     @contextmanager
     def spending(self) -> Iterator[None]:
@@ -109,35 +116,56 @@ def results(part: Part, task: Task, key: Key, found: Found, draw: int) -> None:
 
 def mechanism(part: Part, task: Task, key: Key) -> None:
     """A run of the mechanism itself, by the choice with the best validation."""
-    known = [drawn for name, drawn in part.made["results"].items() if name.startswith(f"{key[0]} at {key[1]:g},")]
+    known = [
+        drawn
+        for name, drawn in part.made["results"].items()
+        if name.startswith(f"{key[0]} at {key[1]:g},")
+    ]
     best = max(known, key=lambda drawn: drawn["validation"])
     if best["mechanism"] is None:
         with part.spending():
             best["mechanism"] = _by_mechanism(task, key, best["choice"])
-        print(f"{task.name}: {key[0]} at {key[1]:g}: {best['mechanism']:.3f} by the mechanism", flush=True)
+        print(
+            f"{task.name}: {key[0]} at {key[1]:g}: {best['mechanism']:.3f} by the mechanism",
+            flush=True,
+        )
 
 
 def _drawn(task: Task, key: Key, found: Found, draw: int) -> Drawn:
     point = found.finalists[0]
     chosen = choice(task, key[0], point, len(task.data.X))
-    at_an_end = (name for i, name in enumerate(GRIDS) if name in ENDS and point[i] in (0, len(GRIDS[name]) - 1))
+    at_an_end = (
+        name
+        for i, name in enumerate(GRIDS)
+        if name in ENDS and point[i] in (0, len(GRIDS[name]) - 1)
+    )
     return Drawn(
-        asdict(chosen), found.trials, round(found.validation, 4), **tested(task, key[0], chosen, key[1], draw),
+        asdict(chosen),
+        found.trials,
+        round(found.validation, 4),
+        **tested(task, key[0], chosen, key[1], draw),
         ends=tuple(at_an_end) if METHODS[key[0]].noisy else (),
-    )  # fmt: skip
+    )
 
 
 def _by_mechanism(task: Task, key: Key, chosen: dict[str, Any]) -> float:
     """The accuracy of one run with directions that are drawn and derivatives that are clipped."""
     aims = (key[1],) if METHODS[key[0]].noisy else (1.0,)
-    (point,) = frontier(task=task, methods=(key[0],), epsilons=aims, choices={key: Choice(**chosen)}, seeds=(0,)).points
+    (point,) = frontier(
+        task=task, methods=(key[0],), epsilons=aims, choices={key: Choice(**chosen)}, seeds=(0,)
+    ).points
     return point.mean("accuracy")
 
 
 def tested(task: Task, method: str, chosen: Choice, target: float, seed: int) -> dict[str, float]:
-    """On the test part, in law, the mean of several runs: accuracy of last iterates and of tail averages, loss of the former."""
+    """On the test part, in law, the mean of several runs: accuracy of last iterates and of tail
+    averages, loss of the former.
+    """
     n = len(task.data.X)
-    run = Run(chosen, multiplier(n, chosen.batch, chosen.T, target, task.delta) if METHODS[method].noisy else 0.0)
+    run = Run(
+        chosen,
+        multiplier(n, chosen.batch, chosen.T, target, task.delta) if METHODS[method].noisy else 0.0,
+    )
     end = ended(task.data, [run] * SEEDS, seed, ridge=task.ridge, R=task.R)
     found = {
         "last": accuracy(task.data, end.last),
@@ -150,12 +178,16 @@ def tested(task: Task, method: str, chosen: Choice, target: float, seed: int) ->
 def held_back(part: Part, task: Task) -> None:
     """The best of random settings that the search has not seen, on the test part in law."""
     known = part.made.setdefault("control", {})
-    for key in ((method, target) for method in COMPARED if METHODS[method].noisy for target in CONTROLLED):
+    for key in (
+        (method, target) for method in COMPARED if METHODS[method].noisy for target in CONTROLLED
+    ):
         if (name := f"{key[0]} at {key[1]:g}") in known:
             continue
         with part.spending():
             best = control(task, key, CONTROL, HELD_BACK).finalists[0]
-            known[name] = tested(task, key[0], choice(task, key[0], best, len(task.data.X)), key[1], HELD_BACK)["last"]
+            known[name] = tested(
+                task, key[0], choice(task, key[0], best, len(task.data.X)), key[1], HELD_BACK
+            )["last"]
         print(f"{task.name}: control, {name}: {known[name]:.3f}", flush=True)
 
 
@@ -170,7 +202,9 @@ def study(part: Part, made_by: Iterable[Callable[[], list[Series]]]) -> None:
 
 
 def point_of(task: Task, key: Key, draws: list[Drawn]) -> Point:
-    """The point with all draws' accuracies in law, and the run of the draw with the best validation."""
+    """The point with all draws' accuracies in law, and the run of the draw with the best
+    validation.
+    """
     method, target = key
     chosen = Choice(**max(draws, key=lambda drawn: drawn.validation).choice)
     made = aimed(task, method, chosen, target if target < inf else 1.0, Accounting())
@@ -178,12 +212,20 @@ def point_of(task: Task, key: Key, draws: list[Drawn]) -> Point:
     known = privacy(task, made, (chosen.T,), Accounting())
     s = made.setting
     return Point(
-        method, s.sigma if made.noisy else 0.0, s, tuple(range(len(draws))), (s.T,),
-        tuple((drawn.last,) for drawn in draws), tuple((drawn.loss,) for drawn in draws),
-        {bound: charge.reason for bound, charge in known.items()}, {bound: charge.along for bound, charge in known.items()},
-        task.supposed, target=target if target < inf else None,
-        counted={bound: charge.counted for bound, charge in known.items()}, tested=len(task.data.X_test),
-    )  # fmt: skip
+        method,
+        s.sigma if made.noisy else 0.0,
+        s,
+        tuple(range(len(draws))),
+        (s.T,),
+        tuple((drawn.last,) for drawn in draws),
+        tuple((drawn.loss,) for drawn in draws),
+        {bound: charge.reason for bound, charge in known.items()},
+        {bound: charge.along for bound, charge in known.items()},
+        task.supposed,
+        target=target if target < inf else None,
+        counted={bound: charge.counted for bound, charge in known.items()},
+        tested=len(task.data.X_test),
+    )
 
 
 def gathered(folder: Path, out: Path | None = None) -> Studies:
@@ -201,15 +243,29 @@ def gathered(folder: Path, out: Path | None = None) -> Studies:
                 tuning[f"{key[0]} at {key[1]:g}"] = draws
                 points.append(point_of(TASKS[task], key, draws))
         if points:
-            made = Frontier(task, tuple(points), Accounting(), TASKS[task].delta, versions("torch", "scikit-learn"))
+            made = Frontier(
+                task,
+                tuple(points),
+                Accounting(),
+                TASKS[task].delta,
+                versions("torch", "scikit-learn"),
+            )
             trials = [draw.trials for draws in tuning.values() for draw in draws]
-            seconds = round(sum(Part.open(folder, name).made["seconds"] for name in (task, *_draws(task))))
-            found.finished[task] = Finished(made, part.made["date"], seconds, (min(trials), max(trials)))
+            seconds = round(
+                sum(Part.open(folder, name).made["seconds"] for name in (task, *_draws(task)))
+            )
+            found.finished[task] = Finished(
+                made, part.made["date"], seconds, (min(trials), max(trials))
+            )
             found.tuning[task] = tuning
         if part.made.get("control"):
             found.control[task] = part.made["control"]
     for name in STUDIES:
-        lines = [of_json(Series, s) for of in Part.open(folder, name).made.get("series", {}).values() for s in of]
+        lines = [
+            of_json(Series, s)
+            for of in Part.open(folder, name).made.get("series", {}).values()
+            for s in of
+        ]
         known = {series.study for series in lines}
         found.series[:] = [series for series in found.series if series.study not in known] + lines
     return found
@@ -222,9 +278,13 @@ def _draws(task: str) -> Iterator[str]:
 def main() -> None:
     """Make the comparison, or go on with it."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("parts", nargs="*", help=f"of {' '.join((*COMPARED_ON, *STUDIES))}; all where none is named")
+    parser.add_argument(
+        "parts", nargs="*", help=f"of {' '.join((*COMPARED_ON, *STUDIES))}; all where none is named"
+    )
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where parts are kept")
-    parser.add_argument("--out", type=Path, help="a folder for both files; each has its place where none is named")
+    parser.add_argument(
+        "--out", type=Path, help="a folder for both files; each has its place where none is named"
+    )
     asked = parser.parse_args()
     for name in asked.parts or (*COMPARED_ON, *STUDIES):
         part = Part.open(asked.folder, name)

@@ -1,8 +1,10 @@
-"""What to choose, one thing at a time and at one epsilon: directions, their kind, the share of the noise along them, the clip.
+"""What to choose, one thing at a time and at one epsilon: directions, their kind, the share of the
+noise along them, the clip.
 
-For each value the reach and the clip are tuned again, by the mean of several runs on a split of the training records, since
-the luck of a single run moves accuracy by more than what is compared. Accuracy is on the test part, of other seeds. Runs are in
-law (`benchmarks.frontier.law`), but for a clip on each quotient, which the engine trains as it is.
+For each value the reach and the clip are tuned again, by the mean of several runs on a split of the
+training records, since the luck of a single run moves accuracy by more than what is compared.
+Accuracy is on the test part, of other seeds. Runs are in law (`benchmarks.frontier.law`), but for a
+clip on each quotient, which the engine trains as it is.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,7 +42,14 @@ Shape = Callable[[float, float, int], Run]  # of a reach, a clip and n records
 
 
 def run_of(
-    task: Task, K: int, steps: int, reach: float, clip: float, n: int, beta: float = 1.0, independent: bool = False
+    task: Task,
+    K: int,
+    steps: int,
+    reach: float,
+    clip: float,
+    n: int,
+    beta: float = 1.0,
+    independent: bool = False,
 ) -> Run:
     """Of K directions, at `EPSILON` with all iterates released."""
     longest, batch = task.constants.lipschitz * clip, max(1, n // PART)
@@ -54,23 +63,40 @@ def accuracies(task: Task, shapes: Sequence[Shape]) -> tuple[tuple[float, ...], 
     part, grid, n = split(task, FOLD), list(product(REACHES, CLIPS)), len(task.data.X)
     tried = [shape(*each, len(part.X)) for shape in shapes for each in grid for _ in range(TRIED)]
     right = accuracy(part, ended(part, tried, 0, ridge=task.ridge, R=task.R).last)
-    best = [grid[int(i)] for i in np.reshape(right, (len(shapes), len(grid), TRIED)).mean(2).argmax(1)]
-    chosen = [shape(*each, n) for shape, each in zip(shapes, best, strict=True) for _ in range(SEEDS)]
+    best = [
+        grid[int(i)] for i in np.reshape(right, (len(shapes), len(grid), TRIED)).mean(2).argmax(1)
+    ]
+    chosen = [
+        shape(*each, n) for shape, each in zip(shapes, best, strict=True) for _ in range(SEEDS)
+    ]
     found = accuracy(task.data, ended(task.data, chosen, 1, ridge=task.ridge, R=task.R).last)
-    return tuple(tuple(round(x, 4) for x in found[i : i + SEEDS]) for i in range(0, len(found), SEEDS))
+    return tuple(
+        tuple(round(x, 4) for x in found[i : i + SEEDS]) for i in range(0, len(found), SEEDS)
+    )
 
 
 def directions() -> list[Series]:
-    """K from 1 to d: at a fixed number of passes, and at fixed steps along orthonormal directions and independent ones."""
+    """K from 1 to d: at a fixed number of passes, and at fixed steps along orthonormal directions
+    and independent ones.
+    """
     task = TASKS[TASK]
     every = (*DIRECTIONS, task.d)
 
-    def line(study: str, label: str, Ks: Sequence[int], steps: Callable[[int], int], independent: bool = False) -> Series:
+    def line(
+        study: str,
+        label: str,
+        Ks: Sequence[int],
+        steps: Callable[[int], int],
+        independent: bool = False,
+    ) -> Series:
         shapes = [partial(run_of, task, K, steps(K), independent=independent) for K in Ks]
         return Series(study, label, tuple(map(float, Ks)), accuracies(task, shapes))
 
     passes = line(
-        "ablation-directions", f"K T = {PASSES}", tuple(K for K in every if K * FEWEST <= PASSES), lambda K: PASSES // K
+        "ablation-directions",
+        f"K T = {PASSES}",
+        tuple(K for K in every if K * FEWEST <= PASSES),
+        lambda K: PASSES // K,
     )
     steps = line("ablation-directions", f"T = {T}", every, lambda _: T)
     independent = line("ablation-kind", "independent", every, lambda _: T, True)
@@ -85,13 +111,22 @@ def shares() -> list[Series]:
 
 
 def clips() -> list[Series]:
-    """A clip on each quotient against one on all of a record's together, by how far a record may move a step."""
+    """A clip on each quotient against one on all of a record's together, by how far a record may
+    move a step.
+    """
     task, found = TASKS[TASK], []
     part = replace(task, source=partial(split, task, FOLD))
     for rule in ("joint", "each"):
-        tried = _trained(part, [_clipped(part, rule, *each) for each in product(LEVELS, REACHES_OF_A_CLIP)], range(TRIED))
+        tried = _trained(
+            part,
+            [_clipped(part, rule, *each) for each in product(LEVELS, REACHES_OF_A_CLIP)],
+            range(TRIED),
+        )
         best = tried.reshape(TRIED, len(LEVELS), -1).mean(0).argmax(1)
-        chosen = [_clipped(task, rule, clip, REACHES_OF_A_CLIP[i]) for clip, i in zip(LEVELS, best, strict=True)]
+        chosen = [
+            _clipped(task, rule, clip, REACHES_OF_A_CLIP[i])
+            for clip, i in zip(LEVELS, best, strict=True)
+        ]
         right = _trained(task, chosen, range(TRIED, TRIED + SEEDS)).T.round(4).tolist()
         found.append(Series("ablation-clip", rule, LEVELS, tuple(map(tuple, right))))
     return found

@@ -1,11 +1,12 @@
 """The same for less: what hidden iterates buy where the number of steps is not known beforehand.
 
-A logistic loss with a ridge is trained over a frozen random network, on all records and at one epsilon. The network runs forward
-only, in whole numbers of eight bits. Noisy-ZOGD releases its last iterate alone and has one noise scale for every number of
-steps. Its rivals, DPZero and DP-AggZO, release every iterate. Their noise is set for the number of steps, if known beforehand,
-or for the largest number. The average over the last half of the iterates may be released in place of the last one, for a second
-copy of the parameters. Step sizes are chosen for each by the objective on the records to train on, with seeds that no result
-uses.
+A logistic loss with a ridge is trained over a frozen random network, on all records and at one
+epsilon. The network runs forward only, in whole numbers of eight bits. Noisy-ZOGD releases its last
+iterate alone and has one noise scale for every number of steps. Its rivals, DPZero and DP-AggZO,
+release every iterate. Their noise is set for the number of steps, if known beforehand, or for the
+largest number. The average over the last half of the iterates may be released in place of the last
+one, for a second copy of the parameters. Step sizes are chosen for each by the objective on the
+records to train on, with seeds that no result uses.
 
 The clip is idle, so that the runs are exact in law (`benchmarks.frontier.law`).
 """
@@ -48,22 +49,33 @@ def head() -> Data:
 
 
 def units(pixels: np.ndarray) -> np.ndarray:
-    """`cosines` of rows of whole numbers from 0 to 16, by weights that are rounded to eight bits and sums in 32 bits.
+    """`cosines` of rows of whole numbers from 0 to 16, by weights that are rounded to eight bits
+    and sums in 32 bits.
 
     Shape (records, `UNITS`). The weights are public, and each record has a row of its own.
     """
     rng = np.random.default_rng(0)
     weights = rng.standard_normal((pixels.shape[1], UNITS)) * WIDTH
     scale = 127 / np.abs(weights).max()
-    sums = np.matmul(pixels.astype(np.int8), (weights * scale).round().astype(np.int8), dtype=np.int32)
+    sums = np.matmul(
+        pixels.astype(np.int8), (weights * scale).round().astype(np.int8), dtype=np.int32
+    )
     lengths = scale * np.linalg.norm(pixels, axis=1, keepdims=True)
     return np.cos(sums / lengths + rng.uniform(0, 2 * np.pi, UNITS))
 
 
 TASK = Task(
-    "head", "A head over a frozen random network", "Is a digit odd? Logistic loss over 64 units in int8.", head,
-    "logistic", ridge=0.05, R=20.0, K=FEW, T=MIDDLE, sigmas=(1e-3,),
-)  # fmt: skip
+    "head",
+    "A head over a frozen random network",
+    "Is a digit odd? Logistic loss over 64 units in int8.",
+    head,
+    "logistic",
+    ridge=0.05,
+    R=20.0,
+    K=FEW,
+    T=MIDDLE,
+    sigmas=(1e-3,),
+)
 
 
 class Way(NamedTuple):
@@ -73,7 +85,8 @@ class Way(NamedTuple):
         label: what a legend calls it.
         K: directions.
         hidden: whether the last iterate alone is released, at one noise scale for every T.
-        average: whether the average over the last half of the iterates is released, with all of them.
+        average: whether the average over the last half of the iterates is released, with all of
+            them.
         planned: the number of steps that noise and step size are for; each run's own where None.
     """
 
@@ -101,7 +114,10 @@ def candidates(way: Way, T: int) -> list[Run]:
     if way.hidden:
         shapes = [(rate / M, beta) for rate, beta in product(RATES, SHARES)]
     else:
-        reach = (min(times * TASK.d / (way.K * TASK.ridge * planned), LARGEST_RATE / M) for times in RELAXATIONS)
+        reach = (
+            min(times * TASK.d / (way.K * TASK.ridge * planned), LARGEST_RATE / M)
+            for times in RELAXATIONS
+        )
         shapes = [(rate, 1.0) for rate in dict.fromkeys(reach)]
     made = [_aimed(way.K, way.hidden, planned, *shape) for shape in shapes]
     return [Run(choice_of(c, T), c.setting.noise_multiplier) for c in made if c is not None]
@@ -120,21 +136,41 @@ def choice_of(made: Configuration, T: int) -> Choice:
 
 
 def epsilons() -> list[Series]:
-    """Epsilon over the steps, at the noise that `EPSILON` takes: of any number where they are hidden, else of a hundred."""
+    """Epsilon over the steps, at the noise that `EPSILON` takes: of any number where they are
+    hidden, else of a hundred.
+    """
     T, found = np.unique(np.geomspace(10, LONGEST, 31).round().astype(int)).tolist(), []
     for way in (WAYS[0], WAYS[1], WAYS[4]):
         planned = LONGEST if way.hidden else STEPS[0]
-        made = _aimed(way.K, way.hidden, planned, RATES[-1] / TASK.constants.M, SHARES[1] if way.hidden else 1.0)
+        made = _aimed(
+            way.K,
+            way.hidden,
+            planned,
+            RATES[-1] / TASK.constants.M,
+            SHARES[1] if way.hidden else 1.0,
+        )
         assert made
-        known, bound = accounts(TASK, made, Accounting())[-1], "sharp" if way.hidden else "composition"
+        known, bound = (
+            accounts(TASK, made, Accounting())[-1],
+            "sharp" if way.hidden else "composition",
+        )
         values = curve(known.setting, "T", T, (bound,), accounting=known.accounting)[bound]
         label = way.label.partition(",")[0]
-        found.append(Series("horizon-epsilon", label, tuple(map(float, T)), tuple((float(value),) for value in values)))
+        found.append(
+            Series(
+                "horizon-epsilon",
+                label,
+                tuple(map(float, T)),
+                tuple((float(value),) for value in values),
+            )
+        )
     return found
 
 
 class Ends(NamedTuple):
-    """Of several seeds: excess of the objective over its minimum, as a share of that before the first step, and accuracy."""
+    """Of several seeds: excess of the objective over its minimum, as a share of that before the
+    first step, and accuracy.
+    """
 
     excess: tuple[float, ...]
     accuracy: tuple[float, ...]
@@ -149,12 +185,19 @@ def trained(asked: Sequence[tuple[Way, Run]], seeds: int, first: int) -> list[En
         i = runs.index(run) * seeds
         w = (end.average if way.average else end.last)[i : i + seeds]
         excess = (objective(w.double().numpy()) - least()) / start
-        found.append(Ends(tuple(float(f"{x:.4g}") for x in excess), tuple(round(a, 4) for a in accuracy(TASK.data, w))))
+        found.append(
+            Ends(
+                tuple(float(f"{x:.4g}") for x in excess),
+                tuple(round(a, 4) for a in accuracy(TASK.data, w)),
+            )
+        )
     return found
 
 
 def settled(ways: Iterable[tuple[Way, int]]) -> list[Run]:
-    """The candidate that comes nearest to the minimum, for each way and number of steps, by seeds of its own."""
+    """The candidate that comes nearest to the minimum, for each way and number of steps, by seeds
+    of its own.
+    """
     asked = [(i, way, run) for i, (way, T) in enumerate(ways) for run in candidates(way, T)]
     ends = trained([(way, run) for _, way, run in asked], TRIED, 1)
     best: dict[int, tuple[float, Run]] = {}
@@ -180,13 +223,18 @@ def over_steps() -> list[Series]:
         passes = tuple(2.0 * way.K * T for T in STEPS)
         of = [ends[way, T] for T in STEPS]
         excess, right = tuple(e.excess for e in of), tuple(e.accuracy for e in of)
-        found += [Series("horizon-objective", way.label, steps, excess), Series("horizon-accuracy", way.label, steps, right)]
+        found += [
+            Series("horizon-objective", way.label, steps, excess),
+            Series("horizon-accuracy", way.label, steps, right),
+        ]
         found.append(Series("horizon-passes", way.label, passes, excess))
     return found
 
 
 def over_memory() -> list[Series]:
-    """Objective over the numbers that a run keeps: K of every record, and one copy of the parameters or two."""
+    """Objective over the numbers that a run keeps: K of every record, and one copy of the
+    parameters or two.
+    """
     kinds = WAYS[:4]
     asked = [(way._replace(K=K), MIDDLE) for way in kinds for K in DIRECTIONS]
     runs = settled(asked)
@@ -195,14 +243,25 @@ def over_memory() -> list[Series]:
     for i, way in enumerate(kinds):
         kept = tuple(float(K * len(TASK.data.X) + (1 + way.average) * TASK.d) for K in DIRECTIONS)
         part = ends[i * len(kept) : (i + 1) * len(kept)]
-        found.append(Series("horizon-memory", way.label.replace("DP-AggZO", "All released"), kept, tuple(e.excess for e in part)))
+        found.append(
+            Series(
+                "horizon-memory",
+                way.label.replace("DP-AggZO", "All released"),
+                kept,
+                tuple(e.excess for e in part),
+            )
+        )
     return found
 
 
 def objective(w: np.ndarray) -> np.ndarray:
-    """What is trained, ridge included, in double precision: parameters of shape (runs, d) to (runs,)."""
+    """What is trained, ridge included, in double precision: parameters of shape (runs, d) to
+    (runs,).
+    """
     X, y = TASK.data.X, TASK.data.y
-    return np.array([np.mean(np.logaddexp(0, z := X @ v) - y * z) + TASK.ridge / 2 * v @ v for v in w])
+    return np.array(
+        [np.mean(np.logaddexp(0, z := X @ v) - y * z) + TASK.ridge / 2 * v @ v for v in w]
+    )
 
 
 @lru_cache

@@ -1,4 +1,6 @@
-"""What the comparison and its studies are made of, beside what the package carries: JSON beside this file."""
+"""What the comparison and its studies are made of, beside what the package carries: JSON beside
+this file.
+"""
 
 import json
 from collections.abc import Mapping
@@ -40,7 +42,8 @@ class Drawn:
         choice: the setting.
         trials: the number of trials in this cell and draw.
         validation: mean accuracy of the choice on splits of the training records.
-        last, average: mean test accuracy, in law, of last iterates and of averages over the last half.
+        last, average: mean test accuracy, in law, of last iterates and of averages over the last
+            half.
         loss: the mean test loss of last iterates.
         ends: parameters chosen at an end of their grids.
         mechanism: test accuracy of one run of the mechanism itself; None if not run.
@@ -63,7 +66,8 @@ class Studies:
     Args:
         finished: by task, what the package carries.
         tuning: by task, "method at epsilon" to the choice of each draw of the tuning.
-        control: by task, "method at epsilon" to the test accuracy of the best of 50 random settings.
+        control: by task, "method at epsilon" to the test accuracy of the best of 50 random
+            settings.
         series: the lines of studies.
     """
 
@@ -74,8 +78,13 @@ class Studies:
 
 
 def save(found: Studies, folder: Path | None = None) -> None:
-    """Write both files, into one folder or each to its own. Raises OSError if one cannot be written."""
-    finished = {task: asdict(one) | {"frontier": json.loads(to_json(one.frontier))} for task, one in found.finished.items()}
+    """Write both files, into one folder or each to its own. Raises OSError if one cannot be
+    written.
+    """
+    finished = {
+        task: asdict(one) | {"frontier": json.loads(to_json(one.frontier))}
+        for task, one in found.finished.items()
+    }
     write(_package(folder), json.dumps(finished, separators=(",", ":")).encode())
     comparison.load.cache_clear()
     about = asdict(replace(found, finished={}))

@@ -1,14 +1,15 @@
 """Runs of linear models in law: many settings side by side, and no direction is ever drawn.
 
-Let U be K uniform orthonormal directions in dimension d and v a vector that does not depend on them. Then UU'v = sqrt(b) |v| e,
-where b ~ Beta(K/2, (d - K)/2), e = sqrt(b) v/|v| + sqrt(1 - b) h, and h is a uniform unit vector orthogonal to v. Noise along U
-is a normal number along e and, orthogonal to v and h, a uniform direction of chi length with K - 1 degrees of freedom. So a step
-costs what a gradient costs, whatever K is, and its law is the mechanism's. One thing is not exact: of a record's K derivatives
-clipped together the length counts as sqrt(K/d) times its gradient's, which is the root mean square. For K = 1 and K = d nothing
-is approximated.
+Let U be K uniform orthonormal directions in dimension d and v a vector that does not depend on
+them. Then UU'v = sqrt(b) |v| e, where b ~ Beta(K/2, (d - K)/2), e = sqrt(b) v/|v| + sqrt(1 - b) h,
+and h is a uniform unit vector orthogonal to v. Noise along U is a normal number along e and,
+orthogonal to v and h, a uniform direction of chi length with K - 1 degrees of freedom. So a step
+costs what a gradient costs, whatever K is, and its law is the mechanism's. One thing is not exact:
+of a record's K derivatives clipped together the length counts as sqrt(K/d) times its gradient's,
+which is the root mean square. For K = 1 and K = d nothing is approximated.
 
-Independent directions, normal with variance 1/d, have a law as simple: with a = U'v the step is U(a + g) =
-(a . (a + g)) v/|v|^2 + |a + g| x, where x is normal with variance 1/d and orthogonal to v.
+Independent directions, normal with variance 1/d, have a law as simple: with a = U'v the step is U(a
++ g) = (a . (a + g)) v/|v|^2 + |a + g| x, where x is normal with variance 1/d and orthogonal to v.
 """
 
 from collections.abc import Sequence
@@ -35,7 +36,8 @@ class Run:
         choice: the setting.
         z: noise multiplier, as `Setting.noise_multiplier` has it; 0 without noise.
         independent: directions are independent and normal in place of orthonormal.
-        fold: it trains on the larger part of this split of the training records; on all of them if None.
+        fold: it trains on the larger part of this split of the training records; on all of them if
+            None.
     """
 
     choice: Choice
@@ -51,7 +53,9 @@ class Run:
 
 @dataclass
 class End:
-    """Where runs ended: parameters, and the average over the last half of the steps, each of shape (runs, d)."""
+    """Where runs ended: parameters, and the average over the last half of the steps, each of shape
+    (runs, d).
+    """
 
     last: Tensor
     average: Tensor
@@ -59,10 +63,17 @@ class End:
 
 @torch.inference_mode()
 def ended(
-    data: Data, runs: Sequence[Run], seed: int, *, ridge: float = 0.0, R: float = inf, dtype: torch.dtype = torch.float32,
+    data: Data,
+    runs: Sequence[Run],
+    seed: int,
+    *,
+    ridge: float = 0.0,
+    R: float = inf,
+    dtype: torch.dtype = torch.float32,
     common: bool = False,
-) -> End:  # fmt: skip
-    """Train all runs side by side: with directions and noise of their own, on shared batches where their sizes agree.
+) -> End:
+    """Train all runs side by side: with directions and noise of their own, on shared batches where
+    their sizes agree.
 
     Args:
         data: what is trained on; two classes have a logistic loss, more a softmax.
@@ -71,11 +82,14 @@ def ended(
         ridge: of the runs whose choice sets none.
         R: radius of the ball that the iterates of runs with noise are projected onto, likewise.
         dtype: of all numbers.
-        common: whether steps along one direction take the same in all runs. Each run's law is as it was, in half the time.
+        common: whether steps along one direction take the same in all runs. Each run's law is as it
+            was, in half the time.
     """
     groups: dict[tuple, list[int]] = {}
     for i in sorted(range(len(runs)), key=lambda i: -runs[i].choice.T):
-        groups.setdefault((runs[i].choice.batch, runs[i].along_one, runs[i].independent, runs[i].fold is None), []).append(i)
+        groups.setdefault(
+            (runs[i].choice.batch, runs[i].along_one, runs[i].independent, runs[i].fold is None), []
+        ).append(i)
     ends = []
     for places in groups.values():
         state, done = _State(data, [runs[i] for i in places], seed, ridge, R, dtype, common), []
@@ -88,7 +102,9 @@ def ended(
 
 
 def parted(n: int, fold: int) -> tuple[np.ndarray, np.ndarray]:
-    """A split of n training records: places of those to train on, and of a fifth held out; another fifth for another number."""
+    """A split of n training records: places of those to train on, and of a fifth held out; another
+    fifth for another number.
+    """
     order, held = np.random.default_rng(fold).permutation(n), round(HELD_OUT * n)
     return order[held:], order[:held]
 
@@ -102,13 +118,21 @@ def validated(data: Data, runs: Sequence[Run], w: Tensor) -> list[float]:
     """The same on the training records that each run's fold holds out."""
     right = _right(w, data.X, data.y).double()
     held_out = (parted(len(data.X), run.fold)[1] for run in runs if run.fold is not None)
-    return [one[torch.from_numpy(places)].mean().item() for one, places in zip(right, held_out, strict=True)]
+    return [
+        one[torch.from_numpy(places)].mean().item()
+        for one, places in zip(right, held_out, strict=True)
+    ]
 
 
 def loss(data: Data, w: Tensor) -> list[float]:
     """On the records held out, without the ridge."""
     model = MODELS["logistic" if data.classes == 2 else "softmax"]
-    return model.losses(_scores(w, data.X_test), torch.from_numpy(data.y_test)).double().mean(1).tolist()
+    return (
+        model.losses(_scores(w, data.X_test), torch.from_numpy(data.y_test))
+        .double()
+        .mean(1)
+        .tolist()
+    )
 
 
 def _right(w: Tensor, X: np.ndarray, y: np.ndarray) -> Tensor:
@@ -126,19 +150,38 @@ def _scores(w: Tensor, X: np.ndarray) -> Tensor:
 class _State:
     """Runs between two steps, those with most steps first."""
 
-    def __init__(self, data: Data, runs: Sequence[Run], seed: int, ridge: float, R: float, dtype: torch.dtype, common: bool):
+    def __init__(
+        self,
+        data: Data,
+        runs: Sequence[Run],
+        seed: int,
+        ridge: float,
+        R: float,
+        dtype: torch.dtype,
+        common: bool,
+    ):
         seen = np.ones((len(runs), len(data.X)), bool)
         for i, run in enumerate(runs):
             if run.fold is not None:
                 seen[i, parted(len(data.X), run.fold)[1]] = False
         used = seen.any(0)
         self.X, self.y = torch.from_numpy(data.X[used]).to(dtype), torch.from_numpy(data.y[used])
-        self.seen, self.seen_by_all = torch.from_numpy(seen[:, used]).to(dtype), bool(seen[:, used].all())
+        self.seen, self.seen_by_all = (
+            torch.from_numpy(seen[:, used]).to(dtype),
+            bool(seen[:, used].all()),
+        )
         self.length = self.X.norm(dim=1)
         self.c = 1 if data.classes == 2 else data.classes
-        self.targets = self.y[None].to(dtype) if self.c == 1 else torch.nn.functional.one_hot(self.y).T.to(dtype).contiguous()
+        self.targets = (
+            self.y[None].to(dtype)
+            if self.c == 1
+            else torch.nn.functional.one_hot(self.y).T.to(dtype).contiguous()
+        )
         self.d = d = self.c * self.X.shape[1]
-        self.random, self.generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
+        self.random, self.generator = (
+            np.random.default_rng(seed),
+            torch.Generator().manual_seed(seed),
+        )
         choices = [run.choice for run in runs]
         self.n, self.batch = int(seen[0].sum()), choices[0].batch
         self.count = self.batch or self.n
@@ -151,11 +194,22 @@ class _State:
         self.K = torch.tensor([choice.K for choice in choices], dtype=torch.float64)
         self.rate = column([choice.rate for choice in choices])
         self.ridge = column([ridge if choice.ridge is None else choice.ridge for choice in choices])
-        self.R = column([inf if not run.z else R if run.choice.R is None else run.choice.R for run in runs])
-        self.clip = column([run.choice.clip * (1 if self.one else sqrt(d / run.choice.K)) for run in runs])
+        self.R = column(
+            [inf if not run.z else R if run.choice.R is None else run.choice.R for run in runs]
+        )
+        self.clip = column(
+            [run.choice.clip * (1 if self.one else sqrt(d / run.choice.K)) for run in runs]
+        )
         spread = [_spread(run, d, self.count) for run in runs]
-        self.along, self.across = column([along for along, _ in spread]), column([across for _, across in spread])
-        self.w, self.mean, self.t = torch.zeros(len(runs), d, dtype=dtype), torch.zeros(len(runs), d, dtype=dtype), 0
+        self.along, self.across = (
+            column([along for along, _ in spread]),
+            column([across for _, across in spread]),
+        )
+        self.w, self.mean, self.t = (
+            torch.zeros(len(runs), d, dtype=dtype),
+            torch.zeros(len(runs), d, dtype=dtype),
+            0,
+        )
 
     def take(self) -> list[tuple[Tensor, Tensor]]:
         """The runs that end here, the last one first: parameters and averages, which are forgotten."""
@@ -163,7 +217,19 @@ class _State:
         kept = len(self.T) - over
         taken = list(zip(self.w[kept:].flip(0), self.mean[kept:].flip(0), strict=True))
         if over:
-            for name in ("T", "K", "rate", "ridge", "clip", "R", "along", "across", "seen", "w", "mean"):
+            for name in (
+                "T",
+                "K",
+                "rate",
+                "ridge",
+                "clip",
+                "R",
+                "along",
+                "across",
+                "seen",
+                "w",
+                "mean",
+            ):
                 setattr(self, name, getattr(self, name)[:kept])
         return taken
 
@@ -171,7 +237,9 @@ class _State:
         """One step of every run."""
         rows = None
         if self.batch is not None:
-            rows = torch.from_numpy(np.flatnonzero(self.random.random(len(self.X)) < self.batch / self.n))
+            rows = torch.from_numpy(
+                np.flatnonzero(self.random.random(len(self.X)) < self.batch / self.n)
+            )
         if self.one:
             moved = self._one(rows)
         else:
@@ -184,13 +252,19 @@ class _State:
             self.w *= (self.R / self.w.norm(dim=1)).clamp(max=1.0)[:, None]
         half = self.T // 2
         if self.t > half[-1]:
-            self.mean = self.mean + torch.where(self.t > half, 1.0 / (self.T - half), 0.0).to(self.w.dtype)[:, None] * self.w
+            self.mean = (
+                self.mean
+                + torch.where(self.t > half, 1.0 / (self.T - half), 0.0).to(self.w.dtype)[:, None]
+                * self.w
+            )
 
     def _normal(self) -> Tensor:
         return torch.randn(self.w.shape, generator=self.generator, dtype=self.w.dtype)
 
     def _residuals(self, rows: Tensor | None):
-        """Blocks of records: features, their lengths, and the losses' derivatives by the scores, shape (runs, c, records)."""
+        """Blocks of records: features, their lengths, and the losses' derivatives by the scores,
+        shape (runs, c, records).
+        """
         C, block = len(self.w), max(1, BLOCK // (len(self.w) * self.c))
         everyone = torch.arange(len(self.X)) if rows is None else rows
         weights = self.w.view(C * self.c, -1)
@@ -263,7 +337,9 @@ class _State:
 
 
 def _spread(run: Run, d: int, count: int) -> tuple[float, float]:
-    """Standard deviations of a step's noise along each direction, beyond that in every coordinate, and in every coordinate."""
+    """Standard deviations of a step's noise along each direction, beyond that in every coordinate,
+    and in every coordinate.
+    """
     choice = run.choice
     if not run.z:
         return 0.0, 0.0

@@ -1,12 +1,15 @@
-"""The search for each method's best setting at each epsilon: the same number of trials for all, on the same grids.
+"""The search for each method's best setting at each epsilon: the same number of trials for all, on
+the same grids.
 
-A setting has six coordinates: directions, steps, batch, reach, clip and share of the noise. It has neither ridge nor ball, which
-serve bounds on hidden iterates alone. A trial trains in law (`benchmarks.frontier.law`) on four fifths of the training records,
-with noise as the exact privacy-loss distribution asks for, and is judged by the rest. Settings spread evenly over the region have
-one trial each, and the best of them more. Mutants of the best follow. The last few meet on fresh splits, which alone decide: the
-best by the first of these meet on the others.
+A setting has six coordinates: directions, steps, batch, reach, clip and share of the noise. It has
+neither ridge nor ball, which serve bounds on hidden iterates alone. A trial trains in law
+(`benchmarks.frontier.law`) on four fifths of the training records, with noise as the exact
+privacy-loss distribution asks for, and is judged by the rest. Settings spread evenly over the
+region have one trial each, and the best of them more. Mutants of the best follow. The last few meet
+on fresh splits, which alone decide: the best by the first of these meet on the others.
 
-The test part is never looked at. Choosing by private data costs privacy of its own, which no epsilon here covers.
+The test part is never looked at. Choosing by private data costs privacy of its own, which no
+epsilon here covers.
 """
 
 from collections import defaultdict
@@ -30,22 +33,31 @@ from zoexplore.training.tasks import Task
 
 STEPS = tuple(round(3000 * 10 ** (i / 4)) for i in range(-10, 9))  # 9 to 300 000
 PARTS = (1, 4, 16, 64, 256)  # a batch has one record in so many
-REACH = tuple(2 ** (i / 2) for i in range(8, 42))  # the distance of T steps whose gradients are as long as the clip
-CLIPS = tuple(2 ** (3 - i / 2) for i in range(25))  # 8 to 2^-9, of a gradient, in units of the Lipschitz constant
+# the distance of T steps whose gradients are as long as the clip
+REACH = tuple(2 ** (i / 2) for i in range(8, 42))
+# 8 to 2^-9, of a gradient, in units of the Lipschitz constant
+CLIPS = tuple(2 ** (3 - i / 2) for i in range(25))
 DIRECTIONS = (128, 32, 8)  # one direction for so many parameters
 SHARES = (0.9, 1.0)  # of the noise along the directions
 GRIDS: dict[str, tuple[Any, ...]] = {
-    "K": DIRECTIONS, "T": STEPS, "part": PARTS, "reach": REACH, "clip": CLIPS, "beta": SHARES,
-}  # fmt: skip
+    "K": DIRECTIONS,
+    "T": STEPS,
+    "part": PARTS,
+    "reach": REACH,
+    "clip": CLIPS,
+    "beta": SHARES,
+}
 ENDS = ("T", "reach", "clip")  # grids whose ends are ours: no choice should lie there
 EVERY, SOME, ONE = "every direction", "some directions", "one direction"
-REGION = {  # where settings are spread at first: places on the grids, of clips from 2^(1/2) or 2^(5/2) on
+# where settings are spread at first: places on the grids, of clips from 2^(1/2) or 2^(5/2) on
+REGION = {
     EVERY: {"T": (4, 8), "part": (0, 3), "reach": (6, 25), "clip": (5, 21)},  # 95 to 533 steps
     SOME: {"T": (6, 9), "part": (0, 3), "reach": (6, 25), "clip": (5, 21)},  # 300 to 949
     ONE: {"T": (12, 15), "part": (2, 4), "reach": (6, 21), "clip": (1, 15)},  # 9487 to 30 000
 }
 WITHOUT_NOISE = {"T": (8, 11), "part": (0, 3), "reach": (20, 32), "clip": (0, 1)}
-VISITS = {EVERY: 200, SOME: 200, ONE: 800}  # of a record in a run, at most: the batch of one that asks for more is made smaller
+# of a record in a run, at most: the batch of one that asks for more is made smaller
+VISITS = {EVERY: 200, SOME: 200, ONE: 800}
 FIRST, FEWER, AGAIN = 64, 12, 2  # settings with one trial; those of them with as many as `AGAIN`
 MUTANTS, PARENTS = 16, 4
 MEETINGS = ((8, 4), (3, 12))  # so many finalists on so many fresh splits
@@ -74,9 +86,18 @@ def multiplier(n: int, batch: int | None, T: int, epsilon: float, delta: float) 
     if epsilon == inf:
         return 0.0
     run = Setting(
-        n=n, d=1, K=1, T=T, sigma=1.0, beta=1.0, clipping="joint", neighbours=NEIGHBOURS, batch=batch, delta=delta,
+        n=n,
+        d=1,
+        K=1,
+        T=T,
+        sigma=1.0,
+        beta=1.0,
+        clipping="joint",
+        neighbours=NEIGHBOURS,
+        batch=batch,
+        delta=delta,
         sampling="poisson" if batch else "without-replacement",
-    )  # fmt: skip
+    )
     return calibrate(run, "sigma", epsilon=epsilon, bound="composition").noise_multiplier
 
 
@@ -87,10 +108,16 @@ def choice(task: Task, method: str, point: Point, n: int) -> Choice:
     K = d if kind.every_direction else kind.K or max(2, d // at["K"])
     seen = task.constants.lipschitz * at["clip"] if kind.noisy else 1.0
     return Choice(
-        K, at["T"], at["reach"] / (at["T"] * K / d * min(seen, task.constants.lipschitz)),
-        seen * sqrt(K / d) if kind.noisy else 1e300, "joint", at["beta"] if kind.beta is None else kind.beta,
-        None if at["part"] == 1 else max(1, round(n / at["part"])), 0.0, inf,
-    )  # fmt: skip
+        K,
+        at["T"],
+        at["reach"] / (at["T"] * K / d * min(seen, task.constants.lipschitz)),
+        seen * sqrt(K / d) if kind.noisy else 1e300,
+        "joint",
+        at["beta"] if kind.beta is None else kind.beta,
+        None if at["part"] == 1 else max(1, round(n / at["part"])),
+        0.0,
+        inf,
+    )
 
 
 def sort(method: str) -> str:
@@ -109,11 +136,16 @@ def placed(method: str, unit: np.ndarray) -> list[Point]:
     """Points of the region, from rows of numbers from 0 to 1."""
     likely = REGION[sort(method)] if METHODS[method].noisy else WITHOUT_NOISE
     low, end = np.array([likely.get(name, (0, len(grid))) for name, grid in GRIDS.items()]).T
-    return [affordable(method, row) for row in (low + unit * (end - low)).astype(int) * np.array(free(method))]
+    return [
+        affordable(method, row)
+        for row in (low + unit * (end - low)).astype(int) * np.array(free(method))
+    ]
 
 
 def affordable(method: str, point: Sequence[int]) -> Point:
-    """The point itself, or with the largest batch, and the most steps, that visit no record too often."""
+    """The point itself, or with the largest batch, and the most steps, that visit no record too
+    often.
+    """
     K, T, part, *rest = map(int, point)
     while STEPS[T] > VISITS[sort(method)] * PARTS[part]:
         if part + 1 < len(PARTS):
@@ -128,12 +160,16 @@ def mutant(method: str, parents: Sequence[Point], rng: np.random.Generator) -> P
     point = list(parents[int(rng.integers(len(parents)))])
     moving = [i for i, is_free in enumerate(free(method)) if is_free]
     for i in rng.choice(moving, int(rng.integers(1, 4)), replace=False):
-        point[i] = int(np.clip(point[i] + rng.choice((-2, -1, 1, 2)), 0, len(list(GRIDS.values())[i]) - 1))
+        point[i] = int(
+            np.clip(point[i] + rng.choice((-2, -1, 1, 2)), 0, len(list(GRIDS.values())[i]) - 1)
+        )
     return affordable(method, point)
 
 
 def search(task: Task, key: Key, draw: int, known: Sequence[Point] = ()) -> Found:
-    """Tune a method at an epsilon once; `known` points, such as those found at another epsilon, are tried too."""
+    """Tune a method at an epsilon once; `known` points, such as those found at another epsilon, are
+    tried too.
+    """
     trials = _Trials(task, key, draw)
     rng = np.random.default_rng([draw, crc32(f"{key[0]} {key[1]}".encode())])
     trials.go([*known, *placed(key[0], qmc.Sobol(len(GRIDS), rng=draw).random(FIRST))], range(1))
@@ -144,7 +180,9 @@ def search(task: Task, key: Key, draw: int, known: Sequence[Point] = ()) -> Foun
 
 
 def control(task: Task, key: Key, count: int, draw: int) -> Found:
-    """The best of so many random settings of the region: one trial each, then the last few meet as those of a search do."""
+    """The best of so many random settings of the region: one trial each, then the last few meet as
+    those of a search do.
+    """
     trials = _Trials(task, key, draw)
     trials.go(placed(key[0], np.random.default_rng(draw).random((count, len(GRIDS)))), range(1))
     return trials.decided()
@@ -159,9 +197,13 @@ class _Trials:
 
     def go(self, points: Sequence[Point], folds: Sequence[int]) -> None:
         """Try points on splits, where they were not tried yet."""
-        new = [(p, fold) for fold in folds for p in dict.fromkeys(points) if fold not in self.made[p]]
+        new = [
+            (p, fold) for fold in folds for p in dict.fromkeys(points) if fold not in self.made[p]
+        ]
         asked = [(point, 1000 + 100 * self.draw + fold) for point, fold in new]
-        for (point, fold), right in zip(new, judged(self.task, self.key, asked, self.count), strict=True):
+        for (point, fold), right in zip(
+            new, judged(self.task, self.key, asked, self.count), strict=True
+        ):
             self.made[point][fold] = right
 
     @property
@@ -171,7 +213,9 @@ class _Trials:
     def best(self, count: int, trials: int) -> list[Point]:
         """The best of those with at least so many trials, by so many."""
         enough = [p for p, tried in self.made.items() if len(tried) >= trials]
-        return sorted(enough, key=lambda p: -fmean(self.made[p][fold] for fold in range(trials)))[:count]
+        return sorted(enough, key=lambda p: -fmean(self.made[p][fold] for fold in range(trials)))[
+            :count
+        ]
 
     def decided(self) -> Found:
         """The last few meet on fresh splits."""
@@ -192,9 +236,12 @@ def judged(task: Task, key: Key, asked: Sequence[tuple[Point, int]], seed: int) 
     (method, epsilon), n = key, len(parted(len(task.data.X), 0)[0])
     chosen = [choice(task, method, point, n) for point, _ in asked]
     runs = [
-        Run(c, multiplier(n, c.batch, c.T, epsilon, task.delta), fold=fold) for c, (_, fold) in zip(chosen, asked, strict=True)
+        Run(c, multiplier(n, c.batch, c.T, epsilon, task.delta), fold=fold)
+        for c, (_, fold) in zip(chosen, asked, strict=True)
     ]
-    return validated(task.data, runs, ended(task.data, runs, crc32(f"{key} {seed}".encode()), common=True).last)
+    return validated(
+        task.data, runs, ended(task.data, runs, crc32(f"{key} {seed}".encode()), common=True).last
+    )
 
 
 def split(task: Task, fold: int) -> Data:

@@ -20,9 +20,13 @@ ENOUGH = 12  # moves during an attack, for a 95th percentile
 async def asked(origin, path="/app", **options):
     """The server's answer to a request, whatever its status."""
     return await AsyncHTTPClient(max_clients=500).fetch(
-        f"http://{origin}{path}", raise_error=False, follow_redirects=False, request_timeout=PATIENCE,
-        connect_timeout=PATIENCE, **options,
-    )  # fmt: skip
+        f"http://{origin}{path}",
+        raise_error=False,
+        follow_redirects=False,
+        request_timeout=PATIENCE,
+        connect_timeout=PATIENCE,
+        **options,
+    )
 
 
 class Attacker(Reader):
@@ -34,7 +38,9 @@ class Attacker(Reader):
 
     def change(self, model, attribute, value):
         """A change of any property of any model."""
-        self.patch({"kind": "ModelChanged", "model": {"id": model["id"]}, "attr": attribute, "new": value})
+        self.patch(
+            {"kind": "ModelChanged", "model": {"id": model["id"]}, "attr": attribute, "new": value}
+        )
 
     def send(self, kind, content):
         """A message of any kind."""
@@ -65,7 +71,10 @@ class Attacker(Reader):
 
 def patch(*events):
     """The parts of a message."""
-    return [json.dumps(part) for part in ({"msgid": uuid4().hex, "msgtype": "PATCH-DOC"}, {}, {"events": list(events)})]
+    return [
+        json.dumps(part)
+        for part in ({"msgid": uuid4().hex, "msgtype": "PATCH-DOC"}, {}, {"events": list(events)})
+    ]
 
 
 class Watch:
@@ -88,9 +97,14 @@ class Watch:
                 await asyncio.sleep(EVERY)
 
     def unharmed(self):
-        """Assert that p95 was under half a second, or what the machine gave this reader when there was no attack."""
+        """Assert that p95 was under half a second, or what the machine gave this reader when there
+        was no attack.
+        """
         assert self.enough, f"{len(self.during)} moves tell nothing"
-        before, during = (statistics.quantiles(waits, n=20, method="inclusive")[-1] for waits in (self.before, self.during))
+        before, during = (
+            statistics.quantiles(waits, n=20, method="inclusive")[-1]
+            for waits in (self.before, self.during)
+        )
         said = f"p95 {1000 * before:.0f} ms before, {1000 * during:.0f} ms during {len(self.during)} moves"
         print(said)
         assert during < max(0.5, 5 * before), said
@@ -98,7 +112,9 @@ class Watch:
 
 
 async def waited(server, reader, slider, value):
-    """Move a slider; seconds until the figure is redrawn that the server took, or that the machine had nothing else to do in."""
+    """Move a slider; seconds until the figure is redrawn that the server took, or that the machine
+    had nothing else to do in.
+    """
     began = used_or_idle(server.process)
     seconds = await reader.move(slider, value)
     return min(seconds, used_or_idle(server.process) - began)
@@ -126,7 +142,9 @@ def memory(process):
 
 
 def used_or_idle(process):
-    """Seconds of the machine's processors that a server and all its processes have used, or that nobody has."""
+    """Seconds of the machine's processors that a server and all its processes have used, or that
+    nobody has.
+    """
     used = 0.0
     for one in family(process):
         with suppress(psutil.NoSuchProcess):
@@ -141,5 +159,7 @@ def family(process):
 
 
 def spent(server):
-    """Seconds of a processor that the serving process has used: a measure that others on this machine change little."""
+    """Seconds of a processor that the serving process has used: a measure that others on this
+    machine change little.
+    """
     return sum(psutil.Process(server.process.pid).cpu_times()[:2])

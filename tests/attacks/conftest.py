@@ -36,8 +36,21 @@ def guarded(folder, options=(), **settings):
     """
     port = free_port()
     origin, log = f"127.0.0.1:{port}", Path(folder) / "server.log"
-    command = [sys.executable, "-m", "zoexplore", "serve", "--port", str(port), "--origin", origin, *options]
-    environment = {**os.environ, **{f"ZOEXPLORE_{name}": str(value) for name, value in settings.items()}}
+    command = [
+        sys.executable,
+        "-m",
+        "zoexplore",
+        "serve",
+        "--port",
+        str(port),
+        "--origin",
+        origin,
+        *options,
+    ]
+    environment = {
+        **os.environ,
+        **{f"ZOEXPLORE_{name}": str(value) for name, value in settings.items()},
+    }
     with running(command, log, cwd=ROOT, env=environment) as process:
         wait_until_served(f"http://{origin}/liveness", process, log)
         yield Server(origin, process, log)

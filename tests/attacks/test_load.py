@@ -15,7 +15,8 @@ from tests.attacks.conftest import guarded
 from zoexplore.server.websocket import PERIOD
 
 pytestmark = pytest.mark.proof
-# Legal extremes, all on the full batch: many steps, and assumptions under which bounds are searched for.
+# Legal extremes, all on the full batch: many steps, and assumptions under which bounds are searched
+# for.
 SLOW = (
     "?T=9007199254740992&K=519&beta=0.999&sigma=1e-9",
     "?regime=convex&T=1000000&R=1e6&beta=1e-9",
@@ -26,7 +27,8 @@ PINS = "&".join(f"pin=T:{10**i},beta:0.{i}~p{i}" for i in range(1, 7))
 TABS = 25  # of others, in each of which a slider is dragged
 DRAG = 8  # seconds that they are
 FEW = 30  # sessions, after which a server holds about what it will
-ROOM = 250  # MB that it may grow by in three times as many: ended ones, of 5 MB each, stay until they are many
+# MB that it may grow by in three times as many: ended ones, of 5 MB each, stay until they are many
+ROOM = 250
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +43,9 @@ def test_sixty_pages_at_once(server):
 
     async def run():
         async with watched(server) as watch:
-            answers = await asyncio.gather(*(asked(server.origin) for _ in range(60)), return_exceptions=True)
+            answers = await asyncio.gather(
+                *(asked(server.origin) for _ in range(60)), return_exceptions=True
+            )
         codes = [getattr(answer, "code", 599) for answer in answers]
         assert set(codes) <= {200, 503, 599}
         return watch
@@ -54,7 +58,7 @@ def test_slow_questions_in_an_address(server, query):
     async def run():
         async with watched(server) as watch:
             while not watch.enough:
-                    await asyncio.gather(*(asked(server.origin, f"/app{query}") for _ in range(3)))
+                await asyncio.gather(*(asked(server.origin, f"/app{query}") for _ in range(3)))
         return watch
 
     asyncio.run(run()).unharmed()
@@ -101,7 +105,9 @@ def test_others_with_batches_do_not_hold_up_a_reader_with_batches(server, tabs):
         moving = [asyncio.create_task(drags(attacker)) for attacker in greedy]
         await asyncio.sleep(2)
         during = [await waited(server, reader, slider, value + i) for i in (5, 6, 7, 8, 9, 10)]
-        print(f"{max(before):.2f} s before, {sorted(during)[-2]:.2f} s during, {max(during):.2f} s at most")
+        print(
+            f"{max(before):.2f} s before, {sorted(during)[-2]:.2f} s during, {max(during):.2f} s at most"
+        )
         for task in moving:
             task.cancel()
         for one in (*greedy, reader):
@@ -113,7 +119,9 @@ def test_others_with_batches_do_not_hold_up_a_reader_with_batches(server, tabs):
 
 
 def test_a_stopped_worker_is_replaced(server):
-    """It neither answers nor ends; whoever asks is answered all the same, after the time that one call may take."""
+    """It neither answers nor ends; whoever asks is answered all the same, after the time that one
+    call may take.
+    """
 
     async def run():
         reader = await Reader.open(server.origin, "?batch=55")
@@ -154,10 +162,18 @@ def test_a_figure_whose_workers_are_killed_follows_all_the_same(server):
         busy = []
         async with asyncio.timeout(PATIENCE):
             while not busy:
-                workers = [one for forks in psutil.Process(server.process.pid).children() for one in forks.children()]
+                workers = [
+                    one
+                    for forks in psutil.Process(server.process.pid).children()
+                    for one in forks.children()
+                ]
                 used = [used_by(worker) for worker in workers]
                 await asyncio.sleep(0.05)
-                busy = [worker for worker, before in zip(workers, used, strict=True) if used_by(worker) > before]
+                busy = [
+                    worker
+                    for worker, before in zip(workers, used, strict=True)
+                    if used_by(worker) > before
+                ]
         for worker in busy:
             with suppress(psutil.NoSuchProcess):
                 worker.kill()
@@ -196,7 +212,9 @@ def test_whoever_reloads_again_and_again_gets_no_more_than_a_share(server):
     async def run():
         async with watched(server) as watch:
             while not watch.enough:
-                await asyncio.gather(*(token_of(server.origin) for _ in range(4)), return_exceptions=True)
+                await asyncio.gather(
+                    *(token_of(server.origin) for _ in range(4)), return_exceptions=True
+                )
         return watch
 
     asyncio.run(run()).unharmed()

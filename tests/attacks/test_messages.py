@@ -1,4 +1,6 @@
-"""What a browser sends changes what widgets change, is never unpacked, and is taken up no faster than others can bear."""
+"""What a browser sends changes what widgets change, is never unpacked, and is taken up no faster
+than others can bear.
+"""
 
 import asyncio
 import base64
@@ -13,7 +15,9 @@ from zoexplore.server.websocket import MESSAGE, Pending
 
 SCRIPT = "<img src=x onerror=window.hacked=1>"
 BOMB = MESSAGE - 5_000  # bytes of base64
-ROOM = 300  # MB by which a server may grow under any of these attacks; the first session of a server takes a third of that
+# MB by which a server may grow under any of these attacks; the first session of a server takes a
+# third of that
+ROOM = 300
 WORK = 15  # s of a processor that a server may spend on any of them
 
 
@@ -22,20 +26,42 @@ def by_kind(attacker, kind):
 
 
 SET_BY_NO_WIDGET = [
-    ("HTML", "text", SCRIPT), ("HTML", "stylesheets", ["* { display: none }"]),
-    ("Button", "label", SCRIPT), ("Figure", "tags", [SCRIPT]),
-    ("ColumnDataSource", "data", {"type": "map", "entries": [["x", [1]]]}), ("Slider", "title", SCRIPT),
-    ("CustomJS", "code", SCRIPT), ("Button", "js_property_callbacks", {"type": "map", "entries": []}),
-    ("ReactiveESM", "esm", SCRIPT), ("Column", "children", []), ("CustomSelect", "options", [SCRIPT]),
-    ("Figure", "css_classes", [SCRIPT]), ("Slider", "end", 1e9),
-    ("NotificationArea", "js_events", {"type": "map", "entries": []}), ("TextInput", "name", SCRIPT), ("Card", "header", None),
-]  # fmt: skip
+    ("HTML", "text", SCRIPT),
+    ("HTML", "stylesheets", ["* { display: none }"]),
+    ("Button", "label", SCRIPT),
+    ("Figure", "tags", [SCRIPT]),
+    ("ColumnDataSource", "data", {"type": "map", "entries": [["x", [1]]]}),
+    ("Slider", "title", SCRIPT),
+    ("CustomJS", "code", SCRIPT),
+    ("Button", "js_property_callbacks", {"type": "map", "entries": []}),
+    ("ReactiveESM", "esm", SCRIPT),
+    ("Column", "children", []),
+    ("CustomSelect", "options", [SCRIPT]),
+    ("Figure", "css_classes", [SCRIPT]),
+    ("Slider", "end", 1e9),
+    ("NotificationArea", "js_events", {"type": "map", "entries": []}),
+    ("TextInput", "name", SCRIPT),
+    ("Card", "header", None),
+]
 NO_CHANGES = [
-    {"kind": "RootAdded", "model": {"type": "object", "name": "Div", "id": "x", "attributes": {"text": SCRIPT}}},
+    {
+        "kind": "RootAdded",
+        "model": {"type": "object", "name": "Div", "id": "x", "attributes": {"text": SCRIPT}},
+    },
     {"kind": "TitleChanged", "title": SCRIPT},
-    {"kind": "ColumnDataChanged", "model": {"id": "p1002"}, "attr": "data", "data": {"x": []}, "cols": None},
+    {
+        "kind": "ColumnDataChanged",
+        "model": {"id": "p1002"},
+        "attr": "data",
+        "data": {"x": []},
+        "cols": None,
+    },
     {"kind": "MessageSent", "msg_type": "other", "msg_data": 1},
-    {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": {"type": "object", "name": "Slider", "id": "x"}},
+    {
+        "kind": "MessageSent",
+        "msg_type": "bokeh_event",
+        "msg_data": {"type": "object", "name": "Slider", "id": "x"},
+    },
     {"kind": "ModelChanged", "model": {"id": "nobody"}, "attr": "value", "new": 1},
     {"kind": "ModelChanged", "model": {"id": ["p1002"]}, "attr": {"a": 1}, "new": 1},
     {"kind": ["x"]},
@@ -60,8 +86,14 @@ def test_no_browser_changes_what_no_widget_changes(server):
         await attacker.look()
         after = json.dumps(attacker.document)
         attacker.close()
-        assert tried > 50 and SCRIPT not in after and "{ display: none }" not in after and len(after) > 0.9 * before
-        assert attacker.find("Slider", SLIDER)["attributes"]["value"] == value  # what a widget changes is changed
+        assert (
+            tried > 50
+            and SCRIPT not in after
+            and "{ display: none }" not in after
+            and len(after) > 0.9 * before
+        )
+        # what a widget changes is changed
+        assert attacker.find("Slider", SLIDER)["attributes"]["value"] == value
 
     asyncio.run(run())
 
@@ -87,7 +119,9 @@ def message(kind="PATCH-DOC", content='{"events": []}', **header):
 
 
 NO_MESSAGES = {
-    "another document": message("PUSH-DOC", json.dumps({"doc": {"roots": [], "title": SCRIPT, "version": "3"}})),
+    "another document": message(
+        "PUSH-DOC", json.dumps({"doc": {"roots": [], "title": SCRIPT, "version": "3"}})
+    ),
     "no such message": message("NO-SUCH"),
     "no JSON": ["{", "{", "{"],
     "no object": ["[]", "[]", "[]"],
@@ -121,8 +155,11 @@ def test_what_is_no_message_of_the_page_closes_the_connection(server, token, sen
 
 
 def bombs():
-    """What unpacks to a thousand times as much as a message may hold, in as many forms as Bokeh reads."""
-    packed = base64.b64encode(2 * gzip.compress(bytes(2**24), 9)).decode()  # what is packed may be packed in pieces
+    """What unpacks to a thousand times as much as a message may hold, in as many forms as Bokeh
+    reads.
+    """
+    # what is packed may be packed in pieces
+    packed = base64.b64encode(2 * gzip.compress(bytes(2**24), 9)).decode()
     assert len(packed) < BOMB
     data = {"type": "bytes", "data": packed}
     return [
@@ -146,7 +183,11 @@ def test_what_is_packed_is_not_unpacked(server):
             attacker.change(slider, "value", bomb)
             attacker.patch({"kind": "ModelChanged", "model": bomb, "attr": "value", "new": 1})
             attacker.patch({"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": bomb})
-            click = {"type": "event", "name": "button_click", "values": {"type": "map", "entries": [["model", bomb]]}}
+            click = {
+                "type": "event",
+                "name": "button_click",
+                "values": {"type": "map", "entries": [["model", bomb]]},
+            }
             attacker.patch({"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": click})
         await attacker.move(slider, slider["attributes"]["value"] + 1)  # after all of them
         assert memory(server.process) - held < ROOM and spent(server) - began < WORK
@@ -220,7 +261,9 @@ async def large_messages(attacker, seconds=15):
 
 
 @pytest.mark.proof
-@pytest.mark.parametrize("attack", [many_moves, many_looks, many_messages, many_bombs, large_messages])
+@pytest.mark.parametrize(
+    "attack", [many_moves, many_looks, many_messages, many_bombs, large_messages]
+)
 def test_an_honest_reader_does_not_wait_meanwhile(server, attack):
     async def run():
         async with watched(server) as watch:
@@ -235,11 +278,17 @@ def test_an_honest_reader_does_not_wait_meanwhile(server, attack):
 
 def event(name, *entries):
     values = {"type": "map", "entries": list(entries)}
-    return {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": {"type": "event", "name": name, "values": values}}
+    return {
+        "kind": "MessageSent",
+        "msg_type": "bokeh_event",
+        "msg_data": {"type": "event", "name": name, "values": values},
+    }
 
 
 def test_what_has_a_wrong_shape_is_dropped_and_not_logged_as_an_error(server):
-    """A value of another type than the property's; an event with values that its kind does not have, or without those it has."""
+    """A value of another type than the property's; an event with values that its kind does not
+    have, or without those it has.
+    """
 
     async def run():
         attacker = await Attacker.open(server.origin)
@@ -249,9 +298,12 @@ def test_what_has_a_wrong_shape_is_dropped_and_not_logged_as_an_error(server):
             attacker.change(attacker.find("Card", ""), "collapsed", wrong)
             attacker.change(slider, "value", "no number")
         attacker.patch(
-            event("button_click", ["model", button], ["other", 1]), event("tap", ["model", button], ["x", "a"], ["geometry", 1]),
-            event("menu_item_click"), event("dom_event", ["model", button]), event("value_submit", ["model", button]),
-        )  # fmt: skip
+            event("button_click", ["model", button], ["other", 1]),
+            event("tap", ["model", button], ["x", "a"], ["geometry", 1]),
+            event("menu_item_click"),
+            event("dom_event", ["model", button]),
+            event("value_submit", ["model", button]),
+        )
         await attacker.move(slider, value)  # after all of them
         attacker.close()
 
@@ -275,11 +327,21 @@ def test_the_server_outlives_it_all(server):
 
 def test_of_a_drag_over_a_figure_the_last_event_counts_and_clicks_stay_apart():
     def event(name, x):
-        return {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": {"type": "event", "name": name, "x": x}}
+        return {
+            "kind": "MessageSent",
+            "msg_type": "bokeh_event",
+            "msg_data": {"type": "event", "name": name, "x": x},
+        }
 
     pending = Pending()
     moves = [event("pan", x) for x in range(100)]
-    for each in (event("panstart", 0), *moves, event("panend", 99), event("tap", 1), event("tap", 2)):
+    for each in (
+        event("panstart", 0),
+        *moves,
+        event("panend", 99),
+        event("tap", 1),
+        event("tap", 2),
+    ):
         pending.add(each)
     turns = []
     while pending:
@@ -293,7 +355,11 @@ def test_a_turn_takes_what_was_set_before_a_click_with_it_and_no_second_click():
     def change(value):
         return {"kind": "ModelChanged", "model": {"id": "slider"}, "attr": "value", "new": value}
 
-    click = {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": {"type": "event", "name": "button_click"}}
+    click = {
+        "kind": "MessageSent",
+        "msg_type": "bokeh_event",
+        "msg_data": {"type": "event", "name": "button_click"},
+    }
     pending = Pending()
     for each in (change(1), change(2), click, click, change(3)):
         pending.add(each)

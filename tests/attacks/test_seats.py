@@ -1,4 +1,6 @@
-"""Nobody holds connections or seats that others wait for, and a server asked to end finishes what is under way."""
+"""Nobody holds connections or seats that others wait for, and a server asked to end finishes what
+is under way.
+"""
 
 import asyncio
 import signal
@@ -28,7 +30,11 @@ def test_who_holds_all_seats_and_does_nothing_gives_one_up_when_somebody_waits(s
             slider = reader.find("Slider", "noise scale")
             reader.set(slider, "value", slider["attributes"]["value"] + 1)
         full = await asked(small.origin, f"/app{LITTLE}")
-        assert full.code == 503 and b"seats of this server (3) are taken" in full.body and int(full.headers["Retry-After"])
+        assert (
+            full.code == 503
+            and b"seats of this server (3) are taken" in full.body
+            and int(full.headers["Retry-After"])
+        )
         async with asyncio.timeout(PATIENCE):
             while (await asked(small.origin, f"/app{LITTLE}")).code != 200:
                 await asyncio.sleep(0.5)
@@ -61,18 +67,25 @@ def test_the_metrics_count_refusals_waits_and_deaths(small):
 
 @pytest.mark.parametrize("signalled", [signal.SIGTERM, proof(signal.SIGINT)])
 def test_a_server_that_is_asked_to_end_does_once_pages_under_way_are_finished(tmp_path, signalled):
-    """By a handler of its own, since the first process of a container has no other; readers who are there do not keep it."""
+    """By a handler of its own, since the first process of a container has no other; readers who are
+    there do not keep it.
+    """
 
     async def run(server):
         reader = await Reader.open(server.origin, LITTLE)
         pages = [asyncio.create_task(asked(server.origin)) for _ in range(3)]
         async with asyncio.timeout(PATIENCE):
-            while b"zoexplore_pages_waiting 3\n" not in (await asked(server.origin, "/metrics")).body:
+            while (
+                b"zoexplore_pages_waiting 3\n" not in (await asked(server.origin, "/metrics")).body
+            ):
                 await asyncio.sleep(0.01)
         began = time.monotonic()
         server.process.send_signal(signalled)
         assert [page.code for page in await asyncio.gather(*pages)] == [200, 200, 200]
-        assert await asyncio.to_thread(server.process.wait, PATIENCE) == 0 and time.monotonic() - began < PATIENCE / 2
+        assert (
+            await asyncio.to_thread(server.process.wait, PATIENCE) == 0
+            and time.monotonic() - began < PATIENCE / 2
+        )
         reader.close()
 
     with guarded(tmp_path) as server:

@@ -17,9 +17,20 @@ ENCODED = "".join(f"%{ord(character):02X}" for character in "bokeh-session-id")
 
 
 @pytest.mark.parametrize(
-    "query", [f"{name}={value}" for name in ("bokeh-session-id", ENCODED, "bokeh%2dsession-id", "Bokeh-Session-Id", "bokeh-token")
-              for value in ("abc",)] + ["T=9&bokeh-session-id=", "bokeh-session-id=a&bokeh-session-id=b"],
-)  # fmt: skip
+    "query",
+    [
+        f"{name}={value}"
+        for name in (
+            "bokeh-session-id",
+            ENCODED,
+            "bokeh%2dsession-id",
+            "Bokeh-Session-Id",
+            "bokeh-token",
+        )
+        for value in ("abc",)
+    ]
+    + ["T=9&bokeh-session-id=", "bokeh-session-id=a&bokeh-session-id=b"],
+)
 def test_no_link_leads_into_a_session(server, query):
     answer = asyncio.run(asked(server.origin, f"/app?{query}"))
     assert answer.code == 403 and b"not yours" in answer.body and b"token" not in answer.body
@@ -31,7 +42,13 @@ def test_no_header_and_no_form_leads_into_a_session(server):
         return [
             await asked(server.origin, headers={"Bokeh-Session-Id": "abc"}),
             await asked(server.origin, headers={"bokeh-session-id": "abc"}),
-            await asked(server.origin, method="GET", body="bokeh-session-id=abc", headers=form, allow_nonstandard_methods=True),
+            await asked(
+                server.origin,
+                method="GET",
+                body="bokeh-session-id=abc",
+                headers=form,
+                allow_nonstandard_methods=True,
+            ),
             await asked(server.origin, method="POST", body="bokeh-session-id=abc", headers=form),
         ]
 
@@ -39,20 +56,33 @@ def test_no_header_and_no_form_leads_into_a_session(server):
 
 
 def test_the_metrics_tell_numbers_and_nobody_s_address(server):
-    """They are read by whoever asks a process itself, from beside a container too; nginx answers visitors in their place."""
+    """They are read by whoever asks a process itself, from beside a container too; nginx answers
+    visitors in their place.
+    """
     said = asyncio.run(asked(server.origin, "/metrics"))
     assert said.code == 200 and f"zoexplore_readers_most {MOST}\n".encode() in said.body
     for line in said.body.decode().splitlines():
-        assert re.fullmatch(r"# TYPE zoexplore_\w+ (counter|gauge)|zoexplore_\w+ [\d.e+-]+", line), line
+        assert re.fullmatch(
+            r"# TYPE zoexplore_\w+ (counter|gauge)|zoexplore_\w+ [\d.e+-]+", line
+        ), line
 
 
-@pytest.mark.parametrize("path", ["/app/metadata", "/app/autoload.js?bokeh-autoload-element=x", "/components/this/a/b/c"])
+@pytest.mark.parametrize(
+    "path", ["/app/metadata", "/app/autoload.js?bokeh-autoload-element=x", "/components/this/a/b/c"]
+)
 def test_what_the_page_does_not_need_is_not_there(server, path):
     assert asyncio.run(asked(server.origin, path)).code == 404
 
 
 @pytest.mark.parametrize(
-    "path", ["/login", "/login?next=///elsewhere.org", "/logout", "///elsewhere.org/app/", "//elsewhere.org/app"]
+    "path",
+    [
+        "/login",
+        "/login?next=///elsewhere.org",
+        "/logout",
+        "///elsewhere.org/app/",
+        "//elsewhere.org/app",
+    ],
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_there_is_no_sign_in_to_guess_at_or_to_be_led_away_by(server, path, method):
@@ -140,7 +170,10 @@ def test_no_answer_is_framed_or_taken_for_another_kind(server, path):
 
 def test_scripts_of_a_page_run_by_the_nonce_of_this_answer_alone(server):
     answers = [asyncio.run(asked(server.origin, f"/app{LITTLE}")) for _ in range(2)]
-    nonces = [re.search(r"'nonce-([\w-]+)'", answer.headers["Content-Security-Policy"])[1] for answer in answers]
+    nonces = [
+        re.search(r"'nonce-([\w-]+)'", answer.headers["Content-Security-Policy"])[1]
+        for answer in answers
+    ]
     assert nonces[0] != nonces[1]
     for answer, nonce in zip(answers, nonces, strict=True):
         marks = re.findall(r"<script([^>]*)>", answer.body.decode())

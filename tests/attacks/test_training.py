@@ -1,4 +1,6 @@
-"""One visitor does not hold the places where runs are trained: a run ends in time. They wait by address, in tests/compute."""
+"""One visitor does not hold the places where runs are trained: a run ends in time. They wait by
+address, in tests/compute.
+"""
 
 from types import SimpleNamespace
 from unittest.mock import Mock
@@ -16,7 +18,9 @@ from zoexplore.views.training.jobs import SCALES, SEEDS, obstacle
 @pytest.fixture
 def session(monkeypatch):
     """A reader of a served page."""
-    monkeypatch.setattr(type(pn.state), "curdoc", Mock(session_context=SimpleNamespace(request=None)))
+    monkeypatch.setattr(
+        type(pn.state), "curdoc", Mock(session_context=SimpleNamespace(request=None))
+    )
 
 
 def test_too_many_steps_are_refused_on_a_server(session):

@@ -1,4 +1,6 @@
-"""Every view, and every address: what is asked of them from outside fills a page, or is refused, and harms nobody."""
+"""Every view, and every address: what is asked of them from outside fills a page, or is refused,
+and harms nobody.
+"""
 
 import asyncio
 import json
@@ -34,7 +36,11 @@ TRICKS_OF_ADDRESSES = {
 }
 MORE_TRICKS = {
     "digits": "T=" + "9" * 5000 + "&sigma=" + "9" * 5000,
-    "what Python evaluates": "a=" + "[" * 7000 + "&b=[" + "-" * 5000 + "1]&c={__import__('os'):1}&d=%C2%B2",
+    "what Python evaluates": "a="
+    + "[" * 7000
+    + "&b=["
+    + "-" * 5000
+    + "1]&c={__import__('os'):1}&d=%C2%B2",
     "a step that there is not": "story=7&story=-1",
     "a script as a step": f"story={IMAGE}",
     "scripts in names": f"hide={IMAGE}&tab={IMAGE}&against={IMAGE}&compare={IMAGE}&plan.bound={IMAGE}&pin=T:9~{IMAGE}",
@@ -52,7 +58,11 @@ MORE_TRICKS = {
 
 def words(document):
     """What a page shows as HTML, as its browser reads it: Panel escapes that once on the way."""
-    return [unescape(m["attributes"].get("text", "")) for m in _models(document) if m["name"].endswith("HTML")]
+    return [
+        unescape(m["attributes"].get("text", ""))
+        for m in _models(document)
+        if m["name"].endswith("HTML")
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +84,9 @@ def assert_filled(document, usual):
 
 
 @pytest.mark.usefixtures("unbroken")
-@pytest.mark.parametrize("trick", usually(["scripts in a link for teaching"], of=TRICKS_OF_ADDRESSES))
+@pytest.mark.parametrize(
+    "trick", usually(["scripts in a link for teaching"], of=TRICKS_OF_ADDRESSES)
+)
 def test_no_address_does_more_than_fill_a_page(server, usual, trick):
     began = spent(server)
 
@@ -115,22 +127,54 @@ def test_no_address_in_the_history_does_more_than_fill_a_page(server, usual):
 
 def test_an_address_that_is_too_long_is_refused_before_it_is_read(server):
     """Of a hundred thousand parameters."""
-    with pytest.raises((OSError, HTTPClientError)):  # the connection is closed, whether all of it has been sent by then or not
+    # the connection is closed, whether all of it has been sent by then or not
+    with pytest.raises((OSError, HTTPClientError)):
         asyncio.run(asked(server.origin, "/app?" + "&".join(f"p{i}=" for i in range(100_000))))
     assert asyncio.run(asked(server.origin, "/liveness")).code == 200
 
 
 NOT_JSON = [{"type": "number", "value": value} for value in ("nan", "+inf", "-inf")]
 VALUES = [
-    *NOT_JSON, 0, -1, 1e308, -1e308, 5e-324, 2**53, 10**400, 1.5, True, None, "", "\ud800", "\x00", HTML, "9" * 5000, "=1+1",
-    "nan", "1e999", [], [1, 2], [[1], [2]], ["a"] * 100, NOT_JSON, "e30=", "not base64",
-]  # fmt: skip
+    *NOT_JSON,
+    0,
+    -1,
+    1e308,
+    -1e308,
+    5e-324,
+    2**53,
+    10**400,
+    1.5,
+    True,
+    None,
+    "",
+    "\ud800",
+    "\x00",
+    HTML,
+    "9" * 5000,
+    "=1+1",
+    "nan",
+    "1e999",
+    [],
+    [1, 2],
+    [[1], [2]],
+    ["a"] * 100,
+    NOT_JSON,
+    "e30=",
+    "not base64",
+]
 
 
 def settable(model):
     """The properties of a model that a server lets a browser set, as far as its name tells."""
-    kinds = {"Slider": "AbstractSlider", "TextInput": "TextLikeInput", "Button": "AbstractButton", "Toggle": "AbstractButton",
-             "RadioGroup": "ToggleInputGroup", "Checkbox": "ToggleInput", "Switch": "ToggleInput"}  # fmt: skip
+    kinds = {
+        "Slider": "AbstractSlider",
+        "TextInput": "TextLikeInput",
+        "Button": "AbstractButton",
+        "Toggle": "AbstractButton",
+        "RadioGroup": "ToggleInputGroup",
+        "Checkbox": "ToggleInput",
+        "Switch": "ToggleInput",
+    }
     kind = model["name"].split(".")[-1]
     return [a for name in (kind, kinds.get(kind)) for a in SETTABLE.get(name, ())]
 
@@ -155,9 +199,15 @@ async def confused(attacker, tab, rounds):
     assert len(changes) > 30
     for _ in range(rounds):
         mixed = [
-            {"kind": "ModelChanged", "model": {"id": model["id"]}, "attr": attribute, "new": values.choice(VALUES)}
-            for model, attribute in values.sample(changes, len(changes)) if model["id"] != switch["id"]
-        ]  # fmt: skip
+            {
+                "kind": "ModelChanged",
+                "model": {"id": model["id"]},
+                "attr": attribute,
+                "new": values.choice(VALUES),
+            }
+            for model, attribute in values.sample(changes, len(changes))
+            if model["id"] != switch["id"]
+        ]
         for start in range(0, len(mixed), EVENTS):
             attacker.patch(*mixed[start : start + EVENTS])
         await asyncio.sleep(2 * PERIOD)
@@ -166,16 +216,17 @@ async def confused(attacker, tab, rounds):
 
 @pytest.mark.parametrize(
     ("tabs", "rounds"),
-    [pytest.param(["attack", "train"], 3, id="two"),
-     *(proof([tab], 60, id=tab) for tab in VIEWS)],
-)  # fmt: skip
+    [pytest.param(["attack", "train"], 3, id="two"), *(proof([tab], 60, id=tab) for tab in VIEWS)],
+)
 def test_no_widget_is_confused(server, tabs, rounds):
     async def run():
         attacker = await Patient.open(server.origin)
         for tab in tabs:
             held, began = memory(server.process), spent(server)
             await confused(attacker, tab, rounds)
-            assert memory(server.process) - held < ROOM and spent(server) - began < rounds * WORK / 4
+            assert (
+                memory(server.process) - held < ROOM and spent(server) - began < rounds * WORK / 4
+            )
         honest = await Reader.open(server.origin)
         slider = honest.find("Slider", SLIDER)
         await honest.move(slider, slider["attributes"]["value"] + 1)
@@ -195,7 +246,8 @@ def test_a_callback_that_fails_again_and_again_is_logged_once(server):
             await asyncio.sleep(2 * PERIOD)
         await attacker.look()
         attacker.close()
-        assert "may not match the controls" in json.dumps(attacker.document)  # shown each time; logged at all only once a minute
+        # shown each time; logged at all only once a minute
+        assert "may not match the controls" in json.dumps(attacker.document)
 
     before = server.tracebacks()
     asyncio.run(run())
@@ -206,7 +258,12 @@ def test_a_callback_that_fails_again_and_again_is_logged_once(server):
 def test_an_address_over_the_websocket_costs_no_more_than_others(server):
     """Of all views, which it builds, with pins; as long as a text may be; and going there and back."""
     views = "tab=helps&attack.fpr=0.5&plan.target=3&story=4"
-    search = f"?{views}&" + "&".join(f"pin=T:{i},sigma:1e-{i}~{'x' * 500}" for i in range(1, 7)) + "&say=" + "x" * 15_000
+    search = (
+        f"?{views}&"
+        + "&".join(f"pin=T:{i},sigma:1e-{i}~{'x' * 500}" for i in range(1, 7))
+        + "&say="
+        + "x" * 15_000
+    )
 
     async def run():
         attacker = await Patient.open(server.origin)
@@ -227,7 +284,9 @@ def test_an_honest_reader_does_not_wait_while_the_story_is_leafed_through(server
             while not watch.enough:
                 for label in ("Begin", "Next", "Next", "Back", "Skip"):
                     for button in _models(attacker.document):
-                        if button["name"].endswith("Button") and label in json.dumps(button["attributes"].get("label", "")):
+                        if button["name"].endswith("Button") and label in json.dumps(
+                            button["attributes"].get("label", "")
+                        ):
                             attacker.press(button)
                 await asyncio.sleep(PERIOD)
             attacker.close()

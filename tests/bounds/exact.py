@@ -1,4 +1,6 @@
-"""The three conversions of docs/bounds.md, "From a budget to (ε, δ)", to any number of digits, written apart from the package."""
+"""The three conversions of docs/bounds.md, "From a budget to (ε, δ)", to any number of digits,
+written apart from the package.
+"""
 
 from mpmath import mp, mpf
 
@@ -24,10 +26,13 @@ def mironov(rho, delta):
 
 
 def cks(rho, delta):
-    """The least of alpha rho + [ln(1/delta) + (alpha-1) ln(1-1/alpha) - ln alpha]/(alpha-1) over real alpha > 1."""
+    """The least of alpha rho + [ln(1/delta) + (alpha-1) ln(1-1/alpha) - ln alpha]/(alpha-1) over
+    real alpha > 1.
+    """
     with mp.workdps(DIGITS):
         rho, loss = mpf(rho), -mp.log(mpf(delta))
-        low, high = mpf(-60), mpf(60)  # of ln(alpha - 1); the slope is rho - (ln(1/delta) - ln alpha)/(alpha - 1)^2
+        # of ln(alpha - 1); the slope is rho - (ln(1/delta) - ln alpha)/(alpha - 1)^2
+        low, high = mpf(-60), mpf(60)
         for _ in range(90):
             middle = (low + high) / 2
             u = mp.exp(middle)
@@ -41,13 +46,15 @@ def cks(rho, delta):
 def gaussian(rho, delta):
     """The epsilon at which delta_at(rho, epsilon) = delta; 0 where delta is met there already.
 
-    The logarithm of delta_at is concave in epsilon: Newton's steps from above the solution fall to it and never pass it.
+    The logarithm of delta_at is concave in epsilon: Newton's steps from above the solution fall to
+    it and never pass it.
     """
     with mp.workdps(DIGITS):
         if delta_at(rho, 0) <= delta:
             return mpf(0)
         mu, epsilon, step = mp.sqrt(2 * mpf(rho)), mironov(rho, delta), mp.inf
-        while step > epsilon * mpf(10) ** (-DIGITS // 3):  # the next one's share would be its square
+        # the next one's share would be its square
+        while step > epsilon * mpf(10) ** (-DIGITS // 3):
             there = delta_at(rho, epsilon)
             step = mp.log(delta / there) * there / (mp.exp(epsilon) * _upper(epsilon / mu + mu / 2))
             epsilon -= step

@@ -1,4 +1,5 @@
-"""The sharper bound's recursion once more, step by step in NumPy and SciPy, from docs/sharp.md alone: no blocks, no tables.
+"""The sharper bound's recursion once more, step by step in NumPy and SciPy, from docs/sharp.md
+alone: no blocks, no tables.
 
 Lengths are in units of the noise of a step, eta sigma. Nothing here imports the package's bounds.
 """
@@ -14,7 +15,9 @@ ORDERS = (4, 6, 8, 11, 14, 20, 28, 40, 60, 100)  # of norms
 
 @dataclass(frozen=True)
 class Step:
-    """What a step does: r, and the range of eta/K times what is clipped's curvature; the record's part; the noise."""
+    """What a step does: r, and the range of eta/K times what is clipped's curvature; the record's
+    part; the noise.
+    """
 
     K: int
     d: int
@@ -31,8 +34,16 @@ class Step:
     def of(cls, s):
         step = s.eta / s.K
         top = step * (s.M - s.ridge)
-        low = {"non-convex": -top, "convex": 0.0, "strongly-convex": step * (s.m - s.ridge)}[s.regime]
-        B = 2 * s.clip / (s.n * s.sigma * sqrt(s.K)) * s.records_per_person * (0.5 if s.neighbours == "add-remove" else 1)
+        low = {"non-convex": -top, "convex": 0.0, "strongly-convex": step * (s.m - s.ridge)}[
+            s.regime
+        ]
+        B = (
+            2
+            * s.clip
+            / (s.n * s.sigma * sqrt(s.K))
+            * s.records_per_person
+            * (0.5 if s.neighbours == "add-remove" else 1)
+        )
         e = (top - low) * sqrt(s.K) * s.xi / (2 * s.eta * s.sigma)
         s2 = (1 - s.beta) / s.d
         acting = s.lipschitz is not None and s.lipschitz > s.clip
@@ -64,8 +75,15 @@ class Step:
             return self.k1**2 / kappa2 + self.k0**2 / (1 - kappa2)
         at = np.linspace(0, pi, 2001)
         reach = self.k1 / np.cos(pi / 4000)  # a polygon around the circle
-        q1, q2 = self.r - (self.top + self.low) / 2 - reach * np.cos(at), reach * np.sin(at) / sqrt(kappa2)
-        squares, apart, across = self.r**2 + q1**2 + q2**2, self.r**2 - q1**2 - q2**2, 2 * np.abs(self.r * q2)
+        q1, q2 = (
+            self.r - (self.top + self.low) / 2 - reach * np.cos(at),
+            reach * np.sin(at) / sqrt(kappa2),
+        )
+        squares, apart, across = (
+            self.r**2 + q1**2 + q2**2,
+            self.r**2 - q1**2 - q2**2,
+            2 * np.abs(self.r * q2),
+        )
         return np.max(0.5 * squares + (across + apart * np.arctan2(apart, across)) / pi)
 
     @property
@@ -107,19 +125,38 @@ class Step:
     def l1(self, order):
         """ell_lambda: what K entries of a random unit vector add up to; exact for few of them."""
         even = order + order % 2
-        log_chi = even / 2 * log(2) + special.gammaln((self.d + even) / 2) - special.gammaln(self.d / 2)
+        log_chi = (
+            even / 2 * log(2) + special.gammaln((self.d + even) / 2) - special.gammaln(self.d / 2)
+        )
         by_sum = inf
         if self.K <= 200 and even <= 60:
             i = np.arange(even + 1)
-            one = np.exp(i / 2 * log(2) + special.gammaln((i + 1) / 2) - log(pi) / 2 - special.gammaln(i + 1) - i * log(self.K))
+            one = np.exp(
+                i / 2 * log(2)
+                + special.gammaln((i + 1) / 2)
+                - log(pi) / 2
+                - special.gammaln(i + 1)
+                - i * log(self.K)
+            )
             power = np.eye(1, even + 1)[0]
             for _ in range(self.K):
                 power = np.convolve(power, one)[: even + 1]
-            by_sum = exp((log(power[-1]) + special.gammaln(even + 1) - log_chi) / even + log(self.K))
+            by_sum = exp(
+                (log(power[-1]) + special.gammaln(even + 1) - log_chi) / even + log(self.K)
+            )
         u = np.geomspace(0.1, 10, 3000) * min(even / self.K, sqrt(even / self.K))
-        costs = even * (np.log(even / u) - 1) + self.K * (u * u / 2 + log(2) + special.log_ndtr(u)) - log_chi
+        costs = (
+            even * (np.log(even / u) - 1)
+            + self.K * (u * u / 2 + log(2) + special.log_ndtr(u))
+            - log_chi
+        )
         a, b = self.K / 2, self.d / 2
-        seen = special.gammaln(a + even / 2) - special.gammaln(a) + special.gammaln(b) - special.gammaln(b + even / 2)
+        seen = (
+            special.gammaln(a + even / 2)
+            - special.gammaln(a)
+            + special.gammaln(b)
+            - special.gammaln(b + even / 2)
+        )
         return min(by_sum, exp(costs.min() / even), sqrt(self.K) * min(exp(seen / even), 1.0))
 
 
@@ -139,7 +176,9 @@ class Plan:
 
 
 def plan(step, N, z0=0.0, start=1.0, order=None, rounds=8):
-    """A Riccati recursion for the mean of the cost (or for its norm), tau carried forward; `start` times b^2 is the first h."""
+    """A Riccati recursion for the mean of the cost (or for its norm), tau carried forward; `start`
+    times b^2 is the first h.
+    """
     h = np.full(N, max(start * step.b**2, 1e-300 if not z0 else z0**2))
     for _ in range(rounds):
         alpha, pi_, o, g, cross = np.ones(N), np.ones(N), np.empty(N), np.empty(N), np.empty(N)
@@ -148,7 +187,10 @@ def plan(step, N, z0=0.0, start=1.0, order=None, rounds=8):
         for t in range(N - 1, -1, -1):
             if t < N - 1:
                 alpha[t], pi_[t] = v / (v + 1 / step.s2) if step.s2 else 1.0, v / (v + 1 / step.S)
-            A, C = alpha[t] ** 2 / step.s2 + v * (1 - alpha[t]) ** 2, pi_[t] ** 2 / step.S + v * (1 - pi_[t]) ** 2
+            A, C = (
+                alpha[t] ** 2 / step.s2 + v * (1 - alpha[t]) ** 2,
+                pi_[t] ** 2 / step.S + v * (1 - pi_[t]) ** 2,
+            )
             if order is None:
                 o[t], g[t] = 1 - step.K / step.d, step.c2(1) * step.K / step.d
                 cross[t] = step.b * step.c1 * sqrt(2 * step.K / (pi * step.d))
@@ -176,14 +218,16 @@ def plan(step, N, z0=0.0, start=1.0, order=None, rounds=8):
 
 
 def by_norm(step, p, order, times=1, splits=None):
-    """(X, Y): the norm at the order of the cost beside what is certain; with a tilt, `splits`, squares of sums are split in place
-    of what a cube allows.
+    """(X, Y): the norm at the order of the cost beside what is certain; with a tilt, `splits`,
+    squares of sums are split in place of what a cube allows.
     """
     v = w = Y = 0.0
     N = p.alpha.size
     beta = step.B / sqrt(step.K) * step.c1 * step.l1(order)
     for t in range(N - 1, -1, -1):
-        A = (p.alpha[t] ** 2 / step.s2 if p.alpha[t] > 0 and step.K < step.d else 0.0) + v * (1 - p.alpha[t]) ** 2
+        A = (p.alpha[t] ** 2 / step.s2 if p.alpha[t] > 0 and step.K < step.d else 0.0) + v * (
+            1 - p.alpha[t]
+        ) ** 2
         C = p.pi[t] ** 2 / step.S + v * (1 - p.pi[t]) ** 2
         if t == 0 and p.z0 == 0:
             w, Y = w + v * (1 - p.pi[t]) ** 2 * step.B**2, Y + p.pi[t] ** 2 * step.B**2 / step.S
@@ -212,13 +256,18 @@ def delta_gaussian(epsilon, s):
     """The Gaussian profile at mu = sqrt(s)."""
     mu = np.sqrt(np.asarray(s, float))
     with np.errstate(divide="ignore", invalid="ignore"):
-        first, second = special.log_ndtr(mu / 2 - epsilon / mu), epsilon + special.log_ndtr(-mu / 2 - epsilon / mu)
+        first, second = (
+            special.log_ndtr(mu / 2 - epsilon / mu),
+            epsilon + special.log_ndtr(-mu / 2 - epsilon / mu),
+        )
         value = np.exp(first) * -np.expm1(np.minimum(second - first, 0.0))
     return np.where(mu > 0, value, 0.0)
 
 
 def delta(epsilon, tails, cells=4000, least=1e-13):
-    """The average of the profile over a tail, at most: `tails` are functions of levels, the s at which each falls to one."""
+    """The average of the profile over a tail, at most: `tails` are functions of levels, the s at
+    which each falls to one.
+    """
     levels = np.geomspace(1.0, least, cells + 1)
     s = np.min([tail(levels) for tail in tails], axis=0)
     return np.sum((levels[:-1] - levels[1:]) * delta_gaussian(epsilon, s[1:])) + levels[-1]
@@ -234,7 +283,9 @@ def epsilon(target, tails):
     high = 1.0
     while delta(high, tails) > target:
         high *= 2
-    return optimize.brentq(lambda x: log(delta(x, tails)) - log(target), high / 2 if high > 1 else 0.0, high, rtol=1e-6)
+    return optimize.brentq(
+        lambda x: log(delta(x, tails)) - log(target), high / 2 if high > 1 else 0.0, high, rtol=1e-6
+    )
 
 
 def norm_form(s, N=None, z0=0.0, starts=(1.0, 900.0), plan_order=8, times=1):
@@ -244,5 +295,8 @@ def norm_form(s, N=None, z0=0.0, starts=(1.0, 900.0), plan_order=8, times=1):
     best = inf
     for start in starts if not z0 else (1.0,):
         p = plan(step, N, z0, start, plan_order)
-        best = min(best, epsilon(s.delta, [power(*by_norm(step, p, order, times), order) for order in ORDERS]))
+        best = min(
+            best,
+            epsilon(s.delta, [power(*by_norm(step, p, order, times), order) for order in ORDERS]),
+        )
     return best

@@ -30,7 +30,10 @@ def variances(s):
 
 def log_gaussian_delta(rho, epsilon):
     mu = sqrt(2 * rho)
-    first, second = special.log_ndtr(mu / 2 - epsilon / mu), epsilon + special.log_ndtr(-mu / 2 - epsilon / mu)
+    first, second = (
+        special.log_ndtr(mu / 2 - epsilon / mu),
+        epsilon + special.log_ndtr(-mu / 2 - epsilon / mu),
+    )
     return first + log1p(-exp(min(second - first, -1e-16)))
 
 
@@ -51,7 +54,9 @@ def epsilon_of(rho, delta, conversion):
         return max(0.0, optimize.minimize_scalar(cost, (start - 1, start + 1), tol=1e-12).fun)
     if 1 - erfc(sqrt(rho) / 2) <= delta:
         return 0.0
-    return optimize.brentq(lambda e: log_gaussian_delta(rho, e) - log(delta), 0, loose, xtol=1e-300, rtol=1e-12)
+    return optimize.brentq(
+        lambda e: log_gaussian_delta(rho, e) - log(delta), 0, loose, xtol=1e-300, rtol=1e-12
+    )
 
 
 # ---------------------------------------------------------------- sections 3, 4, 6, 8
@@ -97,7 +102,9 @@ def corollary_rho(s):
     if not len(N):
         return inf
     first = N * (2 * s.clip / s.n) ** 2 / (s.beta * s.sigma**2)
-    return float(np.min(first + 2 * (2 * s.R) ** 2 * s.d / ((1 - s.beta) * N * s.eta**2 * s.sigma**2)))
+    return float(
+        np.min(first + 2 * (2 * s.R) ** 2 * s.d / ((1 - s.beta) * N * s.eta**2 * s.sigma**2))
+    )
 
 
 def noisy_gd_step(s):
@@ -116,8 +123,9 @@ def shifted_interpolation_rho(s):
 
 @dataclass(frozen=True)
 class Program:
-    """Shifts a_t >= 0 that bring z_0 = start to 0 by z_{t+1} = c1 z_t + c2 - a_t >= 0, at the least cost of N steps:
-    sum of data/beta_t + shift a_t^2/(1 - beta_t); beta None is a free share in every step.
+    """Shifts a_t >= 0 that bring z_0 = start to 0 by z_{t+1} = c1 z_t + c2 - a_t >= 0, at the least
+    cost of N steps: sum of data/beta_t + shift a_t^2/(1 - beta_t); beta None is a free share in
+    every step.
     """
 
     N: int
@@ -129,24 +137,33 @@ class Program:
     beta: float | None
 
     def weights(self):
-        """w_t with: z_N = 0 is sum w_t (a_t - c2) = start; scaled by c1^-N where that keeps them at most 1."""
+        """w_t with: z_N = 0 is sum w_t (a_t - c2) = start; scaled by c1^-N where that keeps them at
+        most 1.
+        """
         t = np.arange(self.N)
         if self.c1 <= 1:
             return self.c1 ** (self.N - 1.0 - t), self.start * self.c1**self.N
         return self.c1 ** (-1.0 - t), self.start
 
     def least(self):
-        """The optimum by its conditions: shifts proportional to the weights, but for those held at their floor."""
+        """The optimum by its conditions: shifts proportional to the weights, but for those held at
+        their floor.
+        """
         w, need = self.weights()
         if self.beta is not None:
             excess = water_filling(w, need, self.c2 if self.c1 > 1 else 0.0, self.c2)
-            return self.N * self.data / self.beta + self.shift / (1 - self.beta) * float(np.sum(excess**2))
-        r = sqrt(self.shift / self.data)  # for a given a the best share makes the cost data (1 + r a)^2
+            return self.N * self.data / self.beta + self.shift / (1 - self.beta) * float(
+                np.sum(excess**2)
+            )
+        # for a given a the best share makes the cost data (1 + r a)^2
+        r = sqrt(self.shift / self.data)
         x = water_filling(w, r * need, 1 + r * self.c2 if self.c1 > 1 else 1.0, 1 + r * self.c2)
         return self.data * float(np.sum(x**2))
 
     def least_by_solver(self):
-        """The optimum by a solver that knows the constraints only: variables a (in units of cost) and shares."""
+        """The optimum by a solver that knows the constraints only: variables a (in units of cost)
+        and shares.
+        """
         N, r = self.N, sqrt(self.shift / self.data)
         z_unit = r * max(self.start, self.c2)
         free = self.beta is None
@@ -162,7 +179,9 @@ class Program:
 
         # z_{t+1} is linear in a: rows of `carry` say how
         t = np.arange(N)
-        carry = np.where(t[None, :] <= t[:, None], self.c1 ** np.maximum(t[:, None] - t[None, :], 0.0), 0.0)
+        carry = np.where(
+            t[None, :] <= t[:, None], self.c1 ** np.maximum(t[:, None] - t[None, :], 0.0), 0.0
+        )
         fixed = (self.start * self.c1 ** (t + 1.0) + self.c2 * carry.sum(axis=1)) * r
         unit = z_unit * max(1.0, self.c1) ** N
 
@@ -170,12 +189,22 @@ class Program:
             return (fixed - carry @ v[:N]) / unit
 
         jacobian = np.hstack([-carry, np.zeros((N, N))] if free else [-carry]) / unit
-        constraints = [{"type": "eq", "fun": lambda v: distances(v)[-1:], "jac": lambda v: jacobian[-1:]}]
+        constraints = [
+            {"type": "eq", "fun": lambda v: distances(v)[-1:], "jac": lambda v: jacobian[-1:]}
+        ]
         if N > 1:
-            constraints.append({"type": "ineq", "fun": lambda v: distances(v)[:-1], "jac": lambda v: jacobian[:-1]})
-        even = (self.start * (self.c1 - 1) / (1 - self.c1**-N) if self.c1 > 1 else self.start / N) + self.c2
+            constraints.append(
+                {"type": "ineq", "fun": lambda v: distances(v)[:-1], "jac": lambda v: jacobian[:-1]}
+            )
+        even = (
+            self.start * (self.c1 - 1) / (1 - self.c1**-N) if self.c1 > 1 else self.start / N
+        ) + self.c2
         bounds = [(0, None)] * N + [(1e-9, 1 - 1e-9)] * (N if free else 0)
-        start = np.concatenate([np.full(N, even * r), np.full(N, 0.5)]) if free else np.full(N, even * r)
+        start = (
+            np.concatenate([np.full(N, even * r), np.full(N, 0.5)])
+            if free
+            else np.full(N, even * r)
+        )
         found = optimize.minimize(
             cost,
             start,
@@ -189,11 +218,14 @@ class Program:
 
 
 def water_filling(w, need, floor, base):
-    """The x >= floor with the least sum of squares and sum w (x - base) = need: x = max(floor, nu w)."""
+    """The x >= floor with the least sum of squares and sum w (x - base) = need: x = max(floor, nu
+    w).
+    """
     order = np.sort(w)[::-1]
     sums, squares = np.cumsum(order), np.cumsum(order**2)
     rest = sums[-1] - sums
-    nu = (need + base * sums[-1] - floor * rest) / squares  # if the m largest weights are above the floor
+    # if the m largest weights are above the floor
+    nu = (need + base * sums[-1] - floor * rest) / squares
     following = np.append(order[1:], 0.0)
     m = int(np.argmax(nu * following <= floor * (1 + 1e-13)))
     return np.maximum(floor, nu[m] * w)
@@ -204,11 +236,15 @@ def theta_for(p, K, d):
     top = 1.0
     while tail(top, K, d) > p:
         top *= 2
-    return optimize.brentq(lambda theta: log(tail(theta, K, d) or 5e-324) - log(p), 0, top, xtol=1e-15, rtol=1e-14)
+    return optimize.brentq(
+        lambda theta: log(tail(theta, K, d) or 5e-324) - log(p), 0, top, xtol=1e-15, rtol=1e-14
+    )
 
 
 def theta_by_formula(p, K, d):
-    """The same, over arrays, as the larger root of 3 d K x^2 - 8 (d - 2K) L x - 12 (d - K) L = 0, L = ln(2/p)."""
+    """The same, over arrays, as the larger root of 3 d K x^2 - 8 (d - 2K) L x - 12 (d - K) L = 0, L
+    = ln(2/p).
+    """
     L = np.log(2 / p)
     lin = 8 * (d - 2 * K) * L
     return (lin + np.sqrt(lin**2 + 4 * 3 * d * K * 12 * (d - K) * L)) / (6 * d * K)

@@ -27,7 +27,10 @@ def settings_of_runs(draw, **fixed):
         return draw(fixed.get(name, usual))
 
     d = of("d", whole_powers(0, 6))
-    K = of("K", st.one_of(st.integers(1, d), st.floats(0, 1).map(lambda x: max(1, min(d, round(d**x))))))
+    K = of(
+        "K",
+        st.one_of(st.integers(1, d), st.floats(0, 1).map(lambda x: max(1, min(d, round(d**x))))),
+    )
     M = of("M", powers(-2, 2))
     m = M * of("m", st.one_of(st.sampled_from([0.0, 1.0]), powers(-6, 0)))
     ridge = m * of("ridge", st.one_of(st.just(1.0), st.floats(0, 1)))

@@ -1,4 +1,6 @@
-"""What a number rests on is listed with it: under every way to count, and nothing that it does not rest on."""
+"""What a number rests on is listed with it: under every way to count, and nothing that it does not
+rest on.
+"""
 
 import re
 from itertools import product
@@ -20,8 +22,12 @@ def words(bound, run=RUN, **options):
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
-@pytest.mark.parametrize("options", [{}, {"sensitivity": "least"}, {"schedule": "optimal"}, {"printed": True}], ids=str)
-@pytest.mark.parametrize("regime, batch", [*product(("strongly-convex", "convex", "non-convex"), (None, 100))])
+@pytest.mark.parametrize(
+    "options", [{}, {"sensitivity": "least"}, {"schedule": "optimal"}, {"printed": True}], ids=str
+)
+@pytest.mark.parametrize(
+    "regime, batch", [*product(("strongly-convex", "convex", "non-convex"), (None, 100))]
+)
 def test_everything_that_a_bound_rests_on_is_listed(bound, options, regime, batch):
     found = words(bound, RUN.replace(regime=regime, batch=batch), **options).lower()
     assert "the start lies in the ball and does not depend on the data" in found
@@ -40,14 +46,22 @@ def test_composition_rests_on_the_length_of_gradients_where_that_is_counted():
     checks = guarantee(RUN, "composition", Accounting(sensitivity="least")).checks
     (met,) = (c.met for c in checks if LENGTH in c.words)
     assert met is None  # no number can decide it
-    assert words("composition", sensitivity="least", printed=True) == words("composition", printed=True)
+    assert words("composition", sensitivity="least", printed=True) == words(
+        "composition", printed=True
+    )
 
 
 def test_a_loss_that_cannot_be_is_not_counted_on():
-    """Nothing is as strongly convex as this on so large a ball, and as flat; the clip bounds it all the same."""
+    """Nothing is as strongly convex as this on so large a ball, and as flat; the clip bounds it all
+    the same.
+    """
     acts = RUN.replace(R=10.0, ridge=0.1)
-    by_clip, least = (guarantee(acts, "composition", Accounting(sensitivity=s)) for s in ("clip", "least"))
-    assert least.epsilon == by_clip.epsilon and CLIP_ALONE in " ".join(c.words for c in least.checks)
+    by_clip, least = (
+        guarantee(acts, "composition", Accounting(sensitivity=s)) for s in ("clip", "least")
+    )
+    assert least.epsilon == by_clip.epsilon and CLIP_ALONE in " ".join(
+        c.words for c in least.checks
+    )
     assert "exceeds Δ" in guarantee(acts, "sharp", Accounting(sensitivity="least")).reason
 
 
@@ -55,7 +69,14 @@ def test_a_loss_that_cannot_be_is_not_counted_on():
     "changes",
     [
         {"n": 10**6, "d": 100_000, "K": 60_000, "batch": 12_345},
-        {"d": 10**6, "K": 30_000, "regime": "convex", "records_per_person": 20_000, "n": 10**6, "batch": 10**5},
+        {
+            "d": 10**6,
+            "K": 30_000,
+            "regime": "convex",
+            "records_per_person": 20_000,
+            "n": 10**6,
+            "batch": 10**5,
+        },
         {"R": 1e6, "ridge": 0.0, "releases": 50_000, "T": 100_000, "lipschitz": 23_456.0},
     ],
     ids=str,

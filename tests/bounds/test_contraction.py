@@ -21,7 +21,9 @@ def lowest_curvature(regime, M, m):
 
 @given(regimes, st.integers(0, 2**32 - 1), powers(-2, 2), st.floats(0, 1), powers(-4, 2))
 def test_no_quadratic_moves_points_apart_faster(regime, seed, M, part, relative_step):
-    """w - step H w for random symmetric H with curvatures between the regime's and M, the ends included."""
+    """w - step H w for random symmetric H with curvatures between the regime's and M, the ends
+    included.
+    """
     m, step = part * M, relative_step / M
     rng = np.random.default_rng(seed)
     low = lowest_curvature(regime, M, m)
@@ -37,7 +39,9 @@ def test_no_quadratic_moves_points_apart_faster(regime, seed, M, part, relative_
 
 @given(regimes, st.integers(0, 2**32 - 1), powers(-1, 1), st.floats(0, 1), powers(-2, 1))
 def test_no_nonlinear_loss_moves_points_apart_faster(regime, seed, M, part, relative_step):
-    """Sums over directions of functions of one variable whose curvature swings over the whole range."""
+    """Sums over directions of functions of one variable whose curvature swings over the whole
+    range.
+    """
     m, step = part * M, relative_step / M
     low = lowest_curvature(regime, M, m)
     rng = np.random.default_rng(seed)
@@ -59,13 +63,17 @@ def test_no_nonlinear_loss_moves_points_apart_faster(regime, seed, M, part, rela
 def test_it_is_the_paper_s_within_the_paper_s_step_sizes(regime, M, part, relative_step):
     s = DEMONSTRATION.replace(regime=regime, M=M, m=part * M, ridge=0)
     step = relative_step / M
-    assert float(lipschitz(regime, step, M, s.m)) == pytest.approx(reference.lipschitz(s, step), rel=1e-12, abs=1e-15)
+    assert float(lipschitz(regime, step, M, s.m)) == pytest.approx(
+        reference.lipschitz(s, step), rel=1e-12, abs=1e-15
+    )
 
 
 @given(powers(-2, 2), st.floats(0, 1), powers(-4, 2))
 def test_what_is_known_of_a_loss_can_only_help(M, part, relative_step):
     step = relative_step / M
-    strong, convex, any_loss = (float(lipschitz(r, step, M, part * M)) for r in ("strongly-convex", "convex", "non-convex"))
+    strong, convex, any_loss = (
+        float(lipschitz(r, step, M, part * M)) for r in ("strongly-convex", "convex", "non-convex")
+    )
     assert strong <= convex * (1 + 1e-15) and convex <= any_loss
     assert lipschitz("strongly-convex", step, M, 0.0) == convex
 
@@ -80,11 +88,15 @@ def test_the_closed_form_s_deviation_makes_the_factor_one(c):
 @given(powers(-3, 1), st.integers(1, 1000), st.integers(2, 10**4))
 def test_the_tail_is_the_lemma_s(theta, K, d):
     K = min(K, d // 2)
-    assert float(tail_exponent(theta, K, d)) == pytest.approx(3 * theta**2 * d * K / (12 * (d - K) + 8 * theta * (d - 2 * K)))
+    assert float(tail_exponent(theta, K, d)) == pytest.approx(
+        3 * theta**2 * d * K / (12 * (d - K) + 8 * theta * (d - 2 * K))
+    )
 
 
 def test_the_tail_holds_for_the_true_law():
-    """Beta(K/2, (d-K)/2) strays from its mean by theta K/d, above or below, more rarely than the lemma says."""
+    """Beta(K/2, (d-K)/2) strays from its mean by theta K/d, above or below, more rarely than the
+    lemma says.
+    """
     from scipy.special import betainc, betaincc
 
     for d in (2, 3, 10, 100, 10**4, 10**6):

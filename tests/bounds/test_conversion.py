@@ -1,4 +1,6 @@
-"""From rho to (epsilon, delta): against sixty digits at the extremes, on the safe side, in the right order."""
+"""From rho to (epsilon, delta): against sixty digits at the extremes, on the safe side, in the
+right order.
+"""
 
 from math import inf, nextafter, sqrt
 from sys import float_info
@@ -15,7 +17,27 @@ from zoexplore.bounds.conversion import delta_of, epsilon_of
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.run.setting import CONVERSIONS
 
-RHOS = [1e-12, 3e-10, 1e-8, 1e-6, 1e-4, 1e-3, 0.01, 0.019, 0.021, 0.3, 1.0, 2.1, 8.0, 31.0, 100.0, 1e3, 1e4, 1e5, 1e6]
+RHOS = [
+    1e-12,
+    3e-10,
+    1e-8,
+    1e-6,
+    1e-4,
+    1e-3,
+    0.01,
+    0.019,
+    0.021,
+    0.3,
+    1.0,
+    2.1,
+    8.0,
+    31.0,
+    100.0,
+    1e3,
+    1e4,
+    1e5,
+    1e6,
+]
 ENDS = RHOS[0], 1e-6, 0.01, 0.019, 0.021, 1.0, 31.0, 1e3, RHOS[-1]  # and next to 0.02
 DELTAS = [1e-15, 1e-12, 1e-9, 1e-7, 1e-5, 1e-3, 0.05, 0.3, 0.5]
 
@@ -33,7 +55,9 @@ def rounding(rho):
 def test_epsilon_is_the_true_one_rounded_up(conversion, rho):
     for delta in DELTAS:
         true, ours = EXACT[conversion](rho, delta), float(epsilon_of(rho, delta, conversion))
-        assert true <= ours <= true * (1 + 1e-9) + rounding(rho), f"{delta=}: {ours} for {float(true)}"
+        assert true <= ours <= true * (1 + 1e-9) + rounding(rho), (
+            f"{delta=}: {ours} for {float(true)}"
+        )
 
 
 @pytest.mark.parametrize("distance", [1e-1, 1e-3, 1e-5, 1e-7, 1e-9, 1e-11, 1e-13])
@@ -53,7 +77,18 @@ def test_epsilon_is_never_below_the_true_one_for_a_delta_near_one(rho):
 
 @pytest.mark.parametrize("rho", RHOS)
 def test_delta_is_the_true_one_rounded_up(rho):
-    for epsilon in (0.0, 1e-9, 1e-3, 0.1, 1.0, 5.0, 30.0, rho, rho + sqrt(rho), rho + 8 * sqrt(rho)):
+    for epsilon in (
+        0.0,
+        1e-9,
+        1e-3,
+        0.1,
+        1.0,
+        5.0,
+        30.0,
+        rho,
+        rho + sqrt(rho),
+        rho + 8 * sqrt(rho),
+    ):
         true, ours = delta_at(rho, epsilon), float(delta_of(rho, epsilon))
         if true > 1e-290:  # below, double precision has no relative accuracy left
             assert true <= ours <= true * (1 + 1e-9), f"{epsilon=}: {ours} for {float(true)}"
@@ -61,7 +96,11 @@ def test_delta_is_the_true_one_rounded_up(rho):
 
 @pytest.mark.parametrize(
     "rho, epsilon",
-    [(538863.0686453049, 569221.1063967033), (540336.6853397075, 567527.5538107923), (986414.9485016684, 1021677.8509596051)],
+    [
+        (538863.0686453049, 569221.1063967033),
+        (540336.6853397075, 567527.5538107923),
+        (986414.9485016684, 1021677.8509596051),
+    ],
 )
 def test_delta_of_a_large_budget_is_rounded_up_by_what_its_tail_rounds(rho, epsilon):
     true, ours = delta_at(rho, epsilon), float(delta_of(rho, epsilon))
@@ -80,7 +119,8 @@ def test_delta_at_the_argument_whose_rounding_alone_moves_the_tail():
 
 
 @pytest.mark.parametrize(
-    "rho, epsilon", [(0.5, 37.5), (0.5, 38.2), (0.5, 100.0), (1e-6, 0.1), (1e-12, 1.0), (1e4, 1e5), (1.0, 1e300)]
+    "rho, epsilon",
+    [(0.5, 37.5), (0.5, 38.2), (0.5, 100.0), (1e-6, 0.1), (1e-12, 1.0), (1e4, 1e5), (1.0, 1e300)],
 )
 def test_a_delta_that_doubles_cannot_hold_is_the_least_positive_number(rho, epsilon):
     least = float_info.min
@@ -104,7 +144,9 @@ def test_delta_of_and_epsilon_of_are_inverse(rho, delta):
 
 @given(rhos, deltas)
 def test_the_exact_conversion_is_the_smallest_and_mironovs_the_largest(rho, delta):
-    gaussian, cks, mironov = (float(epsilon_of(rho, delta, c)) for c in ("gaussian", "cks", "mironov"))
+    gaussian, cks, mironov = (
+        float(epsilon_of(rho, delta, c)) for c in ("gaussian", "cks", "mironov")
+    )
     assert 0 <= gaussian <= cks * (1 + 1e-11) + rounding(rho)
     assert cks <= mironov * (1 + 1e-11)
 
@@ -142,4 +184,6 @@ def test_the_ends(conversion):
 def test_arrays_broadcast_and_agree_with_numbers(conversion):
     table = epsilon_of(np.array(RHOS)[:, None], np.array(DELTAS), conversion)
     assert table.shape == (len(RHOS), len(DELTAS))
-    assert table.tolist() == [[float(epsilon_of(rho, delta, conversion)) for delta in DELTAS] for rho in RHOS]
+    assert table.tolist() == [
+        [float(epsilon_of(rho, delta, conversion)) for delta in DELTAS] for rho in RHOS
+    ]

@@ -1,4 +1,6 @@
-"""A run whose last steps have another share of the noise, and what goes on being known of a record after steps without it."""
+"""A run whose last steps have another share of the noise, and what goes on being known of a record
+after steps without it.
+"""
 
 from math import inf
 
@@ -26,7 +28,10 @@ def test_all_steps_cooled_down_are_a_run_of_that_share():
 
 @pytest.mark.parametrize(
     ("K", "known"),
-    [(260, {0: 6.573, 1: 0.9660, 3: 0.9214, 20: 0.9150}), (52, {0: 6.573, 1: 3.080, 3: 2.754, 20: 2.443})],
+    [
+        (260, {0: 6.573, 1: 0.9660, 3: 0.9214, 20: 0.9150}),
+        (52, {0: 6.573, 1: 3.080, 3: 2.754, 20: 2.443}),
+    ],
 )
 def test_one_isotropic_last_step_is_worth_nearly_all(K, known):
     """Never above what the first recursion alone gives, and near what hiding throughout is worth."""
@@ -39,13 +44,21 @@ def test_one_isotropic_last_step_is_worth_nearly_all(K, known):
 
 def test_composition_of_a_cooldown_is_the_sum_of_both_kinds():
     run, N = ALONG.replace(T=50), 7
-    rho = [guarantee(run.replace(T=T, beta=beta), "composition").rho for T, beta in ((43, 1.0), (7, 0.5))]
-    assert guarantee(run.replace(cooldown=N), "composition").rho == pytest.approx(sum(rho), rel=1e-12)
+    rho = [
+        guarantee(run.replace(T=T, beta=beta), "composition").rho
+        for T, beta in ((43, 1.0), (7, 0.5))
+    ]
+    assert guarantee(run.replace(cooldown=N), "composition").rho == pytest.approx(
+        sum(rho), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("lipschitz", [1.0, proof(inf)])
 def test_fresh_batches_cool_down_over_more_steps(lipschitz):
-    known = {1.0: {1: 1.58, 5: 0.535, 20: 0.198, 60: 0.098}, inf: {1: 6.64, 5: 1.84, 20: 0.646, 60: 0.348}}[lipschitz]
+    known = {
+        1.0: {1: 1.58, 5: 0.535, 20: 0.198, 60: 0.098},
+        inf: {1: 6.64, 5: 1.84, 20: 0.646, 60: 0.348},
+    }[lipschitz]
     run = HEAD.replace(beta=1.0, lipschitz=lipschitz, **POISSON)
     composed = epsilon(run, "composition")
     for N, value in known.items():
@@ -63,16 +76,25 @@ def test_a_cooldown_along_T_is_each_of_its_runs():
 
 def test_what_a_cooldown_is_not_covered_by_says_so():
     run = ALONG.replace(cooldown=3)
-    assert "another share" in guarantee(run, "theorem").reason and "another share" in guarantee(run, "corollary").reason
+    assert (
+        "another share" in guarantee(run, "theorem").reason
+        and "another share" in guarantee(run, "corollary").reason
+    )
     assert "cool-down" in guarantee(run, "sharp", Accounting(schedule="optimal")).reason
-    assert epsilon(run.replace(releases=2), "sharp") == epsilon(run.replace(releases=2), "composition")
+    assert epsilon(run.replace(releases=2), "sharp") == epsilon(
+        run.replace(releases=2), "composition"
+    )
     assert epsilon(run.replace(batch=2000, sampling="cyclic"), "sharp") <= epsilon(
         run.replace(batch=2000, sampling="cyclic"), "composition"
     )
 
 
 @pytest.mark.parametrize(
-    ("K", "known"), [(260, {0: 0.9188, 2: 0.6167, 10: 0.0734, 20: 0.0042}), (52, {0: 2.428, 2: 2.277, 10: 1.708, 20: 1.151})]
+    ("K", "known"),
+    [
+        (260, {0: 0.9188, 2: 0.6167, 10: 0.0734, 20: 0.0042}),
+        (52, {0: 2.428, 2: 2.277, 10: 1.708, 20: 1.151}),
+    ],
 )
 def test_a_record_is_forgotten_step_by_step(K, known):
     found = {N: forgetting(ACTING.replace(K=K), N).epsilon for N in known}
@@ -82,7 +104,9 @@ def test_a_record_is_forgotten_step_by_step(K, known):
 
 
 def exact_on_a_line(run, N):
-    """delta at every epsilon of two linear runs in one dimension whose gradients differ in the first T steps: Gaussians."""
+    """delta at every epsilon of two linear runs in one dimension whose gradients differ in the
+    first T steps: Gaussians.
+    """
     r, noise = 1 - run.eta * run.ridge, run.eta * run.sigma
     shift = sum(r ** (N + t) for t in range(run.T)) * run.eta * 2 * run.clip / run.n
     deviation = noise * np.sqrt(sum(r ** (2 * t) for t in range(run.T + N)))
@@ -92,7 +116,19 @@ def exact_on_a_line(run, N):
 @pytest.mark.parametrize("N", [1, 4, 12])
 def test_what_is_forgotten_on_a_line_is_not_below_the_truth(N):
     run = Setting(
-        n=10, d=1, K=1, T=20, sigma=0.4, beta=0.5, regime="convex", M=1.0, m=0.2, ridge=0.2, eta=0.5, clip=1.0, delta=1e-3
+        n=10,
+        d=1,
+        K=1,
+        T=20,
+        sigma=0.4,
+        beta=0.5,
+        regime="convex",
+        M=1.0,
+        m=0.2,
+        ridge=0.2,
+        eta=0.5,
+        clip=1.0,
+        delta=1e-3,
     )
     mu = exact_on_a_line(run, N)
     assert forgetting(run, N).epsilon >= float(epsilon_of(mu**2 / 2, run.delta)) * (1 - 1e-6)
@@ -101,10 +137,12 @@ def test_what_is_forgotten_on_a_line_is_not_below_the_truth(N):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"releases": 2}, "released before the end"), ({"batch": 100}, "batches are not covered"),
-        ({"cooldown": 2}, "cool-down"), ({"beta": 1.0}, "all noise along the directions"),
+        ({"releases": 2}, "released before the end"),
+        ({"batch": 100}, "batches are not covered"),
+        ({"cooldown": 2}, "cool-down"),
+        ({"beta": 1.0}, "all noise along the directions"),
     ],
-)  # fmt: skip
+)
 def test_what_is_not_forgotten_says_why(changes, words):
     found = forgetting(ACTING.replace(**changes), 5)
     assert found.epsilon == inf and words in found.reason

@@ -13,18 +13,23 @@ from zoexplore.bounds.contraction import k_min
 from zoexplore.bounds.corollary import least_directions
 from zoexplore.bounds.run_arrays import RunArrays
 
-PAPER = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, xi=0, delta=1e-5, T=1000, beta=0.5)
+PAPER = DEMONSTRATION.replace(
+    n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, xi=0, delta=1e-5, T=1000, beta=0.5
+)
 
 
 def test_the_reference_point():
-    assert epsilon(PAPER, "corollary", Accounting(conversion="mironov")) == pytest.approx(4.53724, abs=5.1e-6)
+    assert epsilon(PAPER, "corollary", Accounting(conversion="mironov")) == pytest.approx(
+        4.53724, abs=5.1e-6
+    )
 
 
 def test_the_minimum_is_where_the_paper_says():
     g = guarantee(PAPER.replace(T=10**7, M=1, m=0.99, d=2000, K=400), "corollary")
     real = 1000 * 1 * sqrt(2 * 2000) / 400
     assert g.N in (floor(real), ceil(real))
-    assert g.rho == pytest.approx(16 * 1 * sqrt(2 * 2000) / (400 * 1000 * 0.01), rel=1e-4)  # twice the 8 that is printed
+    # twice the 8 that is printed
+    assert g.rho == pytest.approx(16 * 1 * sqrt(2 * 2000) / (400 * 1000 * 0.01), rel=1e-4)
     assert g.delta_f == PAPER.delta / 2
 
 
@@ -67,11 +72,17 @@ def test_the_budget_is_the_least_over_the_steps_that_delta_allows(data):
 def compare(run):
     c = reference.lipschitz(run, run.eta / run.K)
     g = guarantee(run, "corollary")
-    if c >= 1 or 2 * run.K > run.d or run.xi > sqrt((1 - run.beta) / run.beta) * 2 * run.clip / (run.n * run.M * sqrt(2 * run.d)):
+    if (
+        c >= 1
+        or 2 * run.K > run.d
+        or run.xi
+        > sqrt((1 - run.beta) / run.beta) * 2 * run.clip / (run.n * run.M * sqrt(2 * run.d))
+    ):
         assert g.epsilon == inf and g.reason
         return
     p = reference.tail((1 - c * c) / (1 + c * c), run.K, run.d)
-    assume(p == 0 or abs(run.delta / 2 / p % 1 - 0.5) < 0.499 or run.delta / 2 / p > 1e6)  # else rounding decides
+    # else rounding decides
+    assume(p == 0 or abs(run.delta / 2 / p % 1 - 0.5) < 0.499 or run.delta / 2 / p > 1e6)
     true = reference.corollary_rho(run)
     assert (true == inf) == (g.epsilon == inf)
     if true < inf:
@@ -91,7 +102,10 @@ def test_it_is_never_below_the_theorem_whose_special_case_it_is():
 def test_the_needed_number_of_directions_is_the_smallest_that_works():
     run = PAPER.replace(K=10)
     need = least_directions(RunArrays.of(run), Accounting())
-    assert epsilon(run.replace(K=need), "corollary") < inf and epsilon(run.replace(K=need - 1), "corollary") == inf
+    assert (
+        epsilon(run.replace(K=need), "corollary") < inf
+        and epsilon(run.replace(K=need - 1), "corollary") == inf
+    )
     assert f"K = 10 is below the needed {need}" in guarantee(run, "corollary").reason
 
 
@@ -102,13 +116,17 @@ def test_both_forms_of_the_sufficient_number_of_directions():
     main, appendix = ceil(1000 * sqrt(2000)), ceil(1000 * sqrt(2000) / 200)
     runs = RunArrays.of(PAPER)
     assert float(k_min(runs)) == pytest.approx(factor * log(4e5 * main), rel=1e-12)
-    assert float(k_min(runs, per_step=True)) == pytest.approx(factor * log(4e5 * appendix), rel=1e-12)
+    assert float(k_min(runs, per_step=True)) == pytest.approx(
+        factor * log(4e5 * appendix), rel=1e-12
+    )
     assert float(k_min(RunArrays.of(PAPER.replace(regime="convex")))) == inf
 
 
 @given(st.integers(1, 3000), powers(-0.25, 0), powers(-12, -1), whole_powers(1, 6))
 def test_K_min_suffices_for_the_minimum(extra, m, delta, n):
-    run = DEMONSTRATION.replace(n=n, d=10**5, K=1, M=1, m=m, ridge=m, R=1, delta=delta, T=10**9, beta=0.5)
+    run = DEMONSTRATION.replace(
+        n=n, d=10**5, K=1, M=1, m=m, ridge=m, R=1, delta=delta, T=10**9, beta=0.5
+    )
     K = min(ceil(float(k_min(RunArrays.of(run)))) + extra, run.d // 2)
     assume(float(k_min(RunArrays.of(run))) <= K)
     g = guarantee(run.replace(K=K), "corollary")
@@ -149,18 +167,27 @@ def test_the_form_is_above_its_theorem_even_with_the_largest_perturbation(N, bet
     run = PAPER.replace(ridge=0.9, beta=beta, sigma=sigma)
     run = run.replace(xi=sqrt((1 - beta) / beta) * 2 / (1000 * sqrt(2000)))
     a = 2 / N + run.eta * run.xi  # an equal share of the diameter, and the drift, at c1 = 1
-    cost = N * ((2 / 1000) ** 2 / (2 * beta * sigma**2) + a**2 * run.d / (2 * run.eta**2 * (1 - beta) * sigma**2))
-    assert cost <= N * (2 / 1000) ** 2 / (beta * sigma**2) + 2 * 4 * run.d / ((1 - beta) * N * run.eta**2 * sigma**2)
+    cost = N * (
+        (2 / 1000) ** 2 / (2 * beta * sigma**2)
+        + a**2 * run.d / (2 * run.eta**2 * (1 - beta) * sigma**2)
+    )
+    assert cost <= N * (2 / 1000) ** 2 / (beta * sigma**2) + 2 * 4 * run.d / (
+        (1 - beta) * N * run.eta**2 * sigma**2
+    )
 
 
 def test_as_printed_the_minimum_has_half_its_own_two_terms():
     g = guarantee(PAPER, "corollary", Accounting(printed=True))
-    assert g.rho == pytest.approx(min(1000 * 4e-6 / 0.02, 8 * sqrt(2000) / (200 * 1000 * 0.01)), rel=1e-12)
+    assert g.rho == pytest.approx(
+        min(1000 * 4e-6 / 0.02, 8 * sqrt(2000) / (200 * 1000 * 0.01)), rel=1e-12
+    )
     assert g.valid
 
 
 def test_reasons_name_the_condition_that_fails():
-    """More than half of the directions are not too few; without a ball there is no K_min to speak of."""
+    """More than half of the directions are not too few; without a ball there is no K_min to speak
+    of.
+    """
     reason = guarantee(DEMONSTRATION.replace(K=520), "corollary").reason
     assert "2K = 1\u202f040 exceeds d = 520" in reason and "below the needed" not in reason
     reason = guarantee(DEMONSTRATION.replace(K=52, R=inf), "corollary").reason

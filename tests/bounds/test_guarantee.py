@@ -1,4 +1,6 @@
-"""What holds of every bound: numbers or reasons, the right slopes, and curves that are the points they are made of."""
+"""What holds of every bound: numbers or reasons, the right slopes, and curves that are the points
+they are made of.
+"""
 
 import re
 import warnings
@@ -17,7 +19,9 @@ from zoexplore import BOUNDS, Guarantee
 from zoexplore.bounds.words import words_of
 
 IDS = ["composition", "output-perturbation", "corollary", "theorem", "noisy-gd"]
-PAPER = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, xi=0, delta=1e-5, T=1000, beta=0.5)
+PAPER = DEMONSTRATION.replace(
+    n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, xi=0, delta=1e-5, T=1000, beta=0.5
+)
 SEARCHED = 2e-3  # what a search over steps and splits may leave on the table, relative
 bounds = st.sampled_from(IDS)
 
@@ -33,7 +37,11 @@ def at_most(small, large, bound):
 # ---------------------------------------------------------------- numbers or reasons
 
 
-@given(settings_of_runs(batch=st.one_of(st.none(), st.just(1))), bounds, accountings(printed=st.booleans()))
+@given(
+    settings_of_runs(batch=st.one_of(st.none(), st.just(1))),
+    bounds,
+    accountings(printed=st.booleans()),
+)
 @examples(100)
 @example(PAPER.replace(beta=0.0), "corollary", Accounting())
 @example(PAPER.replace(R=inf), "theorem", Accounting(schedule="optimal"))
@@ -48,10 +56,16 @@ def test_every_answer_is_a_number_or_a_reason(run, bound, accounting):
         assert g.epsilon == epsilon(run, bound, accounting)
         assert g.valid == (g.epsilon < inf)
         if g.valid:
-            assert (g.rho >= 0 and isnan(g.order)) or (isnan(g.rho) and (g.order > 1 or "privacy-loss" in g.note))
+            assert (g.rho >= 0 and isnan(g.order)) or (
+                isnan(g.rho) and (g.order > 1 or "privacy-loss" in g.note)
+            )
             assert 0 <= g.delta_f < run.delta and 1 <= g.N <= run.T
         else:
-            assert re.search(r"\d|∞", g.reason) or "contract" in g.reason or "no choice of steps" in g.reason
+            assert (
+                re.search(r"\d|∞", g.reason)
+                or "contract" in g.reason
+                or "no choice of steps" in g.reason
+            )
             assert g.trajectory is None
         marked = accounting.printed and bool(BOUNDS[bound].printed)
         assert ("as printed" in g.title) == marked == g.reason.startswith("as printed")
@@ -117,11 +131,17 @@ def test_the_ends_of_what_is_allowed_give_numbers_or_reasons(run, bound, account
 @pytest.mark.parametrize("bound", IDS)
 @pytest.mark.parametrize("scale", [1e-160, 1e-100, 1e100, 1e160])
 def test_only_ratios_of_lengths_matter(bound, scale):
-    """A loss in other units scales clip, M, m, sigma and 1/eta; longer weights scale R, xi, eta, 1/M and 1/m."""
+    """A loss in other units scales clip, M, m, sigma and 1/eta; longer weights scale R, xi, eta,
+    1/M and 1/m.
+    """
     run = PAPER.replace(ridge=0.9, xi=1e-7, eta=200.0)
-    louder = run.replace(clip=scale, M=scale, m=0.9 * scale, ridge=0.9 * scale, sigma=0.1 * scale, eta=200 / scale)
+    louder = run.replace(
+        clip=scale, M=scale, m=0.9 * scale, ridge=0.9 * scale, sigma=0.1 * scale, eta=200 / scale
+    )
     assert epsilon(louder, bound) == pytest.approx(epsilon(run, bound), rel=tolerance(bound))
-    longer = run.replace(R=scale, xi=1e-7 * scale, eta=200.0 * scale, M=1 / scale, m=0.9 / scale, ridge=0.9 / scale)
+    longer = run.replace(
+        R=scale, xi=1e-7 * scale, eta=200.0 * scale, M=1 / scale, m=0.9 / scale, ridge=0.9 / scale
+    )
     assert epsilon(longer, bound) == pytest.approx(epsilon(run, bound), rel=tolerance(bound))
 
 
@@ -130,7 +150,9 @@ def test_only_ratios_of_lengths_matter(bound, scale):
 
 @given(settings_of_runs(), accountings(), whole_powers(0, 4))
 def test_the_closed_form_falls_until_enough_steps_are_made(run, accounting, factor):
-    """It always starts from the diameter, and so gains by steps; with few, it is far above composition."""
+    """It always starts from the diameter, and so gains by steps; with few, it is far above
+    composition.
+    """
     at_most(
         epsilon(run.replace(T=run.T * factor), "corollary", accounting),
         epsilon(run, "corollary", accounting),
@@ -143,7 +165,8 @@ def test_the_closed_form_falls_until_enough_steps_are_made(run, accounting, fact
 def test_knowing_more_of_the_loss_never_costs_more(run, accounting):
     for bound in ("theorem", "noisy-gd"):
         strong, convex, any_loss = (
-            epsilon(run.replace(regime=regime), bound, accounting) for regime in ("strongly-convex", "convex", "non-convex")
+            epsilon(run.replace(regime=regime), bound, accounting)
+            for regime in ("strongly-convex", "convex", "non-convex")
         )
         at_most(strong, convex, bound)
         at_most(convex, any_loss, bound)
@@ -217,7 +240,9 @@ def test_a_step_size_left_to_follow_does_so_along_curves():
 
 def test_all_records_stay_all_records_along_n():
     assert np.isfinite(curve(PAPER, "n", [10, 1000, 10**6], ["composition"])["composition"]).all()
-    assert np.isinf(curve(PAPER.replace(batch=10), "n", [10**3, 10**6], ["corollary"])["corollary"]).all()
+    assert np.isinf(
+        curve(PAPER.replace(batch=10), "n", [10**3, 10**6], ["corollary"])["corollary"]
+    ).all()
     assert np.isfinite(curve(PAPER, "batch", [1000], ["corollary"])["corollary"]).all()
 
 
@@ -227,8 +252,16 @@ def test_all_records_stay_all_records_along_n():
 @pytest.mark.parametrize("bound", BOUNDS)
 def test_every_bound_says_what_it_is(bound):
     entry = BOUNDS[bound]
-    assert entry.id == bound and entry.title and entry.summary and entry.cites and words_of(bound).latex
-    assert entry.assumptions and all(assumption.words.endswith((".", "∞.")) for assumption in entry.assumptions)
+    assert (
+        entry.id == bound
+        and entry.title
+        and entry.summary
+        and entry.cites
+        and words_of(bound).latex
+    )
+    assert entry.assumptions and all(
+        assumption.words.endswith((".", "∞.")) for assumption in entry.assumptions
+    )
 
 
 @pytest.mark.parametrize("bound", ["theorem", "corollary", "noisy-gd"])
@@ -236,7 +269,10 @@ def test_a_clip_that_must_act_is_no_guarantee(bound):
     """(m - ridge)(R + xi) <= Delta, by its two cures: a ridge outside the clip, and a smaller ball."""
     acts = guarantee(PAPER.replace(R=1.2), bound)
     assert acts.epsilon == inf and "(m − ridge)(R + ξ) = 1.08 exceeds Δ = 1" in acts.reason
-    assert guarantee(PAPER.replace(R=1.2, ridge=0.9), bound).valid and guarantee(PAPER.replace(R=1.1), bound).valid
+    assert (
+        guarantee(PAPER.replace(R=1.2, ridge=0.9), bound).valid
+        and guarantee(PAPER.replace(R=1.1), bound).valid
+    )
     assert guarantee(PAPER.replace(R=1.0, xi=0.12), bound).epsilon == inf
     assert guarantee(PAPER.replace(R=inf), bound).epsilon == inf
     for regime in ("convex", "non-convex"):
@@ -260,7 +296,9 @@ def test_no_directional_noise_leaves_the_theorem_nothing():
 
 
 def test_hidden_states_help_where_the_paper_says():
-    """The published picture: composition grows, the theorem levels off, output perturbation is far above."""
+    """The published picture: composition grows, the theorem levels off, output perturbation is far
+    above.
+    """
     run, accounting = PAPER.replace(sigma=0.1), Accounting(conversion="mironov")
     lines = curve(run, "T", [10, 100, 1000, 10**4, 10**6], accounting=accounting)
     assert lines["theorem"][-1] == lines["theorem"][2] < lines["composition"][2] / 3

@@ -1,4 +1,6 @@
-"""How far apart runs on secret batches may be: the chain's law against the distances of runs that contract all alike."""
+"""How far apart runs on secret batches may be: the chain's law against the distances of runs that
+contract all alike.
+"""
 
 import numpy as np
 import pytest
@@ -11,7 +13,9 @@ RUNS, DIMENSIONS, ORDER = 20_000, 4.0, 20.0
 
 
 def law(c, q, kick, e):
-    """Labels and chances where all directions are seen, so that a step moves a distance z to c z and what it adds."""
+    """Labels and chances where all directions are seen, so that a step moves a distance z to c z
+    and what it adds.
+    """
     s = np.zeros(1, STEP)[0]
     s.c2, s.kick, s.e = c * c, kick, e
     h, share = np.empty(LABELS), np.empty(LABELS)
@@ -28,7 +32,8 @@ def distances(c, q, e):
 
 
 @pytest.mark.parametrize(
-    "c, q, e", [(0.7, 0.4, 0.0), (0.95, 0.4, 0.0), (0.97, 0.1, 0.02), (0.995, 0.3, 0.0), (0.998, 0.01, 0.001)]
+    "c, q, e",
+    [(0.7, 0.4, 0.0), (0.95, 0.4, 0.0), (0.97, 0.1, 0.02), (0.995, 0.3, 0.0), (0.998, 0.01, 0.001)],
 )
 def test_the_chain_is_never_below_the_distances_of_runs(c, q, e):
     """Kicks that stand in for steps, not beside them: several in one round do not make it longer."""

@@ -1,8 +1,15 @@
-"""Composed privacy losses of steps on batches: against densities convolved on a grid, quadrature, and dp-accounting."""
+"""Composed privacy losses of steps on batches: against densities convolved on a grid, quadrature,
+and dp-accounting.
+"""
 
 import numpy as np
 import pytest
-from dp_accounting import GaussianDpEvent, NeighboringRelation, PoissonSampledDpEvent, SelfComposedDpEvent
+from dp_accounting import (
+    GaussianDpEvent,
+    NeighboringRelation,
+    PoissonSampledDpEvent,
+    SelfComposedDpEvent,
+)
 from dp_accounting.pld import PLDAccountant
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -17,9 +24,12 @@ from zoexplore.bounds.loss_distribution import DELTA, EPSILON, Losses, Part, Shi
 
 RARELY = 0.2  # times that batches hold the record, below which some sums are looser than others
 PAPER_RATES = [  # q, mu, T, by Renyi divergence and cks, exactly: at delta = 1e-5
-    (0.0032, 0.625, 200, 0.279, 0.121), (0.0128, 0.78, 200, 0.958, 0.787), (0.1, 0.5, 200, 4.05, 3.72),
-    (0.0032, 0.625, 5000, 0.751, 0.685), (0.016, 0.125, 1000, 0.242, 0.219),
-]  # fmt: skip
+    (0.0032, 0.625, 200, 0.279, 0.121),
+    (0.0128, 0.78, 200, 0.958, 0.787),
+    (0.1, 0.5, 200, 4.05, 3.72),
+    (0.0032, 0.625, 5000, 0.751, 0.685),
+    (0.016, 0.125, 1000, 0.242, 0.219),
+]
 
 
 def in_order(kind, wanted, N, rho, q, mu, given):
@@ -39,15 +49,19 @@ def by_order(N, budget, q, mu, delta):
 
 
 def law(pair, q, mu, step, most):
-    """The privacy loss of a pair in steps: masses at multiples of `step` from -most to most, each rounded to the nearest two
-    so that the mean stays; from normal probabilities alone.
+    """The privacy loss of a pair in steps: masses at multiples of `step` from -most to most, each
+    rounded to the nearest two so that the mean stays; from normal probabilities alone.
     """
     k = np.arange(-round(most / step), round(most / step) + 1)
     edges = (k[:-1] + 0.5) * step
 
     def x_at(loss):  # where the likelihood ratio 1 + q (exp(mu x - mu^2/2) - 1) has that logarithm
         with np.errstate(all="ignore"):
-            return np.where(np.expm1(loss) > -q, np.log1p(np.maximum(np.expm1(loss) / q, -1)) / mu + mu / 2, -np.inf)
+            return np.where(
+                np.expm1(loss) > -q,
+                np.log1p(np.maximum(np.expm1(loss) / q, -1)) / mu + mu / 2,
+                -np.inf,
+            )
 
     if pair == "remove":
         x = x_at(edges)
@@ -68,7 +82,10 @@ def convolved(pair, q, mu, N, epsilons, step, most):
         if N % 2:
             total = power if total is None else fftconvolve(total, power, "same")
         power, N = fftconvolve(power, power, "same"), N // 2
-    return [float(np.sum(np.maximum(total, 0) * np.maximum(-np.expm1(epsilon - grid), 0))) for epsilon in epsilons]
+    return [
+        float(np.sum(np.maximum(total, 0) * np.maximum(-np.expm1(epsilon - grid), 0)))
+        for epsilon in epsilons
+    ]
 
 
 @pytest.mark.parametrize(("q", "mu", "T", "renyi_epsilon", "exact"), PAPER_RATES)
@@ -78,7 +95,10 @@ def test_reference_values(q, mu, T, renyi_epsilon, exact):
 
 
 @pytest.mark.parametrize("pair", ["without", "remove", "add"])
-@pytest.mark.parametrize(("q", "mu", "N", "step"), [(0.1, 0.5, 20, 2e-4), proof(0.1, 0.5, 200, 2e-4), (0.02, 1.5, 50, 4e-4)])
+@pytest.mark.parametrize(
+    ("q", "mu", "N", "step"),
+    [(0.1, 0.5, 20, 2e-4), proof(0.1, 0.5, 200, 2e-4), (0.02, 1.5, 50, 4e-4)],
+)
 def test_densities_convolved_on_a_grid_agree(pair, q, mu, N, step):
     kind = {"without": laws.WITHOUT_REPLACEMENT, "remove": laws.REMOVE, "add": laws.ADD}[pair]
     rows = [np.array([x], float) for x in (N, 0.0, q, mu)]
@@ -99,7 +119,9 @@ def test_densities_convolved_on_a_grid_agree(pair, q, mu, N, step):
     ],
 )
 def test_poisson_is_the_accountant_of_others_to_five_digits(q, mu, T, delta):
-    accountant = PLDAccountant(NeighboringRelation.ADD_OR_REMOVE_ONE, value_discretization_interval=5e-5)
+    accountant = PLDAccountant(
+        NeighboringRelation.ADD_OR_REMOVE_ONE, value_discretization_interval=5e-5
+    )
     event = SelfComposedDpEvent(PoissonSampledDpEvent(q, GaussianDpEvent(1 / mu)), T)
     theirs = accountant.compose(event).get_epsilon(delta)
     assert float(Losses(T, 0.0, q, mu, "poisson").epsilon(delta)) == pytest.approx(theirs, rel=1e-3)
@@ -114,17 +136,27 @@ def test_poisson_is_the_accountant_of_others_to_five_digits(q, mu, T, delta):
 )
 @pytest.mark.parametrize("sampling", ["poisson", "without-replacement"])
 def test_few_steps_that_hardly_ever_hold_the_record(q, mu, N, delta, most, sampling):
-    """Epsilon is near that of densities convolved on a grid much finer than it, and not below; delta is within twice theirs."""
+    """Epsilon is near that of densities convolved on a grid much finer than it, and not below;
+    delta is within twice theirs.
+    """
     epsilon = float(Losses(N, 0.0, q, mu, sampling).epsilon(delta))
     step = epsilon / 200
     pair = "remove" if sampling == "poisson" else "without"
     on_grid, below = convolved(pair, q, mu, N, (epsilon, epsilon / most), step, 1000 * step + 1.5)
-    assert on_grid * (1 - 1e-3) <= float(Losses(N, 0.0, q, mu, sampling).delta(epsilon)) <= delta * 2
+    assert (
+        on_grid * (1 - 1e-3) <= float(Losses(N, 0.0, q, mu, sampling).delta(epsilon)) <= delta * 2
+    )
     assert below > delta
 
 
 @pytest.mark.parametrize(
-    ("q", "mu", "N", "delta"), [(8.9e-5, 1.6, 3, 1e-5), (8.9e-5, 1.6, 60, 8e-6), (0.01, 1.0, 100, 1e-5), (0.2, 4.0, 300, 1e-9)]
+    ("q", "mu", "N", "delta"),
+    [
+        (8.9e-5, 1.6, 3, 1e-5),
+        (8.9e-5, 1.6, 60, 8e-6),
+        (0.01, 1.0, 100, 1e-5),
+        (0.2, 4.0, 300, 1e-9),
+    ],
 )
 @pytest.mark.parametrize("sampling", ["poisson", "without-replacement"])
 def test_exact_conversion_is_never_above_one_order(q, mu, N, delta, sampling):
@@ -132,7 +164,8 @@ def test_exact_conversion_is_never_above_one_order(q, mu, N, delta, sampling):
 
 
 @pytest.mark.parametrize("budget", [0.0, 0.01, 1.0])
-@example(2.0, 0.0107, 1.0, 0.0075)  # where epsilon is next to 0, the sum of an added record's losses is less precise
+# where epsilon is next to 0, the sum of an added record's losses is less precise
+@example(2.0, 0.0107, 1.0, 0.0075)
 @example(6.0, 0.001, 3.16, 0.01)
 @example(2.0, 0.00163, 1.7, 0.00166)
 @given(powers(0, 4), powers(-3, -0.1), powers(-1.5, 0.5), powers(-9, -2))
@@ -150,7 +183,11 @@ def test_one_step_is_the_closed_form(q, mu, delta):
     """q delta_G at gamma, where gamma' = 1 + q (gamma - 1)."""
     if delta < q:
         closed = np.log1p(q * np.expm1(float(epsilon_of(mu**2 / 2, delta / q))))
-        assert closed * (1 - 1e-9) <= float(Losses(1, 0.0, q, mu).epsilon(delta)) <= closed * (1 + 1e-9) + 1e-15
+        assert (
+            closed * (1 - 1e-9)
+            <= float(Losses(1, 0.0, q, mu).epsilon(delta))
+            <= closed * (1 + 1e-9) + 1e-15
+        )
     epsilon = 0.5 * mu
     exact = q * float(delta_of(mu**2 / 2, np.log1p(np.expm1(epsilon) / q)))
     ours = float(Losses(1, 0.0, q, mu).delta(epsilon))
@@ -160,7 +197,9 @@ def test_one_step_is_the_closed_form(q, mu, delta):
 @given(powers(0, 3), powers(-3, -0.1), powers(-1, 0.5), powers(-2, 0.5), powers(-9, -2))
 def test_all_records_and_no_steps_are_gaussian(N, q, mu, rho, delta):
     N = np.round(N)
-    assert float(Losses(N, rho, 1.0, mu).epsilon(delta)) == float(epsilon_of(rho + N * mu**2 / 2, delta))
+    assert float(Losses(N, rho, 1.0, mu).epsilon(delta)) == float(
+        epsilon_of(rho + N * mu**2 / 2, delta)
+    )
     assert float(Losses(0.0, rho, q, mu).epsilon(delta)) == float(epsilon_of(rho, delta))
     hardly = float(Losses(1, rho, 1e-12, mu).epsilon(delta))  # the sum itself
     assert hardly == pytest.approx(float(epsilon_of(rho, delta)), rel=1e-3, abs=1e-6)
@@ -172,11 +211,17 @@ def test_delta_and_epsilon_undo_each_other(N, q, mu, delta):
     epsilon = float(run.epsilon(delta))
     if 0 < epsilon < 50:
         assert float(run.delta(epsilon)) == pytest.approx(delta, rel=0.2)
-        assert float(run.delta(epsilon * 1.1)) < float(run.delta(epsilon)) < float(run.delta(epsilon * 0.9))
+        assert (
+            float(run.delta(epsilon * 1.1))
+            < float(run.delta(epsilon))
+            < float(run.delta(epsilon * 0.9))
+        )
 
 
 def exact_sum(q, mu, N, rho, epsilon, t, period):
-    """The trapezoidal sum of the transform, by quadrature on an even grid, over all of its terms that matter."""
+    """The trapezoidal sum of the transform, by quadrature on an even grid, over all of its terms
+    that matter.
+    """
     x = np.linspace(mu / 2, 16, 40_001)
     h = 1 + q * np.expm1(mu * x - mu * mu / 2)
     total, j, term = 0.0, 0, np.inf
@@ -190,7 +235,9 @@ def exact_sum(q, mu, N, rho, epsilon, t, period):
 
 
 def test_what_wraps_around_only_adds():
-    """With a period far too short the sum is still no less than delta: it is delta here, one period on, two, and so on."""
+    """With a period far too short the sum is still no less than delta: it is delta here, one period
+    on, two, and so on.
+    """
     q, mu, N, rho, epsilon, t = 0.1, 0.5, 20, 0.05, 0.5, 6.0
     true = float(Losses(N, rho, q, mu).delta(epsilon))
     before = 0.0
@@ -213,14 +260,20 @@ def test_the_transform_is_summed_to_its_digits(epsilon):
 
 @given(st.integers(1, 300), powers(-3, 1), st.floats(-1, 1))
 def test_sums_over_many_angles_are_those_of_each(terms, step, lean):
-    """1 - cos and sin of every multiple of every node's angle, weighed and summed, small ones with all of their digits."""
+    """1 - cos and sin of every multiple of every node's angle, weighed and summed, small ones with
+    all of their digits.
+    """
     v = np.geomspace(1e-9, 5, 301) * np.where(np.arange(301) % 2, 1, lean)
     both = np.linspace(1, 2, v.size)
     odd, real, imaginary = lean * both, np.empty(terms + 1), np.empty(terms + 1)
     for many in (1, 127, 128, v.size):
-        trigonometric_sums.transform(step, terms, v[:many], both[:many], odd[:many], real, imaginary)
+        trigonometric_sums.transform(
+            step, terms, v[:many], both[:many], odd[:many], real, imaginary
+        )
         angles = np.arange(1, terms + 1)[:, None] * step * v[:many]
-        np.testing.assert_allclose(real[1:], 2 * np.sin(angles / 2) ** 2 @ both[:many], rtol=1e-11, atol=1e-300)
+        np.testing.assert_allclose(
+            real[1:], 2 * np.sin(angles / 2) ** 2 @ both[:many], rtol=1e-11, atol=1e-300
+        )
         sizes = np.minimum(np.abs(angles), 1) @ both[:many]
         assert (np.abs(imaginary[1:] - np.sin(angles) @ odd[:many]) <= 1e-12 * sizes).all()
 
@@ -240,28 +293,43 @@ PAIRS = [laws.WITHOUT_REPLACEMENT, laws.REMOVE, laws.ADD]
 
 @pytest.mark.parametrize("kind", PAIRS[:2])
 def test_losses_beyond_a_narrow_window_still_count(kind, monkeypatch):
-    """Atoms that leave out what matters are paid for with what they leave out: else the answers would be below the truth. (What a
-    record's addition leaves out is losses of at most -log(1 - q).)
+    """Atoms that leave out what matters are paid for with what they leave out: else the answers
+    would be below the truth. (What a record's addition leaves out is losses of at most -log(1 -
+    q).)
     """
     run = [np.array([x]) for x in (50.0, 0.0, 0.02, 1.5)]
     delta, made = np.array([1e-4]), laws.all_sampled
     epsilon = in_order(kind, EPSILON, *run, delta)
     for cut, counted in ((3.0, True), (1000.0, False)):
         monkeypatch.setattr(laws, "CUT", cut)
-        monkeypatch.setattr(laws, "all_sampled", lambda *given, counted=counted: (*made(*given)[:3], counted * made(*given)[3]))
+        monkeypatch.setattr(
+            laws,
+            "all_sampled",
+            lambda *given, counted=counted: (*made(*given)[:3], counted * made(*given)[3]),
+        )
         found = in_order(kind, EPSILON, *run, delta) / epsilon
         assert found > 1 if counted else found < 0.9
 
 
 def one_law(kind, N, q, mu, rho=0.0):
     """A run of one law, with room to work in."""
-    v, mass, size, _ = laws.all_sampled(kind, np.array([q]), np.array([[mu]]), np.ones((1, 1)), np.full(1, 40.0))
-    members = np.zeros((1, 1), int), np.full((1, 1), N), np.full((1, 1), rho), np.ones((1, 1)), np.full(1, float(rho > 0))
+    v, mass, size, _ = laws.all_sampled(
+        kind, np.array([q]), np.array([[mu]]), np.ones((1, 1)), np.full(1, 40.0)
+    )
+    members = (
+        np.zeros((1, 1), int),
+        np.full((1, 1), N),
+        np.full((1, 1), rho),
+        np.ones((1, 1)),
+        np.full(1, float(rho > 0)),
+    )
     return products.Laws(v, mass, size), products.Members(*members), products.workspace(v.shape[1])
 
 
 def test_what_wraps_around_a_short_period_is_counted(monkeypatch):
-    """The code's own sum over a period far too short is delta here and at every period on, each with its weight."""
+    """The code's own sum over a period far too short is delta here and at every period on, each
+    with its weight.
+    """
     N, rho, q, mu, epsilon, t = 20.0, 0.05, 0.1, 0.5, 0.5, 11.0
     run = Losses(N, rho, q, mu)
     of_laws, members, work = one_law(laws.WITHOUT_REPLACEMENT, N, q, mu, rho)
@@ -269,15 +337,28 @@ def test_what_wraps_around_a_short_period_is_counted(monkeypatch):
     monkeypatch.setattr(products, "DEVIATIONS", 0.0)
     at = products._tilted(of_laws, members, 0, t)
     line = products._line.py_func(of_laws, members, 0, t, at, epsilon, 1.0, work)
-    total = trigonometric_sums.rotated_sum(epsilon, line.step, line.terms, work.real, work.imaginary)[0]
-    ours = np.exp(line.level - t * epsilon) * line.step / (2 * np.pi) * (line.at_0 + 2 * (total + line.added))
+    total = trigonometric_sums.rotated_sum(
+        epsilon, line.step, line.terms, work.real, work.imaginary
+    )[0]
+    ours = (
+        np.exp(line.level - t * epsilon)
+        * line.step
+        / (2 * np.pi)
+        * (line.at_0 + 2 * (total + line.added))
+    )
     period = 2 * np.pi / line.step
     wrapped = sum(np.exp(t * k * period) * float(run.delta(epsilon + k * period)) for k in range(4))
     assert wrapped > 10 * float(run.delta(epsilon))
     assert ours == pytest.approx(wrapped, rel=2e-3)
 
 
-@given(st.sampled_from(PAIRS), powers(0, 3), powers(-3, -0.1), powers(-1, 0.5), st.sampled_from([0.0, 0.01]))
+@given(
+    st.sampled_from(PAIRS),
+    powers(0, 3),
+    powers(-3, -0.1),
+    powers(-1, 0.5),
+    st.sampled_from([0.0, 0.01]),
+)
 def test_terms_left_out_are_within_their_bound(kind, N, q, mu, rho):
     """Each term beyond a height, computed, against the bound on their sum there."""
     t, terms = 2.0, 60
@@ -287,7 +368,10 @@ def test_terms_left_out_are_within_their_bound(kind, N, q, mu, rho):
     products._bound(of_laws, members, 0, t, at, work)
     products._left_out(step, 0.0, work)
     products._terms(of_laws, members, 0, t, 0.0, step, terms, work)
-    size, heights = np.hypot(work.real, work.imaginary)[1 : terms + 1], np.arange(1, terms + 1) * step
+    size, heights = (
+        np.hypot(work.real, work.imaginary)[1 : terms + 1],
+        np.arange(1, terms + 1) * step,
+    )
     for k in range(0, 12):
         assert size[heights > work.heights[k]].sum() <= work.tails[k] + 1e-13
 
@@ -295,13 +379,19 @@ def test_terms_left_out_are_within_their_bound(kind, N, q, mu, rho):
 @given(powers(-4, -0.3), st.floats(0.05, 3.0), st.sampled_from(PAIRS), st.floats(0.0, 2.0))
 def test_atoms_dominate_their_pair(q, mu, kind, at):
     """Their profile is nowhere below the pair's, and near it."""
-    v, mass, size, off = laws.all_sampled(kind, np.array([q]), np.array([[mu]]), np.ones((1, 1)), np.full(1, 30.0))
+    v, mass, size, off = laws.all_sampled(
+        kind, np.array([q]), np.array([[mu]]), np.ones((1, 1)), np.full(1, 30.0)
+    )
     v, mass = v[0, : size[0]], mass[0, : size[0]]
     epsilon = at * q * mu
     ours = float((mass * np.maximum(-np.expm1(epsilon - v), 0)).sum() + off[0])
     closed = q * float(delta_of(mu**2 / 2, np.log1p(np.expm1(epsilon) / q)))
     if kind == laws.ADD:  # E_gamma(P, Q) = 1 - gamma + gamma E_(1/gamma)(Q, P)
-        x = (np.log1p(np.expm1(-epsilon) / q) + mu**2 / 2) / mu if np.expm1(-epsilon) > -q else -np.inf
+        x = (
+            (np.log1p(np.expm1(-epsilon) / q) + mu**2 / 2) / mu
+            if np.expm1(-epsilon) > -q
+            else -np.inf
+        )
         closed = norm.cdf(x) - np.exp(epsilon) * ((1 - q) * norm.cdf(x) + q * norm.cdf(x - mu))
     assert closed * (1 - 1e-9) - 1e-15 <= ours <= closed * 1.02 + 2e-4 * q * mu
 
@@ -309,7 +399,9 @@ def test_atoms_dominate_their_pair(q, mu, kind, at):
 @pytest.mark.parametrize("sampling", ["without-replacement", "poisson"])
 @pytest.mark.parametrize("mu", [1e-98, 1e-50, 1e-20, 1e-14, 1e-9, 1e-8, 1e-4])
 def test_the_smallest_shift_still_costs(mu, sampling):
-    """A single step's total variation is q mu/sqrt(2 pi) or more: below it no delta comes with an epsilon of 0."""
+    """A single step's total variation is q mu/sqrt(2 pi) or more: below it no delta comes with an
+    epsilon of 0.
+    """
     for q in (1e-6, 0.01, 0.5):
         for N in (1.0, 2.0, 200.0):
             delta = 0.39 * q * mu * np.array([1e-2, 1e-8, 1e-100])
@@ -328,7 +420,9 @@ def test_poisson_is_the_worse_order(N, q, mu, delta):
 
 
 def test_rare_large_losses_make_no_jump():
-    """Near 56 steps the first line's sum is too long, and a line further off was once worse than a single Renyi order."""
+    """Near 56 steps the first line's sum is too long, and a line further off was once worse than a
+    single Renyi order.
+    """
     steps = np.array([50.0, 56.0, 60.0])
     found = Losses(steps, 0.0, 1 / 831, 1.2987).epsilon(1e-12)
     assert found[0] < found[1] < found[2] < 1.02 * found[0]
@@ -336,7 +430,9 @@ def test_rare_large_losses_make_no_jump():
 
 @pytest.mark.parametrize("sampling", ["poisson", "without-replacement"])
 def test_steps_that_hide_nothing_cost_what_one_order_says(sampling):
-    """Shifts of more deviations than any sum could follow: far beyond use, and asked for by every search for a noise."""
+    """Shifts of more deviations than any sum could follow: far beyond use, and asked for by every
+    search for a noise.
+    """
     mu = np.array([900.0, 1e4, 1e58])
     found = Losses(50.0, 0.0, 0.1, mu, sampling).epsilon(1e-5)
     assert (found <= 50 * mu**2 / 2 * (1 + 1e-2)).all() and (found >= 5 * mu**2 / 2).all()

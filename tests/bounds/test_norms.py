@@ -25,13 +25,28 @@ from zoexplore.bounds.kernels.norms import (
     tabled_norm,
 )
 
-PAPER = Setting(n=1000, d=1000, K=200, T=1000, sigma=0.1, beta=0.5, regime="strongly-convex", m=0.9, M=1, R=1)
+PAPER = Setting(
+    n=1000, d=1000, K=200, T=1000, sigma=0.1, beta=0.5, regime="strongly-convex", m=0.9, M=1, R=1
+)
 
 
 @given(
-    st.sampled_from([(1, 2), (1, 3), (2, 3), (1, 520), (52, 520), (519, 520), (200, 1000), (10**4, 10**6), (1, 10**9)]),
-    st.sampled_from([1, 2, 7, 30, 129, 600]), powers(-5, 5),
-)  # fmt: skip
+    st.sampled_from(
+        [
+            (1, 2),
+            (1, 3),
+            (2, 3),
+            (1, 520),
+            (52, 520),
+            (519, 520),
+            (200, 1000),
+            (10**4, 10**6),
+            (1, 10**9),
+        ]
+    ),
+    st.sampled_from([1, 2, 7, 30, 129, 600]),
+    powers(-5, 5),
+)
 @settings(max_examples=60)
 def test_the_table_is_the_series_from_above(size, order, ratio):
     K, d = size
@@ -42,37 +57,58 @@ def test_the_table_is_the_series_from_above(size, order, ratio):
 
 def test_the_series_is_the_integral():
     with mp.workdps(30):
-        for K, d, order, A, C in [(3, 7, 5, 1.0, 0.3), (1, 4, 40, 0.2, 2.0), (20, 30, 12, 1.0, 1.0)]:
+        for K, d, order, A, C in [
+            (3, 7, 5, 1.0, 0.3),
+            (1, 4, 40, 0.2, 2.0),
+            (20, 30, 12, 1.0, 1.0),
+        ]:
             a, b = mpf(K) / 2, mpf(d - K) / 2
 
             def density(x, a=a, b=b, A=A, C=C, order=order):
-                return (A * (1 - x) + C * x) ** order * x ** (a - 1) * (1 - x) ** (b - 1) / mp.beta(a, b)
+                return (
+                    (A * (1 - x) + C * x) ** order
+                    * x ** (a - 1)
+                    * (1 - x) ** (b - 1)
+                    / mp.beta(a, b)
+                )
 
-            assert float(mp.quad(density, [0, 0.1, 0.5, 0.9, 1]) ** (mpf(1) / order)) == pytest.approx(
-                by_its_series(K, d, order, A, C)[0], rel=1e-6
-            )
+            assert float(
+                mp.quad(density, [0, 0.1, 0.5, 0.9, 1]) ** (mpf(1) / order)
+            ) == pytest.approx(by_its_series(K, d, order, A, C)[0], rel=1e-6)
 
 
 def test_all_directions_leave_the_span_alone():
     assert norm(tabled_norm(4.0, 4.0, 9.0), 1.0, 0.3)[0] == pytest.approx(0.3, rel=1e-13)
 
 
-@given(st.one_of(st.floats(0, 1), st.sampled_from(RAYS.ravel().tolist()), powers(-12, 0)), st.booleans())
+@given(
+    st.one_of(st.floats(0, 1), st.sampled_from(RAYS.ravel().tolist()), powers(-12, 0)),
+    st.booleans(),
+)
 def test_between_rays_the_norm_is_interpolated(t, mirrored):
     table = tabled_norm(52.0, 520.0, 129.0)
     A, C = (t, 1 - t) if mirrored else (1 - t, t)
     side = 1 if C > A else 0  # the one with the digits
-    expected = (A + C) * np.interp([C, A][side] / (A + C), RAYS[side][:: 1 - 2 * side], table[:: 1 - 2 * side])
+    expected = (A + C) * np.interp(
+        [C, A][side] / (A + C), RAYS[side][:: 1 - 2 * side], table[:: 1 - 2 * side]
+    )
     assert norm(table, A, C)[0] == pytest.approx(expected, rel=1e-13)
 
 
 @given(
-    st.sampled_from(["strongly-convex", "convex", "non-convex"]), st.sampled_from([1, 2, 5, 100, 10**4]),
-    st.sampled_from([1, 20, 300, 5000]), st.floats(0, 1), st.floats(0, 1), powers(-2, 0.7), st.booleans(),
-)  # fmt: skip
+    st.sampled_from(["strongly-convex", "convex", "non-convex"]),
+    st.sampled_from([1, 2, 5, 100, 10**4]),
+    st.sampled_from([1, 20, 300, 5000]),
+    st.floats(0, 1),
+    st.floats(0, 1),
+    powers(-2, 0.7),
+    st.booleans(),
+)
 @settings(max_examples=60)
 def test_the_drifts_constant_is_the_maximum_from_above(regime, d, order, m, part, step, acting):
-    s = Setting(n=10, d=d, K=1, T=1, sigma=1.0, beta=0.5, regime=regime, M=1, m=m, ridge=m * part, eta=step)
+    s = Setting(
+        n=10, d=d, K=1, T=1, sigma=1.0, beta=0.5, regime=regime, M=1, m=m, ridge=m * part, eta=step
+    )
     low = {"strongly-convex": s.m - s.ridge, "convex": 0.0, "non-convex": -(1 - s.ridge)}[regime]
     change = Change(1 - step * s.ridge, step * low, step * (1 - s.ridge))
     ours = float(step_constant(change, float(d), float(order), float(acting)))
@@ -83,7 +119,9 @@ def test_the_drifts_constant_is_the_maximum_from_above(regime, d, order, m, part
 def test_what_a_clip_can_do_is_never_less_than_nothing():
     """An acting clip may also be idle, so its constant is the larger."""
     for order in (1.0, 50.0, 500.0):
-        idle, acting = (float(step_constant(Change(0.4, 0.0, 0.3), 1000.0, order, act)) for act in (0.0, 1.0))
+        idle, acting = (
+            float(step_constant(Change(0.4, 0.0, 0.3), 1000.0, order, act)) for act in (0.0, 1.0)
+        )
         assert idle <= acting
 
 
@@ -124,12 +162,17 @@ def test_an_idle_drift_is_counted_apart_where_the_order_is_large_against_d(order
     """Of two coordinates one is seen: means over the angle, of the drift that is worst."""
     low, top, angle = 0.0, 0.6, np.linspace(0, np.pi, 20_001)[:-1]
     change = Change(1.0, low, top)
-    c, c2 = certain_constant(change, 1.0, IDLE), float(step_constant(change, 2.0, float(order), IDLE)) ** 2
+    c, c2 = (
+        certain_constant(change, 1.0, IDLE),
+        float(step_constant(change, 2.0, float(order), IDLE)) ** 2,
+    )
     table = tabled_norm(1.0, 2.0, float(order))
     bound = norm(norm_apart(table, c**2 / c2), A, c2)[0]
     worst = 0.0
     for turned in np.linspace(0, np.pi, 60):  # over the disc's edge, where the mean is largest
-        drift = (1 - 0.3 + 0.3 * np.cos(turned)) * np.cos(angle) + 0.3 * np.sin(turned) * np.sin(angle)
+        drift = (1 - 0.3 + 0.3 * np.cos(turned)) * np.cos(angle) + 0.3 * np.sin(turned) * np.sin(
+            angle
+        )
         values = A * np.sin(angle) ** 2 + drift**2
         worst = max(worst, values.max() * ((values / values.max()) ** order).mean() ** (1 / order))
     assert worst <= bound * (1 + 1e-9) < 2 * worst
@@ -142,7 +185,12 @@ def test_the_growth_of_linear_models_is_its_product_from_above(d, order):
     """||1 + beta|| / kappa_1^2, and the bound on kappa_1 costs little."""
     with mp.workdps(60):
         half = mpf(d - 1) / 2
-        product = mp.loggamma(half + order) - mp.loggamma(half) + mp.loggamma(2 * half) - mp.loggamma(2 * half + order)
+        product = (
+            mp.loggamma(half + order)
+            - mp.loggamma(half)
+            + mp.loggamma(2 * half)
+            - mp.loggamma(2 * half + order)
+        )
         kappa = mp.exp(2 * mp.loggamma(mpf(d) / 2) - mp.loggamma(half) - mp.loggamma(half + 1))
         exact = 2 * mp.exp(product / order) / kappa**2
     ours = linear_growth(float(d), float(order))
@@ -150,9 +198,11 @@ def test_the_growth_of_linear_models_is_its_product_from_above(d, order):
 
 
 @given(
-    st.sampled_from([(1, 2), (2, 3), (1, 520), (260, 520), (4, 4), (10**4, 10**6)]), st.sampled_from([1, 2, 30, 600]),
-    st.sampled_from([0.3, 0.9, 1.0]), powers(-4, 4),
-)  # fmt: skip
+    st.sampled_from([(1, 2), (2, 3), (1, 520), (260, 520), (4, 4), (10**4, 10**6)]),
+    st.sampled_from([1, 2, 30, 600]),
+    st.sampled_from([0.3, 0.9, 1.0]),
+    powers(-4, 4),
+)
 @settings(max_examples=30)
 def test_the_norm_of_linear_models_is_the_lower_hull_of_both(size, order, ratio, C):
     """Never above either, and no line between two points of them gives less."""
@@ -161,7 +211,10 @@ def test_the_norm_of_linear_models_is_the_lower_hull_of_both(size, order, ratio,
     ours = norm(linear_norm(table, growth, ratio), 1.0, C)[0]
 
     def least(A, C):
-        return min(by_its_series(*size, order, A, C)[0], growth * by_its_series(*size, order, A, ratio * C)[0])
+        return min(
+            by_its_series(*size, order, A, C)[0],
+            growth * by_its_series(*size, order, A, ratio * C)[0],
+        )
 
     assert ours <= norm(table, 1.0, C)[0] * (1 + 1e-12)
     assert ours <= growth * norm(table, 1.0, ratio * C)[0] * (1 + 2e-3)
@@ -175,15 +228,27 @@ def test_the_norm_of_linear_models_is_the_lower_hull_of_both(size, order, ratio,
 
 
 REFERENCES = [  # and epsilon by a fixed budget, by another program
-    (PAPER, 0.2220), (PAPER.replace(ridge=0.9, lipschitz=inf), 0.2235),
+    (PAPER, 0.2220),
+    (PAPER.replace(ridge=0.9, lipschitz=inf), 0.2235),
     (PAPER.replace(ridge=0.9, lipschitz=inf, regime="non-convex"), 0.238),
-    (PAPER.replace(releases=5), 0.533), (PAPER.replace(releases=20), 1.139),
-    (PAPER.replace(batch=200, sampling="cyclic"), 0.610), (PAPER.replace(batch=50, sampling="cyclic"), 2.10),
-    *((PAPER.replace(clip=3 / sqrt(1000), m=ridge, ridge=ridge, regime="convex", lipschitz=inf), known)
-      for ridge, known in ((0.05, 0.233), (0.1, 0.164), (0.2, 0.0539), (0.5, 0.0249))),
-    (DEMONSTRATION.replace(K=52), 2.343), (DEMONSTRATION.replace(K=52, lipschitz=inf), 2.428),
-    (DEMONSTRATION, 0.8834), (DEMONSTRATION.replace(lipschitz=inf), 0.9179),
-]  # fmt: skip
+    (PAPER.replace(releases=5), 0.533),
+    (PAPER.replace(releases=20), 1.139),
+    (PAPER.replace(batch=200, sampling="cyclic"), 0.610),
+    (PAPER.replace(batch=50, sampling="cyclic"), 2.10),
+    *(
+        (
+            PAPER.replace(
+                clip=3 / sqrt(1000), m=ridge, ridge=ridge, regime="convex", lipschitz=inf
+            ),
+            known,
+        )
+        for ridge, known in ((0.05, 0.233), (0.1, 0.164), (0.2, 0.0539), (0.5, 0.0249))
+    ),
+    (DEMONSTRATION.replace(K=52), 2.343),
+    (DEMONSTRATION.replace(K=52, lipschitz=inf), 2.428),
+    (DEMONSTRATION, 0.8834),
+    (DEMONSTRATION.replace(lipschitz=inf), 0.9179),
+]
 
 
 @pytest.mark.parametrize(("run", "known"), REFERENCES)
@@ -196,5 +261,7 @@ def test_an_acting_clip_needs_no_lipschitz_constant_and_says_what_contracts():
     run = PAPER.replace(ridge=0.9, lipschitz=inf)
     g, idle = guarantee(run, "sharp"), guarantee(run.replace(lipschitz=None), "sharp")
     assert "ridge" in g.note and idle.note == "" and idle.epsilon <= g.epsilon < 1.02 * idle.epsilon
-    assert not any("Lipschitz" in c.words or "idle" in c.words for c in g.checks) and len(g.checks) < len(idle.checks)
+    assert not any("Lipschitz" in c.words or "idle" in c.words for c in g.checks) and len(
+        g.checks
+    ) < len(idle.checks)
     assert all(not guarantee(run, bound).valid for bound in ("theorem", "corollary", "noisy-gd"))

@@ -21,7 +21,9 @@ def test_a_bound_of_each_kind_is_the_same_without_compilation():
     names = {"Accounting": Accounting, "Setting": Setting, "guarantee": guarantee}
     exec(EVERY_KIND, names)
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
-    plain = subprocess.run([sys.executable, "-c", PLAIN], env=environment, capture_output=True, text=True, timeout=600)
+    plain = subprocess.run(
+        [sys.executable, "-c", PLAIN], env=environment, capture_output=True, text=True, timeout=600
+    )
     assert not plain.returncode, plain.stderr
     for ours, theirs in zip(names["found"](), map(float, plain.stdout.split()), strict=True):
         assert 0 < ours < 1000 and abs(ours / theirs - 1) < 1e-9

@@ -1,4 +1,6 @@
-"""What a guarantee means: trade-off functions against closed forms, scipy, mpmath and simulation-free identities."""
+"""What a guarantee means: trade-off functions against closed forms, scipy, mpmath and
+simulation-free identities.
+"""
 
 from math import inf
 
@@ -30,8 +32,12 @@ def test_the_curve_says_much_more_than_its_point():
 def test_a_gaussian_shift_is_scipys(rho, delta_f):
     f = TradeOff(rho, delta_f)
     exact = np.maximum(norm.cdf(norm.isf(RATES) - np.sqrt(2 * rho)) - delta_f, 0)
-    assert (f.misses(RATES) <= exact + 1e-16).all() and f.misses(RATES) == pytest.approx(exact, rel=1e-8, abs=1e-13)
-    assert f.advantage == pytest.approx(min(2 * norm.cdf(np.sqrt(rho / 2)) - 1 + delta_f, 1.0), rel=1e-9)
+    assert (f.misses(RATES) <= exact + 1e-16).all() and f.misses(RATES) == pytest.approx(
+        exact, rel=1e-8, abs=1e-13
+    )
+    assert f.advantage == pytest.approx(
+        min(2 * norm.cdf(np.sqrt(rho / 2)) - 1 + delta_f, 1.0), rel=1e-9
+    )
     assert f.advantage >= (1 - RATES - f.misses(RATES)).max() - 1e-10
     assert f.profile(0.3) == pytest.approx(min(1.0, float(delta_of(rho, 0.3)) + delta_f), rel=1e-9)
 
@@ -50,7 +56,9 @@ def test_pairs_of_a_shift_say_no_more_than_the_shift(rho, count):
     deltas = np.geomspace(1e-10, 0.5, count)
     pairs = TradeOff(epsilons=tuple(epsilon_of(rho, deltas)), deltas=tuple(deltas))
     shift = TradeOff(rho)
-    assert (pairs.misses(RATES) <= shift.misses(RATES) + 1e-9).all() and pairs.advantage >= shift.advantage * (1 - 1e-9)
+    assert (
+        pairs.misses(RATES) <= shift.misses(RATES) + 1e-9
+    ).all() and pairs.advantage >= shift.advantage * (1 - 1e-9)
     epsilons = np.array([0.0, 0.01, 0.5, 2.0, 30.0])
     assert (pairs.profile(epsilons) >= shift.profile(epsilons) * (1 - 1e-9)).all()
 
@@ -84,7 +92,12 @@ def test_every_bound_says_what_it_means(bound, batch):
     assert (np.diff(f) <= 1e-12).all() and (f <= 1 - RATES + 1e-12).all() and (f >= 0).all()
     assert 0 <= g.advantage <= 1 and g.advantage >= (1 - RATES - f).max() - 1e-9
     if not g.valid:
-        assert g.advantage == 1 and (f == 0).all() and g.posterior(0.5) == pytest.approx(1 / 1.01) and g.gaussian_dp is None
+        assert (
+            g.advantage == 1
+            and (f == 0).all()
+            and g.posterior(0.5) == pytest.approx(1 / 1.01)
+            and g.gaussian_dp is None
+        )
         return
     assert g.profile(g.epsilon) <= run.delta * (1 + 1e-9)
     assert g.advantage <= of_pair(g.epsilon, run.delta).advantage + 1e-12
@@ -93,7 +106,10 @@ def test_every_bound_says_what_it_means(bound, batch):
     assert g.reconstruction(0.01) == g.true_positive_rate(0.01)
     assert 0.1 <= g.posterior(0.1) <= 1 and g.posterior(0.0) == 0
     if g.gaussian_dp:
-        assert g.gaussian_dp == (pytest.approx(np.sqrt(2 * g.rho)), g.delta_f) and g.zero_concentrated == (g.rho, g.delta_f)
+        assert g.gaussian_dp == (
+            pytest.approx(np.sqrt(2 * g.rho)),
+            g.delta_f,
+        ) and g.zero_concentrated == (g.rho, g.delta_f)
 
 
 @given(settings_of_runs())
@@ -107,25 +123,32 @@ def test_nothing_an_attacker_does_is_understated(run):
 def test_bayes_by_hand():
     f = TradeOff(0.5)
     caught = 1 - norm.cdf(norm.isf(0.05) - 1)
-    assert f.posterior(0.3, 0.05) == pytest.approx(0.3 * caught / (0.3 * caught + 0.7 * 0.05), rel=1e-9)
+    assert f.posterior(0.3, 0.05) == pytest.approx(
+        0.3 * caught / (0.3 * caught + 0.7 * 0.05), rel=1e-9
+    )
 
 
 @given(st.floats(0.01, 0.9), st.floats(1e-3, 0.4))
 def test_a_wanted_answer_comes_to_a_pair(advantage, fpr):
     assert of_pair(*pair_for_advantage(advantage)).advantage == pytest.approx(advantage, rel=1e-9)
     tpr = fpr + (1 - fpr) * 0.3
-    assert of_pair(*pair_for_positives(fpr, tpr)).true_positive_rate(fpr) == pytest.approx(tpr, rel=1e-9)
+    assert of_pair(*pair_for_positives(fpr, tpr)).true_positive_rate(fpr) == pytest.approx(
+        tpr, rel=1e-9
+    )
 
 
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: of_pair(-1.0, 0.1), "epsilon"), (lambda: of_pair(1.0, 2.0), "delta"),
-        (lambda: TradeOff(1.0).misses(1.5), "alpha"), (lambda: TradeOff(1.0).true_positive_rate(-0.1), "fpr"),
-        (lambda: TradeOff(1.0).posterior(2.0), "prior"), (lambda: TradeOff(1.0).profile(-1.0), "epsilon"),
+        (lambda: of_pair(-1.0, 0.1), "epsilon"),
+        (lambda: of_pair(1.0, 2.0), "delta"),
+        (lambda: TradeOff(1.0).misses(1.5), "alpha"),
+        (lambda: TradeOff(1.0).true_positive_rate(-0.1), "fpr"),
+        (lambda: TradeOff(1.0).posterior(2.0), "prior"),
+        (lambda: TradeOff(1.0).profile(-1.0), "epsilon"),
         (lambda: TradeOff(1.0).reconstruction(np.nan), "baseline"),
     ],
-)  # fmt: skip
+)
 def test_refusals_say_what_is_allowed(call, says):
     with pytest.raises(ValueError, match=f"{says} = .* is not allowed: give"):
         call()

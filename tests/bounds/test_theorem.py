@@ -1,7 +1,9 @@
-"""The hidden-state theorem is optimised to the hair, and what it returns is a certificate that can be checked.
+"""The hidden-state theorem is optimised to the hair, and what it returns is a certificate that can
+be checked.
 
-Three routes to the same number: the package; the conditions of optimality in `reference.Program.least`, over every N
-and a grid of splits; and a general solver (SLSQP) that is given the constraints and nothing else.
+Three routes to the same number: the package; the conditions of optimality in
+`reference.Program.least`, over every N and a grid of splits; and a general solver (SLSQP) that is
+given the constraints and nothing else.
 """
 
 from math import inf, log, sqrt
@@ -17,8 +19,12 @@ from tests.convention import DEMONSTRATION, Accounting, curve, epsilon, guarante
 from tests.effort import examples, proof, times
 from zoexplore.bounds.kernels.shifted_divergence import Program, theorem_rho
 
-PAPER = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, xi=0, delta=1e-5, T=1000, beta=0.5)
-WIDE = DEMONSTRATION.replace(n=5000, d=4000, K=100, sigma=0.05, M=1, m=0.2, ridge=0.2, R=2, T=1500, delta=1e-6)
+PAPER = DEMONSTRATION.replace(
+    n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, xi=0, delta=1e-5, T=1000, beta=0.5
+)
+WIDE = DEMONSTRATION.replace(
+    n=5000, d=4000, K=100, sigma=0.05, M=1, m=0.2, ridge=0.2, R=2, T=1500, delta=1e-6
+)
 
 RUNS = {
     "paper": PAPER,
@@ -40,7 +46,9 @@ RUNS = {
     "forward tracking, small step": PAPER.replace(eta=0.01, R=1, T=1000, n=50),
     "forward tracking, non-convex": WIDE.replace(regime="non-convex", R=inf, eta=0.1, T=500, n=30),
     "half of the directions": PAPER.replace(K=500, M=1, m=0.3, sigma=1e-3),
-    "two dimensions": DEMONSTRATION.replace(n=100, d=2, K=1, M=1, m=1, ridge=1, R=0.5, sigma=0.5, T=50),
+    "two dimensions": DEMONSTRATION.replace(
+        n=100, d=2, K=1, M=1, m=1, ridge=1, R=0.5, sigma=0.5, T=50
+    ),
     "large noise, tiny ball": PAPER.replace(R=1e-3, sigma=5.0),
     "every step contracts completely": PAPER.replace(m=1.0, M=1.0, ridge=1.0, R=10),
 }
@@ -91,7 +99,9 @@ def test_the_reference_agrees_with_a_general_solver(N, c1, c2, beta):
 @each_run
 def test_no_number_of_steps_and_no_split_does_better(run, schedule):
     accounting = Accounting(schedule=schedule)
-    true = reference.theorem_epsilon(run, accounting, np.geomspace(1e-4, 0.9, times(8)), candidates(run.T))
+    true = reference.theorem_epsilon(
+        run, accounting, np.geomspace(1e-4, 0.9, times(8)), candidates(run.T)
+    )
     assert epsilon(run, "theorem", accounting) <= true * 1.001
 
 
@@ -115,7 +125,9 @@ def test_the_budget_is_the_optimum_for_its_own_steps_and_split(run, schedule):
     g = guarantee(run, "theorem", Accounting(schedule=schedule))
     if g.delta_f:
         assert g.rho == pytest.approx(program_of(g).least(), rel=1e-7)
-    assert g.epsilon == pytest.approx(reference.epsilon_of(g.rho, run.delta - g.delta_f, "gaussian"), rel=1e-8)
+    assert g.epsilon == pytest.approx(
+        reference.epsilon_of(g.rho, run.delta - g.delta_f, "gaussian"), rel=1e-8
+    )
 
 
 def check_certificate(g):
@@ -177,12 +189,22 @@ def test_short_runs_are_optimal_over_every_number_of_steps(run, accounting, T):
     run = run.replace(T=T)
     g = guarantee(run, "theorem", accounting)
     assume(g.valid and g.epsilon > 1e-9)
-    assert g.epsilon <= reference.theorem_epsilon(run, accounting, np.geomspace(1e-4, 0.9, 20)) * 1.001
+    assert (
+        g.epsilon <= reference.theorem_epsilon(run, accounting, np.geomspace(1e-4, 0.9, 20)) * 1.001
+    )
 
 
 def test_the_deviation_is_the_smallest_that_the_split_allows():
-    for K, d, p in [(1, 2, 1e-3), (50, 1000, 1e-8), (500, 1000, 1e-8), (3, 10**6, 1e-15), (10**5, 10**6, 1e-300)]:
-        assert reference.theta_by_formula(p, K, d) == pytest.approx(reference.theta_for(p, K, d), rel=1e-9)
+    for K, d, p in [
+        (1, 2, 1e-3),
+        (50, 1000, 1e-8),
+        (500, 1000, 1e-8),
+        (3, 10**6, 1e-15),
+        (10**5, 10**6, 1e-300),
+    ]:
+        assert reference.theta_by_formula(p, K, d) == pytest.approx(
+            reference.theta_for(p, K, d), rel=1e-9
+        )
 
 
 @each_schedule
@@ -235,8 +257,12 @@ def test_it_grows_with_T_and_then_stands_still(schedule):
 @each_run
 def test_it_is_never_above_composition_of_the_directional_part(run, schedule):
     accounting = Accounting(schedule=schedule)
-    public = run.replace(beta=1.0, sigma=run.sigma * (1.0 if schedule == "optimal" else sqrt(run.beta)))
-    assert epsilon(run, "theorem", accounting) <= epsilon(public, "composition", accounting) * (1 + 1e-12)
+    public = run.replace(
+        beta=1.0, sigma=run.sigma * (1.0 if schedule == "optimal" else sqrt(run.beta))
+    )
+    assert epsilon(run, "theorem", accounting) <= epsilon(public, "composition", accounting) * (
+        1 + 1e-12
+    )
 
 
 @each_run
@@ -249,14 +275,18 @@ def test_free_shares_are_never_worse_than_constant_ones(run):
 @each_run
 def test_the_run_s_own_share_is_no_matter_where_shares_are_free(run):
     free = Accounting(schedule="optimal")
-    assert {epsilon(run.replace(beta=beta), "theorem", free) for beta in (0.0, 0.3, 1.0)} == {epsilon(run, "theorem", free)}
+    assert {epsilon(run.replace(beta=beta), "theorem", free) for beta in (0.0, 0.3, 1.0)} == {
+        epsilon(run, "theorem", free)
+    }
 
 
 def test_without_contraction_and_ball_it_counts_every_step():
     run = WIDE.replace(regime="non-convex", R=inf, n=10**6)
     g = guarantee(run, "theorem")
     assert (g.N, g.delta_f, g.start) == (run.T, 0, 0)
-    assert g.rho == pytest.approx(run.T * (2 / 10**6) ** 2 / (2 * run.beta * run.sigma**2), rel=1e-12)
+    assert g.rho == pytest.approx(
+        run.T * (2 / 10**6) ** 2 / (2 * run.beta * run.sigma**2), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize(("stretch", "forward"), [(1.0, True), (1.001, False)])
@@ -271,14 +301,21 @@ def test_distances_are_not_tracked_forward_where_the_ridge_s_step_overshoots(str
 
 @each_schedule
 @pytest.mark.parametrize("xi", [1e-300, 1e-160, 1e-100, 1e-20])
-@pytest.mark.parametrize("run", [PAPER, DEMONSTRATION.replace(n=1, d=10, K=1, T=100, sigma=1, m=0, ridge=0, R=1, delta=0.1)])
+@pytest.mark.parametrize(
+    "run",
+    [PAPER, DEMONSTRATION.replace(n=1, d=10, K=1, T=100, sigma=1, m=0, ridge=0, R=1, delta=0.1)],
+)
 def test_a_perturbation_too_small_to_matter_does_not(run, xi, schedule):
     accounting = Accounting(schedule=schedule)
-    assert epsilon(run.replace(xi=xi), "theorem", accounting) == pytest.approx(epsilon(run, "theorem", accounting), rel=1e-6)
+    assert epsilon(run.replace(xi=xi), "theorem", accounting) == pytest.approx(
+        epsilon(run, "theorem", accounting), rel=1e-6
+    )
 
 
 def test_a_tail_is_a_tail():
-    """The lemma's probability is above what the lower and the upper tail of Beta(K/2, (d-K)/2) have together."""
+    """The lemma's probability is above what the lower and the upper tail of Beta(K/2, (d-K)/2) have
+    together.
+    """
     for K, d in [(1, 2), (1, 50), (5, 40), (100, 1000), (500, 1000)]:
         for theta in (0.1, 0.5, 1.0, 2.0, 5.0):
             law = reference.special

@@ -1,4 +1,6 @@
-"""What a visitor does and sees, each act waiting until the page has answered: no test reads a page that is still being drawn."""
+"""What a visitor does and sees, each act waiting until the page has answered: no test reads a page
+that is still being drawn.
+"""
 
 import re
 import time
@@ -20,7 +22,8 @@ IDLE = "() => window.Bokeh && Bokeh.documents.length > 0 && Bokeh.documents[0].i
 HTML = "<img src=x onerror=window.hacked=1>"
 VIEWPORT = {"width": 1280, "height": 900}
 VISIT = "search => { history.replaceState({}, '', location.pathname + search); dispatchEvent(new PopStateEvent('popstate')); }"
-KNOWN = "try { localStorage.setItem('zoexplore-met', '1'); } catch {}"  # a reader who knows the page
+# a reader who knows the page
+KNOWN = "try { localStorage.setItem('zoexplore-met', '1'); } catch {}"
 CLOSE = """() => {
   scrollTo(0, 0);
   for (const model of Bokeh.documents[0].all_models) if (/Card$/.test(model.type)) model.collapsed = true;
@@ -50,7 +53,8 @@ RESTED = f"""() => {{
 FOUND = """() => { const out = []; const walk = r => { for (const e of r.querySelectorAll("*")) {
   if (e.matches("img, iframe, object") || (e.matches("script") && e.textContent.includes("hacked"))) out.push(e.outerHTML);
   if (e.shadowRoot) walk(e.shadowRoot); } }; walk(document.body); return out }"""
-# What reaches beyond the window, except for what scrolls in a box of its own, as the tabs do on a phone.
+# What reaches beyond the window, except for what scrolls in a box of its own, as the tabs do on a
+# phone.
 WIDER = """w => { const out = []; const walk = r => { for (const e of r.querySelectorAll('*')) {
   const b = e.getBoundingClientRect();
   if (e.closest("[role=tablist]") != e && e.closest("[role=tablist]")?.getBoundingClientRect().right <= w + 1) continue;
@@ -65,7 +69,9 @@ ROWS = """rows => rows.map((row) => {
 
 
 def idle(page):
-    """Wait until the page has no more to do. To ask at every frame, as is usual, would have every frame drawn."""
+    """Wait until the page has no more to do. To ask at every frame, as is usual, would have every
+    frame drawn.
+    """
     page.wait_for_function(IDLE, polling=50)
 
 
@@ -84,13 +90,16 @@ def drawn(page):
     idle(page)
     for part in (".frame > svg >> visible=true", ".noUi-handle[aria-label] >> visible=true"):
         page.locator(part).first.wait_for()  # of a story, the first one may be hidden
-    if not any(part in page.url for part in ("show=", "story=")):  # a link for teaching may do without the table
+    # a link for teaching may do without the table
+    if not any(part in page.url for part in ("show=", "story=")):
         page.locator(".zx-table td.number").first.wait_for()
     return page
 
 
 def visit(page, query=""):
-    """Have a page that is loaded show another address, as going back does, and wait until it shows it."""
+    """Have a page that is loaded show another address, as going back does, and wait until it shows
+    it.
+    """
     loaded = from_fields(dict(parse_qsl(query)))
     if not any(f"{name}=" in query for name in ("tab", "story", "show")):
         query = f"tab=curves&{query}" if query else "tab=curves"
@@ -108,7 +117,9 @@ def rested(page):
 
 
 def anew(page):
-    """Take a page that has been used back to where it began: all that its address does not say is closed."""
+    """Take a page that has been used back to where it began: all that its address does not say is
+    closed.
+    """
     page.mouse.move(0, 0)
     if page.viewport_size != VIEWPORT:
         page.set_viewport_size(VIEWPORT)
@@ -126,7 +137,8 @@ def anew(page):
     table, curves = demonstration()
     becomes(page, lambda: table.items() <= readouts(page).items(), True)
     becomes(page, lambda: {name: column(page, name) for name in curves}, curves)
-    becomes(page, box_of(page, "T").input_value, str(DEMONSTRATION.T))  # what is typed from now on is not written over
+    # what is typed from now on is not written over
+    becomes(page, box_of(page, "T").input_value, str(DEMONSTRATION.T))
     return page
 
 
@@ -134,12 +146,20 @@ def anew(page):
 def demonstration():
     """What the table gives for each bound of the run that the page begins with, and its curves."""
     found = [guarantee(DEMONSTRATION, bound) for bound in BOUNDS]
-    curves = {bound: pytest.approx(list(values)) for bound, values in curve(DEMONSTRATION, "T", T_VALUES).items()}
-    return {g.title: format_number(g.epsilon) for g in found}, {"value": pytest.approx(list(T_VALUES)), **curves}
+    curves = {
+        bound: pytest.approx(list(values))
+        for bound, values in curve(DEMONSTRATION, "T", T_VALUES).items()
+    }
+    return {g.title: format_number(g.epsilon) for g in found}, {
+        "value": pytest.approx(list(T_VALUES)),
+        **curves,
+    }
 
 
 def looks(page):
-    """Once now, and then again and again after pauses that grow to a quarter of a second: to look costs the page some work."""
+    """Once now, and then again and again after pauses that grow to a quarter of a second: to look
+    costs the page some work.
+    """
     end, pause = time.monotonic() + PATIENCE, 20
     while time.monotonic() < end:
         yield
@@ -172,7 +192,9 @@ def settled(page, change, what):
 
 
 def heard(page, act, what):
-    """Do something again and again until it shows: what is done while a page still opens its channels is lost."""
+    """Do something again and again until it shows: what is done while a page still opens its
+    channels is lost.
+    """
     before = what()
     for _ in range(PATIENCE // 2):
         act()
@@ -205,7 +227,9 @@ def column(page, name):
 
 
 def readouts(page):
-    """Title -> number, as the table of all bounds shows them; those of other views have no numbers, or other runs'."""
+    """Title -> number, as the table of all bounds shows them; those of other views have no numbers,
+    or other runs'.
+    """
     return dict(page.locator(".zx-curves table tr:has(td.number)").evaluate_all(ROWS))
 
 
@@ -287,7 +311,9 @@ def lightness(colour):
 
 
 def narrow_enough(page, width):
-    """Wait until the page does not scroll sideways; say what reaches beyond its edge if it always does."""
+    """Wait until the page does not scroll sideways; say what reaches beyond its edge if it always
+    does.
+    """
     if not any(page.evaluate("document.documentElement.scrollWidth") <= width for _ in looks(page)):
         pytest.fail(f"wider than {width}: {page.evaluate(WIDER, width)}")
 

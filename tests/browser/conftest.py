@@ -29,18 +29,23 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-LINGER = PATIENCE  # seconds that a session waits for its page: one that a busy machine loads more slowly finds none
+# seconds that a session waits for its page: one that a busy machine loads more slowly finds none
+LINGER = PATIENCE
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 NO_CHROMIUM = "NO CHROMIUM: install chromium or Chrome, or set CHROMIUM=/path/to/it"
 
 
 def pytest_collection_modifyitems(items):
-    """Mark everything here `browser`, and skip it where there is none. In CI a missing browser is a failure instead."""
+    """Mark everything here `browser`, and skip it where there is none. In CI a missing browser is a
+    failure instead.
+    """
     skip = chromium.find() is None and os.environ.get("CI") != "true"
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
-            if skip:  # by a mark rather than in a fixture, so that the summary has a line a file and not a line a test
+            # by a mark rather than in a fixture, so that the summary has a line a file and not a
+            # line a test
+            if skip:
                 item.add_marker(pytest.mark.skip(reason=NO_CHROMIUM))
 
 
@@ -53,8 +58,9 @@ def chromium_path():
 
 
 def launched(chromium_path):
-    """Chromium. No fixture of it may outlive the tests that use it: while plain Playwright runs, an event loop counts as running
-    in this thread, and tests that come after and start one of their own would find it.
+    """Chromium. No fixture of it may outlive the tests that use it: while plain Playwright runs, an
+    event loop counts as running in this thread, and tests that come after and start one of their
+    own would find it.
     """
     from playwright.sync_api import sync_playwright
 
@@ -69,7 +75,9 @@ browser = pytest.fixture(launched, scope="package")
 
 @dataclass
 class Server:
-    """What `make app` serves, a page beside it whose callbacks fail, and a line to them that a test may cut."""
+    """What `make app` serves, a page beside it whose callbacks fail, and a line to them that a test
+    may cut.
+    """
 
     url: str
     faulty_url: str
@@ -83,7 +91,9 @@ class Server:
 
     @contextmanager
     def held(self):
-        """Whatever is asked meanwhile is computed afterwards: a computation that takes as long as it must, and no processor."""
+        """Whatever is asked meanwhile is computed afterwards: a computation that takes as long as
+        it must, and no processor.
+        """
         processes = self.computing()
         for process in processes:
             process.suspend()
@@ -104,7 +114,10 @@ def served(log, linger=LINGER):
     imports = "from zoexplore.server.serving import run, serve; from zoexplore.views import app; from tests.browser import faulty"
     command = f'{imports}; run(serve({{"app": app, "faulty": faulty}}, {port}, origins={origins}))'
     room = {"READERS": 1000, "LINGER_SECONDS": linger}
-    environment = {**os.environ, **{f"ZOEXPLORE_{name}": str(limit) for name, limit in room.items()}}
+    environment = {
+        **os.environ,
+        **{f"ZOEXPLORE_{name}": str(limit) for name, limit in room.items()},
+    }
     with running([sys.executable, "-c", command], log, cwd=ROOT, env=environment) as process:
         wait_until_served(f"http://{origin}/liveness", process, log)
         yield Server(f"http://{origin}/app", f"http://{origin}/faulty", log, line, process)
@@ -128,7 +141,9 @@ def app_url(usual):
 
 @pytest.fixture
 def console_errors():
-    """What went wrong in the page. A test that provokes an error on purpose looks at it here and clears the list."""
+    """What went wrong in the page. A test that provokes an error on purpose looks at it here and
+    clears the list.
+    """
     errors = []
     yield errors
     assert not errors, "\n".join(errors)
@@ -144,9 +159,12 @@ def new_page(browser, errors, **screen):
             errors.append(f"request off this machine: {url}")
 
     screen = {"viewport": VIEWPORT, **screen}
-    context = browser.new_context(reduced_motion="reduce", **screen)  # what moves while it waits costs a processor
+    # what moves while it waits costs a processor
+    context = browser.new_context(reduced_motion="reduce", **screen)
     page = context.new_page()
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on(
+        "console", lambda message: errors.append(message.text) if message.type == "error" else None
+    )
     page.on("pageerror", lambda error: errors.append(f"uncaught: {error}\n{error.stack}"))
     page.on("request", lambda request: check(request.url))
     page.on("websocket", lambda websocket: check(websocket.url))
@@ -156,20 +174,26 @@ def new_page(browser, errors, **screen):
 
 @pytest.fixture
 def page(browser, console_errors):
-    """A fresh page: for what a page does as it is loaded, and what outlives going back to where it began."""
+    """A fresh page: for what a page does as it is loaded, and what outlives going back to where it
+    began.
+    """
     with new_page(browser, console_errors) as page:
         yield page
 
 
 class Pages:
-    """The pages that tests take over from each other: one of each address, and another after each test that failed."""
+    """The pages that tests take over from each other: one of each address, and another after each
+    test that failed.
+    """
 
     def __init__(self, browser, open_pages):
         self._browser, self._open_pages, self._kept = browser, open_pages, {}
 
     @contextmanager
     def lent(self, url, session):
-        """A page as it is at first. Loading it takes seconds, so that a test goes on with the page of the one before."""
+        """A page as it is at first. Loading it takes seconds, so that a test goes on with the page
+        of the one before.
+        """
         failed = session.testsfailed
         if url in self._kept:
             page, errors = self._kept.pop(url)

@@ -1,4 +1,6 @@
-"""The explorer with a callback that fails at T = 13 and holds up all others for seconds at T = 15; it has no room for files."""
+"""The explorer with a callback that fails at T = 13 and holds up all others for seconds at T = 15;
+it has no room for files.
+"""
 
 import errno
 import os

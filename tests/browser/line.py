@@ -1,4 +1,6 @@
-"""A line to a server, which can be cut: a page at its end finds nobody there, as where the server has gone away."""
+"""A line to a server, which can be cut: a page at its end finds nobody there, as where the server
+has gone away.
+"""
 
 import socket
 from contextlib import suppress

@@ -41,7 +41,8 @@ def test_nothing_serious_with_all_that_opens(explorer, axe, width, scheme):
     assert serious(explorer, axe) == "[]"
 
 
-@pytest.mark.parametrize(("width", "scheme"), [proof(*PHONE), proof(*DESK)])  # fourteen views, each looked through
+# fourteen views, each looked through
+@pytest.mark.parametrize(("width", "scheme"), [proof(*PHONE), proof(*DESK)])
 def test_nothing_serious_in_any_view_and_nothing_beyond_its_edge(explorer, axe, width, scheme):
     look(explorer, width, scheme)
     for tab in VIEWS:

@@ -1,4 +1,6 @@
-"""The tabs in a real browser: each shows what it should, by mouse and by keyboard, and what sleeps costs nothing."""
+"""The tabs in a real browser: each shows what it should, by mouse and by keyboard, and what sleeps
+costs nothing.
+"""
 
 import re
 from pathlib import Path
@@ -34,17 +36,25 @@ def test_the_tabs_are_a_named_list_and_move_by_arrow_keys(explorer):
     group.wait_for()
     tabs = group.get_by_role("tab")
     assert tabs.all_inner_texts() == list(TABS)
-    assert len({round(title.bounding_box()["y"]) for title in tabs.all()}) == 1, "they take one line"
+    assert len({round(title.bounding_box()["y"]) for title in tabs.all()}) == 1, (
+        "they take one line"
+    )
     tabs.first.focus()
     for place in range(list(TABS).index("What ε means")):
         tabs.nth(place).press("ArrowRight")
-        becomes(explorer, lambda place=place: tabs.nth(place + 1).get_attribute("aria-selected"), "true")
+        becomes(
+            explorer, lambda place=place: tabs.nth(place + 1).get_attribute("aria-selected"), "true"
+        )
     parts = explorer.get_by_role("tablist", name="parts of this tab").get_by_role("tab")
     becomes(explorer, parts.all_inner_texts, [VIEWS[view][0] for view in TABS["What ε means"]])
     parts.first.focus()
     for place in range(list(TABS["What ε means"]).index("attack")):
         parts.nth(place).press("ArrowRight")
-        becomes(explorer, lambda place=place: parts.nth(place + 1).get_attribute("aria-selected"), "true")
+        becomes(
+            explorer,
+            lambda place=place: parts.nth(place + 1).get_attribute("aria-selected"),
+            "true",
+        )
     explorer.get_by_text("Who was in the data?").wait_for()
     becomes(explorer, explorer.get_by_text("ε against", exact=True).is_hidden, True)
 
@@ -52,11 +62,23 @@ def test_the_tabs_are_a_named_list_and_move_by_arrow_keys(explorer):
 def test_curves_along_other_fields(explorer):
     select = explorer.get_by_label("ε against", exact=True)
     for field in ("K", "delta"):
-        settled(explorer, lambda field=field: select.select_option(AXES[field].caption), lambda: column(explorer, "value"))
+        settled(
+            explorer,
+            lambda field=field: select.select_option(AXES[field].caption),
+            lambda: column(explorer, "value"),
+        )
         values = column(explorer, "value")
         expected = curve(DEMONSTRATION, field, values, ["composition"])["composition"]
-        becomes(explorer, lambda: column(explorer, "composition"), pytest.approx(list(expected), rel=1e-12))
-    settled(explorer, lambda: type_in(explorer, "sigma", "0.01"), lambda: column(explorer, "composition"))
+        becomes(
+            explorer,
+            lambda: column(explorer, "composition"),
+            pytest.approx(list(expected), rel=1e-12),
+        )
+    settled(
+        explorer,
+        lambda: type_in(explorer, "sigma", "0.01"),
+        lambda: column(explorer, "composition"),
+    )
 
 
 @pytest.mark.proof  # the views' own tests have its numbers
@@ -82,7 +104,11 @@ def test_theory_is_typeset_with_the_current_numbers(explorer):
     for width in (1280, 390):  # where there is no room, they break
         explorer.set_viewport_size({"width": width, "height": 900})
         becomes(
-            explorer, lambda: formulas.evaluate_all("all => all.filter((one) => one.scrollWidth > one.clientWidth).length"), 0
+            explorer,
+            lambda: formulas.evaluate_all(
+                "all => all.filter((one) => one.scrollWidth > one.clientWidth).length"
+            ),
+            0,
         )
 
 
@@ -100,7 +126,11 @@ def test_a_plan_is_found_and_applied(explorer):
     target.fill("-3")
     target.press("Enter")
     explorer.get_by_text("-3 is not allowed").wait_for()
-    becomes(explorer, lambda: (target.input_value(), target.get_attribute("aria-invalid")), ("-3", "true"))
+    becomes(
+        explorer,
+        lambda: (target.input_value(), target.get_attribute("aria-invalid")),
+        ("-3", "true"),
+    )
     target.fill("2")
     target.press("Enter")
     found = calibrate(DEMONSTRATION, "sigma", epsilon=2.0)
@@ -115,7 +145,10 @@ def test_a_published_run_is_loaded_by_its_row_and_has_an_address(explorer):
     rows = explorer.get_by_role("link", name=re.compile("^Load "))
     becomes(explorer, rows.count, len(RUNS))
     run = max(RUNS.values(), key=lambda each: each.ours / each.claimed)
-    assert "batch=8" in rows.first.get_attribute("href") and format_number(run.ours) in rows.first.inner_text()
+    assert (
+        "batch=8" in rows.first.get_attribute("href")
+        and format_number(run.ours) in rows.first.inner_text()
+    )
     rows.first.focus()
     explorer.keyboard.press("Enter")
     becomes(explorer, lambda: headline(explorer), format_number(run.ours))
@@ -159,11 +192,16 @@ def test_a_figure_saves_itself(explorer, kind):
     assert text.startswith(SAVED[kind]) and item.is_hidden()
     explorer.get_by_text(f"{kind} saved").wait_for(state="attached")
     if kind == "SVG":
-        assert b">Sharper bound</text>" in text and b"light-dark" not in text and b"var(" not in text
+        assert (
+            b">Sharper bound</text>" in text and b"light-dark" not in text and b"var(" not in text
+        )
     if kind == "CSV":
         head, first, *_ = [line for line in text.decode().splitlines() if not line.startswith("#")]
         assert head.split(",")[:2] == ["T", "Composition"]
-        assert [float(x) for x in first.split(",")[:2]] == [1, guarantee(DEMONSTRATION.replace(T=1), "composition").epsilon]
+        assert [float(x) for x in first.split(",")[:2]] == [
+            1,
+            guarantee(DEMONSTRATION.replace(T=1), "composition").epsilon,
+        ]
 
 
 def test_quick_answers_of_the_game_are_all_counted_and_a_seed_deals_the_same_models(explorer):

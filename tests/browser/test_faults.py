@@ -1,4 +1,6 @@
-"""What goes wrong is said and the page stays usable; what is typed, loaded or linked is text and never runs."""
+"""What goes wrong is said and the page stays usable; what is typed, loaded or linked is text and
+never runs.
+"""
 
 from urllib.parse import quote
 
@@ -80,7 +82,11 @@ def test_what_is_moved_while_the_server_is_held_up_is_not_lost(explorer):
     page.wait_for_timeout(1000)  # nothing that was sent earlier comes after
     assert follows() and handle.get_attribute("aria-valuenow") == left
     sigma = float(box.input_value())
-    assert sigma > DEMONSTRATION.sigma and f"sigma={format_exact(sigma)}" in page.url and "K=100" in page.url
+    assert (
+        sigma > DEMONSTRATION.sigma
+        and f"sigma={format_exact(sigma)}" in page.url
+        and "K=100" in page.url
+    )
 
 
 @pytest.mark.proof  # a callback that fails is seen each time
@@ -101,7 +107,10 @@ def test_nothing_in_an_address_is_run_and_it_brings_back_a_lost_page(page, usual
     opened(page, f"http://127.0.0.1:{usual.line.port}/app?{fields}&{others}")
     page.locator(".zx-notice").get_by_text("In this link").wait_for()
     said = notice(page)
-    assert all(f"{name} = " in said for name in ("K", "n", "regime", "conversion", "tab", "against", "compare"))
+    assert all(
+        f"{name} = " in said
+        for name in ("K", "n", "regime", "conversion", "tab", "against", "compare")
+    )
     assert HTML in said and harmless(page)
     page.get_by_role("button", name="All bounds").click()
     becomes(page, page.get_by_role("button", name=f"Use {HTML}").count, 2)

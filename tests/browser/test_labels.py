@@ -22,7 +22,8 @@ LINES = """figure => [...figure.querySelectorAll("[clip-path] path, .now")].filt
   return {frame: [left + x, top + y, left + x + w, top + y + h], x: at.map((p) => left + p.x), y: at.map((p) => top + p.y)};
 })"""
 SEEN = 1.0  # pixels by which boxes may touch
-TABS = ("publish", "curves", "attack")  # on a plan and on the map names stand beside lines, with a rim of their own
+# on a plan and on the map names stand beside lines, with a rim of their own
+TABS = ("publish", "curves", "attack")
 
 
 def settings(count):
@@ -31,10 +32,13 @@ def settings(count):
     for _ in range(count):
         d = int(10 ** rng.uniform(0, 6))
         yield DEMONSTRATION.replace(
-            d=d, K=max(1, min(d, int(d * rng.choice([1.0, 0.5, 0.01])))), n=int(10 ** rng.uniform(1, 7)),
-            T=int(10 ** rng.uniform(0, 6)), sigma=10 ** rng.uniform(-9, 2),
+            d=d,
+            K=max(1, min(d, int(d * rng.choice([1.0, 0.5, 0.01])))),
+            n=int(10 ** rng.uniform(1, 7)),
+            T=int(10 ** rng.uniform(0, 6)),
+            sigma=10 ** rng.uniform(-9, 2),
             beta=float(rng.choice([0.0, 0.5, 0.99, 1.0])),
-        )  # fmt: skip
+        )
 
 
 def overlapping(texts):
@@ -56,7 +60,9 @@ def places(line):
     found = [np.empty((0, 2))]
     for i in np.flatnonzero(np.isfinite(steps)):
         along = np.linspace(0, 1, int(steps[i]) + 2)
-        found.append(np.column_stack([x[i] + along * (x[i + 1] - x[i]), y[i] + along * (y[i + 1] - y[i])]))
+        found.append(
+            np.column_stack([x[i] + along * (x[i + 1] - x[i]), y[i] + along * (y[i + 1] - y[i])])
+        )
     at, (left, top, right, bottom) = np.concatenate(found), line["frame"]
     seen = (at[:, 0] >= left) & (at[:, 0] <= right) & (at[:, 1] >= top) & (at[:, 1] <= bottom)
     return at[seen]
@@ -65,8 +71,14 @@ def places(line):
 def on_lines(texts, lines):
     """Texts through whose boxes a line goes."""
     at = np.concatenate([np.empty((0, 2)), *map(places, lines)])
-    boxes = {text["text"]: np.array(text["box"]) + SEEN * np.array([1, 1, -1, -1]) for text in texts}
-    return [text for text, (x0, y0, x1, y1) in boxes.items() if ((at > [x0, y0]) & (at < [x1, y1])).all(axis=1).any()]
+    boxes = {
+        text["text"]: np.array(text["box"]) + SEEN * np.array([1, 1, -1, -1]) for text in texts
+    }
+    return [
+        text
+        for text, (x0, y0, x1, y1) in boxes.items()
+        if ((at > [x0, y0]) & (at < [x1, y1])).all(axis=1).any()
+    ]
 
 
 def wrong(page):

@@ -1,4 +1,6 @@
-"""A lesson, opened from disk: it asks nobody for anything, moves by keys, and never makes up a number."""
+"""A lesson, opened from disk: it asks nobody for anything, moves by keys, and never makes up a
+number.
+"""
 
 import pytest
 
@@ -23,7 +25,11 @@ def file(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "_values", lambda *given: whole(*given)[::20])
         return lesson(
-            RUN, ("sigma", "T", "K"), tmp_path_factory.mktemp("lesson") / "lesson.html", link=LINK, live="https://x.org/app"
+            RUN,
+            ("sigma", "T", "K"),
+            tmp_path_factory.mktemp("lesson") / "lesson.html",
+            link=LINK,
+            live="https://x.org/app",
         )
 
 
@@ -51,7 +57,9 @@ def values(page):
 
 def shows(page, **fields):
     """Wait until the large number is the package's."""
-    best = min(epsilon(RUN.replace(**fields), bound) for bound in BOUNDS if BOUNDS[bound].of_this_run)
+    best = min(
+        epsilon(RUN.replace(**fields), bound) for bound in BOUNDS if BOUNDS[bound].of_this_run
+    )
     becomes(page, lambda: headline(page), format_number(best))
 
 
@@ -63,12 +71,19 @@ def table(page):
 def test_its_numbers_are_the_packages_wherever_its_sliders_are(taught):
     shows(taught)
     taught.get_by_role("tab", name="All bounds").click()
-    for field, key, times in (("sigma", "ArrowRight", 2), ("T", "ArrowLeft", 2), ("T", "End", 1), ("K", "ArrowLeft", 1)):
+    for field, key, times in (
+        ("sigma", "ArrowRight", 2),
+        ("T", "ArrowLeft", 2),
+        ("T", "End", 1),
+        ("K", "ArrowLeft", 1),
+    ):
         dial(taught, field).focus()
         for _ in range(times):
             taught.keyboard.press(key)
         run = RUN.replace(**values(taught))
-        expected = {g.title: format_number(g.epsilon) for g in (guarantee(run, bound) for bound in BOUNDS)}
+        expected = {
+            g.title: format_number(g.epsilon) for g in (guarantee(run, bound) for bound in BOUNDS)
+        }
         becomes(taught, lambda: table(taught), expected)
         assert "ε = " in dial(taught, field).get_attribute("aria-valuetext")
 
@@ -79,17 +94,28 @@ def test_what_is_not_tabled_together_returns_to_the_run_and_leads_to_a_live_page
     end = values(taught)
     assert end["sigma"] > RUN.sigma and end["T"] > RUN.T
     shows(taught, **end)
-    taught.get_by_text("where one slider is moved").wait_for()  # the odds of the pair are not in the file
+    # the odds of the pair are not in the file
+    taught.get_by_text("where one slider is moved").wait_for()
     dial(taught, "K").press("ArrowLeft")
     now = values(taught)
     assert now["sigma"] == RUN.sigma and now["T"] == end["T"] and now["K"] < RUN.K
     shows(taught, **now)
-    note = taught.get_by_role("status").filter(has_text=f"K is free now; σ is back at {format_typed(RUN.sigma)}.")
+    note = taught.get_by_role("status").filter(
+        has_text=f"K is free now; σ is back at {format_typed(RUN.sigma)}."
+    )
     dial(taught, "K").press("ArrowLeft")  # and while it is moved on
-    becomes(taught, lambda: f"K={values(taught)['K']}" in note.get_by_role("link").get_attribute("href"), True)
+    becomes(
+        taught,
+        lambda: f"K={values(taught)['K']}" in note.get_by_role("link").get_attribute("href"),
+        True,
+    )
     now = values(taught)
     href = note.get_by_role("link").get_attribute("href")
-    assert href.startswith("https://x.org/app?") and f"K={now['K']}" in href and f"sigma={end['sigma']:g}" in href
+    assert (
+        href.startswith("https://x.org/app?")
+        and f"K={now['K']}" in href
+        and f"sigma={end['sigma']:g}" in href
+    )
     taught.get_by_role("button", name="Back to the run").click()
     shows(taught)
     assert note.count() == 0
@@ -119,7 +145,9 @@ def test_an_address_names_the_view_the_values_and_the_dials_and_follows_them(tau
     now = values(taught)
     assert now["T"] == 1 and now["K"] < RUN.K and now["sigma"] == sigma
     shows(taught, **now)
-    assert dial(taught, "sigma").count() == 0 and taught.get_by_label("ε against").input_value() == "K"
+    assert (
+        dial(taught, "sigma").count() == 0 and taught.get_by_label("ε against").input_value() == "K"
+    )
     dial(taught, "K").press("End")
     becomes(taught, lambda: f"K={values(taught)['K']}&" in f"{taught.url}&", True)
 
@@ -129,7 +157,8 @@ def test_the_game_is_played_and_its_ceiling_is_the_guarantees(taught):
     dial(taught, "T").press("End")
     taught.get_by_role("tab", name="A game").click()
     taught.get_by_text(f"σ is free now; T is back at {RUN.T}.").wait_for()
-    becomes(taught, lambda: values(taught)["T"], RUN.T)  # the odds are tabled where one slider is moved
+    # the odds are tabled where one slider is moved
+    becomes(taught, lambda: values(taught)["T"], RUN.T)
     most = 20 * (1 + guarantee(RUN.replace(**values(taught)), "sharp").advantage) / 2
     taught.locator(".score").get_by_text(f"{most:.1f} of 20").wait_for()
     taught.get_by_role("button", name="Without").click()
@@ -138,7 +167,9 @@ def test_the_game_is_played_and_its_ceiling_is_the_guarantees(taught):
 
 def test_it_is_named_for_screen_readers_and_fits_a_phone(taught, axe_if_any):
     assert taught.get_by_text("Then T.").is_visible()
-    named = {role: taught.get_by_role(role).count() for role in ("tab", "slider", "radio", "heading")}
+    named = {
+        role: taught.get_by_role(role).count() for role in ("tab", "slider", "radio", "heading")
+    }
     assert named["tab"] == 3 and named["slider"] >= 4 and named["radio"] == 2
     for view in ("Two curves", "All bounds", "A game"):
         taught.get_by_role("tab", name=view).click()

@@ -1,4 +1,6 @@
-"""The page in a real browser: every control moves the curves and the read-outs, at any width, light and dark."""
+"""The page in a real browser: every control moves the curves and the read-outs, at any width, light
+and dark.
+"""
 
 import re
 from math import inf
@@ -66,7 +68,13 @@ RESIZED = """(figure) => new Promise((done) => {
 @pytest.fixture
 def phone(browser, console_errors):
     """A fresh page, small and under a finger."""
-    with new_page(browser, console_errors, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True) as page:
+    with new_page(
+        browser,
+        console_errors,
+        viewport={"width": 390, "height": 844},
+        has_touch=True,
+        is_mobile=True,
+    ) as page:
         yield page
 
 
@@ -98,11 +106,20 @@ def a_finger_shows_the_numbers_and_switches_curves_off(page):
     figure.scroll_into_view_if_needed()
     at = steady(page, figure.bounding_box)
     page.touchscreen.tap(at["x"] + 0.5 * at["width"], at["y"] + 0.4 * at["height"])
-    until(page, lambda: head.inner_text().startswith("At T = ") and head.inner_text() != f"At T = {DEMONSTRATION.T}")
+    until(
+        page,
+        lambda: (
+            head.inner_text().startswith("At T = ")
+            and head.inner_text() != f"At T = {DEMONSTRATION.T}"
+        ),
+    )
     page.get_by_role("switch", name="Hidden-state theorem").tap()
     becomes(page, head.inner_text, f"At T = {DEMONSTRATION.T}")  # a tap outside ends it
     until(page, lambda: "theorem" in page.url)
-    assert page.get_by_role("switch", name="Hidden-state theorem").get_attribute("aria-checked") == "false"
+    assert (
+        page.get_by_role("switch", name="Hidden-state theorem").get_attribute("aria-checked")
+        == "false"
+    )
 
 
 def figure_first(page):
@@ -114,7 +131,12 @@ def figure_first(page):
         page.set_viewport_size({"width": width, "height": height})
         page.evaluate("scrollTo(0, 0)")
         for part in parts:
-            until(page, lambda part=part, end=height: (at := part.bounding_box())["y"] >= 0 and at["y"] + at["height"] <= end)
+            until(
+                page,
+                lambda part=part, end=height: (
+                    (at := part.bounding_box())["y"] >= 0 and at["y"] + at["height"] <= end
+                ),
+            )
         becomes(page, lambda: figure.evaluate(RESIZED), 0)
 
 
@@ -122,17 +144,30 @@ def figure_first(page):
 def test_a_slider_moves_by_the_keyboard_and_everything_with_it(explorer, field):
     handle = handle_of(explorer, field)
     sentence = explorer.locator("p.epsilon")
-    before_curve, before_text = column(explorer, "composition"), handle.get_attribute("aria-valuetext")
+    before_curve, before_text = (
+        column(explorer, "composition"),
+        handle.get_attribute("aria-valuetext"),
+    )
     explorer.locator(FIGURE).first.evaluate("figure => { window.first = figure; }")
     settled(explorer, lambda: press(explorer, field, "ArrowLeft", 3), lambda: readouts(explorer))
-    assert explorer.locator(FIGURE).first.evaluate("figure => window.first === figure"), "the figure is never rebuilt"
+    assert explorer.locator(FIGURE).first.evaluate("figure => window.first === figure"), (
+        "the figure is never rebuilt"
+    )
 
     def drawn():
-        """Whether the curve is that of the value beside the slider, which a busy machine takes to its end step by step."""
+        """Whether the curve is that of the value beside the slider, which a busy machine takes to
+        its end step by step.
+        """
         value = parse_number(box_of(explorer, field).input_value())
-        expected = list(curve(DEMONSTRATION.replace(**{field: value}), "T", T_VALUES, ["composition"])["composition"])
+        expected = list(
+            curve(DEMONSTRATION.replace(**{field: value}), "T", T_VALUES, ["composition"])[
+                "composition"
+            ]
+        )
         before = getattr(DEMONSTRATION, field) or DEMONSTRATION.n
-        return value < before and column(explorer, "composition") == pytest.approx(expected, rel=1e-9)
+        return value < before and column(explorer, "composition") == pytest.approx(
+            expected, rel=1e-9
+        )
 
     steady(explorer, drawn)
     until(explorer, drawn)
@@ -149,7 +184,11 @@ def test_a_slider_moves_by_the_keyboard_and_everything_with_it(explorer, field):
 
 @pytest.mark.parametrize("regime", [proof("convex"), "non-convex"])
 def test_the_regime(explorer, regime):
-    settled(explorer, lambda: explorer.get_by_text(regime, exact=True).click(), lambda: readouts(explorer))
+    settled(
+        explorer,
+        lambda: explorer.get_by_text(regime, exact=True).click(),
+        lambda: readouts(explorer),
+    )
     reads(explorer, "Closed form", inf)
     becomes(explorer, lambda: set(column(explorer, "corollary")), {None})
     g = guarantee(DEMONSTRATION.replace(regime=regime), "theorem")
@@ -174,7 +213,9 @@ def test_the_fold_has_the_rest_and_it_works(explorer):
     for bound in BOUNDS:
         g = guarantee(DEMONSTRATION.replace(delta=1e-6), bound, accounting)
         reads(explorer, g.title, g.epsilon)
-    expected = curve(DEMONSTRATION.replace(delta=1e-6), "T", T_VALUES, ["theorem"], accounting)["theorem"]
+    expected = curve(DEMONSTRATION.replace(delta=1e-6), "T", T_VALUES, ["theorem"], accounting)[
+        "theorem"
+    ]
     becomes(explorer, lambda: column(explorer, "theorem"), pytest.approx(list(expected), rel=1e-12))
 
 
@@ -225,8 +266,12 @@ def the_table_is_of_what_is_read(explorer, head):
     until(explorer, lambda: head.inner_text() not in ("", f"At T = {DEMONSTRATION.T}"))
     T = int(parse_number(head.inner_text().partition("= ")[2]))
     run = DEMONSTRATION.replace(K=300, T=T)
-    expected = {g.title: format_number(g.epsilon) for g in (guarantee(run, bound) for bound in BOUNDS)}
-    becomes(explorer, lambda: {title: readouts(explorer).get(title) for title in expected}, expected)
+    expected = {
+        g.title: format_number(g.epsilon) for g in (guarantee(run, bound) for bound in BOUNDS)
+    }
+    becomes(
+        explorer, lambda: {title: readouts(explorer).get(title) for title in expected}, expected
+    )
     assert explorer.locator(".bk-Tooltip").count() == 0
     return T
 
@@ -289,10 +334,15 @@ def test_above_a_figure_stand_few_sentences(explorer):
     explorer.set_viewport_size({"width": 390, "height": 844})
     for tab in VIEWS:
         show(explorer, tab)
-        said = " ".join(explorer.evaluate(ABOVE)).replace("Guessing catches 1.", "")  # of the odds, which end so
-        # A question is the game's own, and begins it; two curves are said in a sentence, and so are the odds.
+        # of the odds, which end so
+        said = " ".join(explorer.evaluate(ABOVE)).replace("Guessing catches 1.", "")
+        # A question is the game's own, and begins it; two curves are said in a sentence, and so are
+        # the odds.
         most = {"publish": 2, "plan": 2, "claims": 4}.get(tab, 1)
-        assert tab in ("theory", "errata") or len(re.findall(r"[.!](?=\s|$)", said)) <= most, (tab, said)
+        assert tab in ("theory", "errata") or len(re.findall(r"[.!](?=\s|$)", said)) <= most, (
+            tab,
+            said,
+        )
 
 
 @pytest.mark.proof  # each time, axe looks for names among all else
@@ -305,7 +355,11 @@ def test_every_control_has_a_name(explorer):
         if (!name?.trim() && e.style.display != "none") out.push(e.outerHTML.slice(0, 200));
       }
       if (e.shadowRoot) walk(e.shadowRoot); } }; walk(document.body); return out }"""
-    becomes(explorer, lambda: [html for html in explorer.evaluate(nameless) if "card-header" not in html], [])
+    becomes(
+        explorer,
+        lambda: [html for html in explorer.evaluate(nameless) if "card-header" not in html],
+        [],
+    )
     until(explorer, explorer.get_by_role("img", name="ε at δ = 10⁻⁵ against T, steps").count)
 
 
@@ -315,5 +369,9 @@ def test_a_slider_speaks_the_runs_value_not_its_own_rung_and_a_sign_is_named(exp
     type_in(explorer, "K", "263")
     becomes(explorer, lambda: handle.get_attribute("aria-valuetext"), "263")
     explorer.get_by_role("button", name="dark colours").wait_for()
-    levels = [int(each.evaluate("e => e.tagName")[1]) for each in explorer.get_by_role("heading").all()]
-    assert levels.count(1) == 1 and {*levels} == {*range(1, max(levels) + 1)}, "the question, and no rank is skipped"
+    levels = [
+        int(each.evaluate("e => e.tagName")[1]) for each in explorer.get_by_role("heading").all()
+    ]
+    assert levels.count(1) == 1 and {*levels} == {*range(1, max(levels) + 1)}, (
+        "the question, and no rank is skipped"
+    )

@@ -51,9 +51,14 @@ def query(page):
     return "&".join(part for part in parts if part and part != "tab=curves")
 
 
-def test_an_address_opens_in_the_preferred_scheme_one_for_teaching_in_the_chosen(page, app_url, axe_if_any):
+def test_an_address_opens_in_the_preferred_scheme_one_for_teaching_in_the_chosen(
+    page, app_url, axe_if_any
+):
     page.emulate_media(color_scheme="dark")
-    opened(page, f"{app_url}?tab=curves&K=52&sigma=0.01&schedule=optimal&against=beta&pin=K:20~few+directions")
+    opened(
+        page,
+        f"{app_url}?tab=curves&K=52&sigma=0.01&schedule=optimal&against=beta&pin=K:20~few+directions",
+    )
     setting, accounting = DEMONSTRATION.replace(K=52, sigma=0.01), Accounting(schedule="optimal")
     for bound in ("composition", "sharp"):
         reads(page, guarantee(setting, bound).title, guarantee(setting, bound, accounting).epsilon)
@@ -112,10 +117,14 @@ def test_back_steps_through_what_was_meant(explorer):
 
 @pytest.mark.parametrize("milliseconds", usually([0], of=[0, 20, 40, 60, 90, 150, 300]))
 def test_going_back_at_once_shows_the_run_of_the_address(explorer, milliseconds):
-    """However long after turning to another view: the server has heard of it or not, and has answered or not."""
+    """However long after turning to another view: the server has heard of it or not, and has
+    answered or not.
+    """
     settled(explorer, lambda: type_in(explorer, "T", "50"), lambda: query(explorer))
     turn = explorer.get_by_role("tab", name="Plan", exact=True)
-    turn.evaluate("(tab, wait) => { tab.click(); setTimeout(() => history.back(), wait); }", milliseconds)
+    turn.evaluate(
+        "(tab, wait) => { tab.click(); setTimeout(() => history.back(), wait); }", milliseconds
+    )
     until(explorer, lambda: "tab=plan" not in steady(explorer, lambda: query(explorer)))
     loaded = from_fields(dict(parse_qsl(query(explorer))))
     assert loaded.setting.T in (50, DEMONSTRATION.T)
@@ -124,7 +133,8 @@ def test_going_back_at_once_shows_the_run_of_the_address(explorer, milliseconds)
 
 
 def test_a_drag_is_one_step(explorer):
-    for key in ("ArrowRight", "ArrowLeft"):  # what it passes where it was last let go counts as let go: that is here
+    # what it passes where it was last let go counts as let go: that is here
+    for key in ("ArrowRight", "ArrowLeft"):
         settled(explorer, lambda key=key: press(explorer, "sigma", key), lambda: query(explorer))
     explorer.evaluate("history.pushState({}, '', location)")  # nothing is ahead of it then
     before = explorer.evaluate("history.length")
@@ -140,13 +150,19 @@ def test_a_drag_is_one_step(explorer):
     assert query(explorer).startswith("sigma=")
     sigma = float(steady(explorer, box_of(explorer, "sigma").input_value))
     assert sigma > DEMONSTRATION.sigma
-    reads(explorer, "Composition", guarantee(DEMONSTRATION.replace(sigma=sigma), "composition").epsilon)
+    reads(
+        explorer,
+        "Composition",
+        guarantee(DEMONSTRATION.replace(sigma=sigma), "composition").epsilon,
+    )
     becomes(explorer, lambda: explorer.evaluate("history.length"), before + 1)
 
 
 def test_where_nothing_can_be_copied_the_link_is_shown(explorer):
     visit(explorer, "K=52")
-    explorer.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined, configurable: true})")
+    explorer.evaluate(
+        "Object.defineProperty(navigator, 'clipboard', {value: undefined, configurable: true})"
+    )
     offered = []
     explorer.once("dialog", lambda dialog: (offered.append(dialog.default_value), dialog.dismiss()))
     explorer.get_by_role("button", name="Copy link").click()
@@ -156,15 +172,20 @@ def test_where_nothing_can_be_copied_the_link_is_shown(explorer):
 
 def test_presets_and_reset(explorer):
     menu = explorer.get_by_label("preset")
-    settled(explorer, lambda: menu.select_option("Isotropic noise: β = 0"), lambda: readouts(explorer))
+    settled(
+        explorer, lambda: menu.select_option("Isotropic noise: β = 0"), lambda: readouts(explorer)
+    )
     isotropic = guarantee(PRESETS["isotropic"].setting, "composition")
     reads(explorer, "Composition", isotropic.epsilon)
     explorer.get_by_text(PRESETS["isotropic"].summary).wait_for()
-    settled(explorer, explorer.get_by_role("button", name="Reset").click, lambda: readouts(explorer))
+    settled(
+        explorer, explorer.get_by_role("button", name="Reset").click, lambda: readouts(explorer)
+    )
     reads(explorer, "Composition", guarantee(DEMONSTRATION, "composition").epsilon)
 
 
-@pytest.mark.proof  # both buttons are pressed where layouts are counted, and where an address is restored
+# both buttons are pressed where layouts are counted, and where an address is restored
+@pytest.mark.proof
 def test_dark_is_a_button_away_and_back(explorer):
     assert lightness(background(explorer)) > 200
     settled(explorer, explorer.locator(".zx-scheme button").click, lambda: background(explorer))
@@ -182,7 +203,9 @@ def test_pin_use_and_unpin_and_a_name_that_is_not_run(explorer):
     settled(explorer, lambda: type_in(explorer, "K", "100"), lambda: readouts(explorer))
     settled(explorer, use.click, lambda: readouts(explorer))
     reads(explorer, "Composition", guarantee(DEMONSTRATION.replace(K=52), "composition").epsilon)
-    settled(explorer, explorer.get_by_role("button", name="Unpin K = 52").click, lambda: query(explorer))
+    settled(
+        explorer, explorer.get_by_role("button", name="Unpin K = 52").click, lambda: query(explorer)
+    )
     becomes(explorer, lambda: query(explorer), "K=52")
     visit(explorer, f"K=52&pin={quote(f'K:52~{HTML}')}")
     explorer.get_by_role("button", name=f"Use {HTML}"[:30]).wait_for()
@@ -203,10 +226,15 @@ def test_files_are_saved_and_a_setting_is_pasted_back(explorer):
     explorer.locator("pre").get_by_text("K=52").wait_for()
     kept = exported(explorer, "YAML").path().read_text()
     assert kept == to_yaml(DEMONSTRATION.replace(K=52), Accounting())
-    pasted, use = explorer.get_by_label("a setting as YAML"), explorer.get_by_role("button", name="Open", exact=True)
+    pasted, use = (
+        explorer.get_by_label("a setting as YAML"),
+        explorer.get_by_role("button", name="Open", exact=True),
+    )
     pasted.fill(kept.replace("T: 200", "T: 9").replace("M: 0.75", "M: -1"))
     settled(explorer, use.click, lambda: readouts(explorer))
-    reads(explorer, "Composition", guarantee(DEMONSTRATION.replace(K=52, T=9), "composition").epsilon)
+    reads(
+        explorer, "Composition", guarantee(DEMONSTRATION.replace(K=52, T=9), "composition").epsilon
+    )
     explorer.get_by_text("M = -1 is not allowed").wait_for()
     until(explorer, lambda: query(explorer).startswith("K=52&T=9&M=inf"))
     open_export(explorer)
@@ -216,7 +244,10 @@ def test_files_are_saved_and_a_setting_is_pasted_back(explorer):
     explorer.get_by_text("is an unknown setting").wait_for()
     assert harmless(explorer)
     code = explorer.get_by_label("Python code")
-    for close in (lambda: explorer.keyboard.press("Escape"), lambda: explorer.mouse.click(640, 880)):
+    for close in (
+        lambda: explorer.keyboard.press("Escape"),
+        lambda: explorer.mouse.click(640, 880),
+    ):
         open_export(explorer)
         close()
         code.wait_for(state="hidden")

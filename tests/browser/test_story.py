@@ -1,11 +1,23 @@
-"""The story and what is taken from the page: steps in a browser, links, frames and statements to copy."""
+"""The story and what is taken from the page: steps in a browser, links, frames and statements to
+copy.
+"""
 
 import json
 import re
 
 import pytest
 
-from tests.browser.acts import FIGURE, VIEWPORT, VISIT, becomes, headline, open_export, steady, until, visit
+from tests.browser.acts import (
+    FIGURE,
+    VIEWPORT,
+    VISIT,
+    becomes,
+    headline,
+    open_export,
+    steady,
+    until,
+    visit,
+)
 from tests.browser.axe import serious
 from tests.effort import proof
 from zoexplore import Accounting, guarantee
@@ -22,7 +34,9 @@ FOCUSED = """() => {
 }"""
 
 
-@pytest.mark.proof  # seven seconds a step: each time, one test clicks the story through and another looks the page through by axe
+# seven seconds a step: each time, one test clicks the story through and another looks the page
+# through by axe
+@pytest.mark.proof
 def test_a_step_has_one_slider_and_its_answer_is_marked(explorer, axe_if_any):
     page, steps = explorer, tuple(STEPS)
     page.set_viewport_size({"width": 390, "height": 844})
@@ -37,7 +51,8 @@ def test_a_step_has_one_slider_and_its_answer_is_marked(explorer, axe_if_any):
             page.get_by_role("button", name=step.guesses[0], exact=True).click()
             page.locator(".zx-prompt [role=status] b").wait_for()
             assert page.evaluate(FOCUSED) == step.guesses[0]
-        becomes(page, page.locator("[aria-busy=true]").count, 0)  # a veil takes the colours of what is below it
+        # a veil takes the colours of what is below it
+        becomes(page, page.locator("[aria-busy=true]").count, 0)
         if axe_if_any:
             assert serious(page, axe_if_any, ".zx-prompt") == "[]", step.title
     page.get_by_role("button", name="End", exact=True).click()
@@ -74,7 +89,8 @@ def test_a_reader_draws_a_curve_and_sees_how_it_is(explorer):
     at = steady(explorer, figure.bounding_box)
     last = format_number(guarantee(DEMONSTRATION, "sharp").epsilon)
     assert explorer.get_by_text(last).locator("visible=true").count() == 0
-    explorer.set_viewport_size({"width": 390, "height": 844})  # where no slider is below it, the figure is not kept in sight
+    # where no slider is below it, the figure is not kept in sight
+    explorer.set_viewport_size({"width": 390, "height": 844})
     explorer.wait_for_timeout(600)
     assert explorer.locator(".zx-answer[data-kept]").count() == 0
     explorer.set_viewport_size(VIEWPORT)
@@ -121,7 +137,11 @@ def clipboard(explorer):
         page.get_by_role("button", name=button, exact=True).click()
         page.get_by_role("button", name="Copied").wait_for()
         page.get_by_role("button", name=button, exact=True).wait_for()
-        until(page, lambda: page.evaluate("navigator.clipboard.readText()"), name=f"what {button!r} copies")
+        until(
+            page,
+            lambda: page.evaluate("navigator.clipboard.readText()"),
+            name=f"what {button!r} copies",
+        )
         return page.evaluate("navigator.clipboard.readText()")
 
     return copied

@@ -1,4 +1,6 @@
-"""The Train tab in a real browser: a run from its start to its results, and what becomes of its processes."""
+"""The Train tab in a real browser: a run from its start to its results, and what becomes of its
+processes.
+"""
 
 import os
 import re
@@ -54,7 +56,9 @@ def workers(server):
     return found
 
 
-@pytest.mark.proof  # where addresses are restored, a page just opened hears its first click; the tab trains in its own tests
+# where addresses are restored, a page just opened hears its first click; the tab trains in its own
+# tests
+@pytest.mark.proof
 def test_the_first_click_of_a_page_just_opened_is_heard_and_a_button_trains(page, usual):
     run = show(opened(page, usual.url), "train")
     button(run, BUTTON).click()
@@ -70,8 +74,14 @@ def test_before_a_press_seven_pairs_are_drawn_and_what_cannot_be_trained_is_said
     frame = tab.locator(".zx-frontier svg[role=img]").bounding_box()
     for dot in tab.locator("circle.dot").all():
         box = dot.bounding_box()
-        assert frame["x"] < box["x"] < frame["x"] + frame["width"] and frame["y"] < box["y"] < frame["y"] + frame["height"]
-    assert tab.locator("circle.ring").count() == 2 and tab.locator("text", has_text="your σ").is_visible()
+        assert (
+            frame["x"] < box["x"] < frame["x"] + frame["width"]
+            and frame["y"] < box["y"] < frame["y"] + frame["height"]
+        )
+    assert (
+        tab.locator("circle.ring").count() == 2
+        and tab.locator("text", has_text="your σ").is_visible()
+    )
     saved = {}
     for kind in ("SVG", "CSV"):
         tab.get_by_role("button", name="Save this figure").locator("visible=true").click()
@@ -79,7 +89,9 @@ def test_before_a_press_seven_pairs_are_drawn_and_what_cannot_be_trained_is_said
             tab.get_by_role("menuitem", name=kind).locator("visible=true").click()
         saved[kind] = Path(download.value.path()).read_text(encoding="utf-8")
     places = re.findall(r"<circle[^>]* cx=\"([\d.]+)", saved["SVG"])
-    assert len(places) == 14 + 2 + 14 and len(set(places)) > 20, "the earlier frontier's too, each in its place"
+    assert len(places) == 14 + 2 + 14 and len(set(places)) > 20, (
+        "the earlier frontier's too, each in its place"
+    )
     assert len(saved["CSV"].splitlines()) == 3 + 7
     type_in(tab, "n", "200000")
     tab.get_by_role("alert").get_by_text("at most 57").wait_for()
@@ -106,7 +118,10 @@ def test_a_run_from_start_to_results_and_to_the_end_of_its_processes(page, hasty
     button(run, STOP).click()
     run.get_by_text("Stopped at step").wait_for(timeout=2000)
     until(run, lambda: not workers(hasty))
-    assert run.locator(".dot").count() == 14 and run.get_by_text("ε is of each model on its own").is_visible()
+    assert (
+        run.locator(".dot").count() == 14
+        and run.get_by_text("ε is of each model on its own").is_visible()
+    )
     nothing_is_serious_or_too_wide(run, axe_if_any)
     closed_while_it_trains(run, hasty)
 
@@ -124,12 +139,14 @@ def closed_while_it_trains(page, server):
     until(page, lambda: workers(server))
     training = [psutil.Process(pid) for pid in workers(server)]
     for process in training:
-        process.suspend()  # until the page is given up: what is trained by then is nothing to this test
+        # until the page is given up: what is trained by then is nothing to this test
+        process.suspend()
     page.goto("about:blank")
     assert psutil.wait_procs(training, timeout=90)[1] == []
 
 
-@pytest.mark.proof  # the tab's own tests kill the process each time, and a sweep's tests its workers
+# the tab's own tests kill the process each time, and a sweep's tests its workers
+@pytest.mark.proof
 def test_a_killed_worker_is_said_and_the_page_stays_usable(page, usual):
     tab = ready(opened(page, usual.url))
     found = begun(tab, usual)

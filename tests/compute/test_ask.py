@@ -1,4 +1,6 @@
-"""What takes long is computed elsewhere, and once; what is asked for last is drawn, and what nobody waits for goes no further."""
+"""What takes long is computed elsewhere, and once; what is asked for last is drawn, and what nobody
+waits for goes no further.
+"""
 
 import asyncio
 import os
@@ -46,13 +48,20 @@ def elsewhere(monkeypatch):
 
 
 def same(found, expected):
-    """But for what a search for a root leaves open: loops compiled here may differ from the cache in a last digit."""
+    """But for what a search for a root leaves open: loops compiled here may differ from the cache
+    in a last digit.
+    """
     np.testing.assert_allclose(found, expected, rtol=NEAR)
 
 
 def test_runs_on_batches_are_never_quick_and_others_as_they_were_lately(monkeypatch):
     monkeypatch.setattr(asking, "_latest", {})
-    full, long, batch, account = DEMONSTRATION, DEMONSTRATION.replace(T=10**6), DEMONSTRATION.replace(batch=100), Accounting()
+    full, long, batch, account = (
+        DEMONSTRATION,
+        DEMONSTRATION.replace(T=10**6),
+        DEMONSTRATION.replace(batch=100),
+        Accounting(),
+    )
     assert quick(guarantees, full, account) and not quick(guarantees, long, account)
     for run, seconds in ((full, 2 * REDRAW), (long, REDRAW / 2), (batch, REDRAW / 2)):
         asking._latest[asking._kind(guarantees, run, run, account)] = seconds, seconds
@@ -79,7 +88,10 @@ def test_quick_settings_are_drawn_at_once_and_in_this_process(elsewhere):
     assert elsewhere == []
     expected = curve(DEMONSTRATION.replace(sigma=0.002), "T", T_VALUES)["sharp"]
     np.testing.assert_array_equal(y(parts[0], "sharp"), expected)
-    assert format_number(guarantee(DEMONSTRATION.replace(sigma=0.002), "sharp").epsilon) in parts[1].number.object
+    assert (
+        format_number(guarantee(DEMONSTRATION.replace(sigma=0.002), "sharp").epsilon)
+        in parts[1].number.object
+    )
 
 
 def test_slow_settings_are_computed_elsewhere_and_the_last_one_is_drawn(elsewhere):
@@ -97,9 +109,13 @@ def test_slow_settings_are_computed_elsewhere_and_the_last_one_is_drawn(elsewher
     asyncio.run(move())
     last = DEMONSTRATION.replace(batch=103)
     asked = [call for call in elsewhere if call[0] is guarantees]
-    assert asked and len(asked) == len(set(asked)), "five views ask for the same, and it is computed once"
+    assert asked and len(asked) == len(set(asked)), (
+        "five views ask for the same, and it is computed once"
+    )
     exact = curve(last, "T", T_VALUES)["sharp"]
-    assert (y(views[0], "sharp") <= exact * (1 + NEAR)).all(), "where the sketch is smaller it stays"
+    assert (y(views[0], "sharp") <= exact * (1 + NEAR)).all(), (
+        "where the sketch is smaller it stays"
+    )
     assert format_number(guarantee(last, "sharp").epsilon) in views[4].number.object
     with pytest.raises(KeyError):
         lookup(curve_set, (DEMONSTRATION.replace(batch=102), Accounting(), "delta"))
@@ -107,7 +123,9 @@ def test_slow_settings_are_computed_elsewhere_and_the_last_one_is_drawn(elsewher
 
 def test_a_quick_state_overtakes_a_slow_one():
     view, seen = Curves(), []
-    view.chart.param.watch(lambda event: seen.append({each["key"]: each["y"] for each in event.new}), "lines")
+    view.chart.param.watch(
+        lambda event: seen.append({each["key"]: each["y"] for each in event.new}), "lines"
+    )
 
     async def move():
         view.state.ask(batch=201)
@@ -166,7 +184,9 @@ def test_where_no_answer_comes_the_sign_goes_and_the_next_is_asked(monkeypatch):
         await until(lambda: not view.waiting)
 
     asyncio.run(move())
-    assert format_number(guarantee(DEMONSTRATION.replace(T=3), "sharp").epsilon) in view.number.object
+    assert (
+        format_number(guarantee(DEMONSTRATION.replace(T=3), "sharp").epsilon) in view.number.object
+    )
 
 
 def test_answers_are_the_same_from_elsewhere():
@@ -241,7 +261,8 @@ async def items(work, seen):
 
 def test_items_come_one_by_one_and_errors_after_them():
     seen = []
-    SessionTask(partial(items, LongWork(jobs.count, 4), seen))  # no event loop here: it runs to its end
+    # no event loop here: it runs to its end
+    SessionTask(partial(items, LongWork(jobs.count, 4), seen))
     assert seen == [0, 1, 2, 3]
     for call, error in (((jobs.fail, "no such thing"), ValueError), ((jobs.kill_itself,), Died)):
         seen.clear()

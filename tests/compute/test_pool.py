@@ -1,4 +1,6 @@
-"""Processes and the pool of them: calls are computed in turn; whatever is dropped, late or killed, the next answer is right."""
+"""Processes and the pool of them: calls are computed in turn; whatever is dropped, late or killed,
+the next answer is right.
+"""
 
 import os
 import signal
@@ -110,10 +112,13 @@ def test_a_process_stands_back_by_the_same_however_deep_it_was_begun():
 
 
 def test_calls_dropped_at_any_moment_leave_no_process_that_answers_wrongly(fresh):
-    """As where a reader changes an axis of the map twice on a fresh server, while the theorem's kernels load."""
+    """As where a reader changes an axis of the map twice on a fresh server, while the theorem's
+    kernels load.
+    """
     asked = DEMONSTRATION.replace(T=37), Accounting(), "K"
     waits = fresh(grace=0.0)
-    for pause in (0.0, 0.2, 2.0, 0.0, 0.01, 0.02, 0.05, 0.1, 0.2):  # while all load, and then while one does
+    # while all load, and then while one does
+    for pause in (0.0, 0.2, 2.0, 0.0, 0.01, 0.02, 0.05, 0.1, 0.2):
         dropped = waits.submit(curve_set, asked)
         end = time.monotonic() + pause
         while time.monotonic() < end:
@@ -123,7 +128,9 @@ def test_calls_dropped_at_any_moment_leave_no_process_that_answers_wrongly(fresh
         waits.drop(dropped)
     found = waits.submit(curve_set, asked).answer.result(PATIENCE)
     expected = curve(asked[0], "K", found.values)
-    assert {b: list(values) for b, values in found.epsilon.items()} == {b: list(values) for b, values in expected.items()}
+    assert {b: list(values) for b, values in found.epsilon.items()} == {
+        b: list(values) for b, values in expected.items()
+    }
 
 
 @linux
@@ -136,7 +143,9 @@ def test_a_worker_takes_no_more_memory_than_it_may(fresh, monkeypatch):
 
 
 def test_sessions_take_turns_however_much_each_asks(fresh, tmp_path):
-    """A session that comes last is served before the second call of the one that came first, also by a single worker."""
+    """A session that comes last is served before the second call of the one that came first, also
+    by a single worker.
+    """
     line, go = fresh(count=1), tmp_path / "go"
     calls = [line.submit(jobs.after, (str(go), name), name) for name in "aaaabbc"]
     go.touch()
@@ -207,7 +216,10 @@ def test_a_call_that_takes_too_long_is_refused_and_its_process_replaced(fresh, t
 
 def test_a_call_whose_process_is_killed_is_computed_once_more_and_no_more(fresh, tmp_path):
     line = fresh()
-    assert line.submit(jobs.killed_once, (str(tmp_path / "mark"),)).answer.result(PATIENCE) == "the second time"
+    assert (
+        line.submit(jobs.killed_once, (str(tmp_path / "mark"),)).answer.result(PATIENCE)
+        == "the second time"
+    )
     with pytest.raises(Died):
         line.submit(os._exit, (1,)).answer.result(PATIENCE)
     assert line.submit(abs, (-1,)).answer.result(PATIENCE) == 1

@@ -1,4 +1,6 @@
-"""Kernels compiled beforehand: their first call takes seconds, and none of the second that an answer may take."""
+"""Kernels compiled beforehand: their first call takes seconds, and none of the second that an
+answer may take.
+"""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""Whatever is given to the accountant is a run or a `ValueError` in words; never another error, a hang or a nan."""
+"""Whatever is given to the accountant is a run or a `ValueError` in words; never another error, a
+hang or a nan.
+"""
 
 import re
 from math import isnan
@@ -16,7 +18,9 @@ from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import FIELD_NAMES, LONGEST_SHOWN, NUMERIC_FIELDS, SETTING_FIELDS
 from zoexplore.views.state import OPTIONS
 
-CODE = re.compile(r'Traceback|File "|/[a-z_]+/[a-z_]+/|\.py\b|0x[0-9a-f]{6,}|zoexplore\.|numpy\.|<function')
+CODE = re.compile(
+    r'Traceback|File "|/[a-z_]+/[a-z_]+/|\.py\b|0x[0-9a-f]{6,}|zoexplore\.|numpy\.|<function'
+)
 
 
 def in_words(error):
@@ -74,7 +78,9 @@ def test_any_curve_is_numbers_or_refused(field, along, bound):
 
 
 @given(
-    st.dictionaries(st.sampled_from(NUMERIC_FIELDS), st.one_of(values, st.integers(1, 10**6)), max_size=4),
+    st.dictionaries(
+        st.sampled_from(NUMERIC_FIELDS), st.one_of(values, st.integers(1, 10**6)), max_size=4
+    ),
     st.sampled_from(list(BOUNDS)),
 )
 @examples(200)

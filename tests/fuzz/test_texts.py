@@ -1,4 +1,6 @@
-"""Links, links for teaching, pins and files by strangers: always a valid state and words about the rest, within a second."""
+"""Links, links for teaching, pins and files by strangers: always a valid state and words about the
+rest, within a second.
+"""
 
 import re
 from html import escape
@@ -10,9 +12,26 @@ from hypothesis import strategies as st
 
 from tests.effort import examples
 from tests.fuzz.patience import within_a_second
-from tests.fuzz.strings import HOSTILE, damaged, fields_of, good_files, good_queries, objects, pairs, texts
+from tests.fuzz.strings import (
+    HOSTILE,
+    damaged,
+    fields_of,
+    good_files,
+    good_queries,
+    objects,
+    pairs,
+    texts,
+)
 from zoexplore import Accounting, Setting
-from zoexplore.questions.export import from_fields, from_query, from_yaml, to_csv, to_python, to_query, to_yaml
+from zoexplore.questions.export import (
+    from_fields,
+    from_query,
+    from_yaml,
+    to_csv,
+    to_python,
+    to_query,
+    to_yaml,
+)
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.reading import LARGEST_FILE
 from zoexplore.views.address import LONGEST_QUERY, Address, Bridge, Teaching
@@ -25,13 +44,17 @@ from zoexplore.views.tabs import VIEWS
 LONGEST_PROBLEM = 2000  # characters
 
 queries = st.one_of(
-    texts, good_queries, damaged(good_queries),
+    texts,
+    good_queries,
+    damaged(good_queries),
     st.lists(pairs(), max_size=6).map(lambda all_pairs: "&".join(f"{k}={v}" for k, v in all_pairs)),
-)  # fmt: skip
+)
 
 
 def sound(loaded):
-    """What was read is a run that can be written and read again, and what was not is said in short words."""
+    """What was read is a run that can be written and read again, and what was not is said in short
+    words.
+    """
     setting, accounting = loaded.setting, loaded.accounting
     assert isinstance(setting, Setting) and isinstance(accounting, Accounting)
     assert not any(isinstance(v, float) and isnan(v) for v in setting.as_dict().values())
@@ -39,7 +62,9 @@ def sound(loaded):
     assert (again.setting, again.accounting, again.problems) == (setting, accounting, ())
     for problem in loaded.problems:
         assert problem and len(problem) < LONGEST_PROBLEM
-        assert "Traceback" not in problem and not re.search(r'File "|object at 0x|site-packages', problem)
+        assert "Traceback" not in problem and not re.search(
+            r'File "|object at 0x|site-packages', problem
+        )
 
 
 @given(queries)
@@ -51,7 +76,13 @@ def test_any_query_is_a_state(query):
     sound(within_a_second(lambda: from_query(query)))
 
 
-@given(st.dictionaries(objects.filter(lambda o: o.__hash__ is not None and not isinstance(o, tuple)), objects, max_size=5))
+@given(
+    st.dictionaries(
+        objects.filter(lambda o: o.__hash__ is not None and not isinstance(o, tuple)),
+        objects,
+        max_size=5,
+    )
+)
 @examples(75)
 def test_any_fields_are_a_state(given_fields):
     sound(within_a_second(lambda: from_fields(given_fields)))
@@ -61,7 +92,9 @@ def test_any_fields_are_a_state(given_fields):
     st.one_of(
         texts,
         damaged(good_files),
-        st.lists(st.one_of(texts, st.sampled_from("[]{}&*!|>-?:,#%@`'\" \n\t")), max_size=30).map("".join),
+        st.lists(st.one_of(texts, st.sampled_from("[]{}&*!|>-?:,#%@`'\" \n\t")), max_size=30).map(
+            "".join
+        ),
     )
 )
 @examples(250)
@@ -78,12 +111,26 @@ DEEP = [
     "!!" * 30_000,
 ]
 BOMBS = [
-    "a0: &a0 [x,x,x,x,x,x,x,x,x]\n" + "".join(f"a{i + 1}: &a{i + 1} [{','.join([f'*a{i}'] * 9)}]\n" for i in range(12)),
-    "a: &a {<<: *a}", "&a [*a]", "K: &a [*a]", "a: &a {K: 1}\nb: &b {<<: [*a, *a, *a]}\n<<: [*b, *b]",
-    "a0: &a0 {K: 1}\n" + "".join(f"a{i + 1}: &a{i + 1} {{<<: [{', '.join([f'*a{i}'] * 9)}]}}\n" for i in range(8)),
-    "K: " + "1:" * 30_000 + "1", "K: 0b" + "1" * 90_000, "K: " + "9" * 90_000, "K: 1" + "_" * 90_000, "K: 0o" + "7" * 90_000,
-    "x" * (LARGEST_FILE + 1), "&" + "a" * 90_000 + " b", "%YAML 9.9\n---\nK: 1", "---\nK: 1\n---\nK: 2", "\t\tK: 1", "K: 1\nK: 2",
-]  # fmt: skip
+    "a0: &a0 [x,x,x,x,x,x,x,x,x]\n"
+    + "".join(f"a{i + 1}: &a{i + 1} [{','.join([f'*a{i}'] * 9)}]\n" for i in range(12)),
+    "a: &a {<<: *a}",
+    "&a [*a]",
+    "K: &a [*a]",
+    "a: &a {K: 1}\nb: &b {<<: [*a, *a, *a]}\n<<: [*b, *b]",
+    "a0: &a0 {K: 1}\n"
+    + "".join(f"a{i + 1}: &a{i + 1} {{<<: [{', '.join([f'*a{i}'] * 9)}]}}\n" for i in range(8)),
+    "K: " + "1:" * 30_000 + "1",
+    "K: 0b" + "1" * 90_000,
+    "K: " + "9" * 90_000,
+    "K: 1" + "_" * 90_000,
+    "K: 0o" + "7" * 90_000,
+    "x" * (LARGEST_FILE + 1),
+    "&" + "a" * 90_000 + " b",
+    "%YAML 9.9\n---\nK: 1",
+    "---\nK: 1\n---\nK: 2",
+    "\t\tK: 1",
+    "K: 1\nK: 2",
+]
 TAGS = [
     "python/object/apply:os.system [id]",
     "python/name:os.system",
@@ -94,7 +141,9 @@ TAGS = [
 ]
 
 
-@pytest.mark.parametrize("text", [*DEEP, *BOMBS, *(f"K: !!{tag}" for tag in TAGS)], ids=lambda text: repr(text[:24]))
+@pytest.mark.parametrize(
+    "text", [*DEEP, *BOMBS, *(f"K: !!{tag}" for tag in TAGS)], ids=lambda text: repr(text[:24])
+)
 def test_what_breaks_yaml_parsers_breaks_nothing(text):
     sound(within_a_second(lambda: from_yaml(text)))
 
@@ -108,8 +157,12 @@ def curves():
 @given(query=queries)
 @examples(75)
 def test_any_address_can_be_visited(curves, query):
-    """The page's own path: the state is valid, the note is short, and the address written back is one that can be read."""
-    address = Address(State(), Bridge(), Teaching.of(query, VIEWS), {"tab": (curves, "along")}, Pins())
+    """The page's own path: the state is valid, the note is short, and the address written back is
+    one that can be read.
+    """
+    address = Address(
+        State(), Bridge(), Teaching.of(query, VIEWS), {"tab": (curves, "along")}, Pins()
+    )
     within_a_second(lambda: address.read("?" + query))
     assert len(address.pins.pins) <= MOST_PINS and len(address.state.note) < 30 * LONGEST_PROBLEM
     assert "Traceback" not in address.state.note and "site-packages" not in address.state.note
@@ -135,7 +188,9 @@ def test_what_is_read_is_written_back_by_every_export(query):
 def test_markup_is_text_wherever_it_is_shown(text):
     """What a stranger writes reaches the page in notes and in pins' names, never as elements."""
     explorer = Explorer(
-        search="?" + to_query(DEMONSTRATION.replace(T=9), Accounting()) + f"&pin=K:5~{text}&{text}=1&tab={text}&K={text}"
+        search="?"
+        + to_query(DEMONSTRATION.replace(T=9), Accounting())
+        + f"&pin=K:5~{text}&{text}=1&tab={text}&K={text}"
     )
     shown = []
 

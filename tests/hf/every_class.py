@@ -1,4 +1,6 @@
-"""A tiny model of random weights for (almost) every class of transformers' tables, made by shrinking what its default says."""
+"""A tiny model of random weights for (almost) every class of transformers' tables, made by
+shrinking what its default says.
+"""
 
 import torch
 import transformers
@@ -47,7 +49,9 @@ def built(kind, name):
 def _shrink(config):
     for size, names in SIZES.items():
         for name in names.split():
-            is_derived = name in config.attribute_map or isinstance(getattr(type(config), name, 0), property)
+            is_derived = name in config.attribute_map or isinstance(
+                getattr(type(config), name, 0), property
+            )
             if hasattr(config, name) and not is_derived:
                 setattr(config, name, size)
     for inner in list(vars(config).values()):

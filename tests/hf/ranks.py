@@ -7,12 +7,23 @@ import tests.hf.conftest  # noqa: F401  (no network, one thread)
 from tests import processes
 from tests.hf.tiny import roberta, trainer, weights
 
-USUAL = {"max_steps": 4, "save_strategy": "steps", "save_steps": 2, "microbatch": 4, "beta": 0.5, "learning_rate": 30.0}
+USUAL = {
+    "max_steps": 4,
+    "save_strategy": "steps",
+    "save_steps": 2,
+    "microbatch": 4,
+    "beta": 0.5,
+    "learning_rate": 30.0,
+}
 
 
 def outcome(made):
     bits = weights(made.model).numpy().tobytes().hex()
-    return [bits, repr(made.privacy_report()), [entry["loss"] for entry in made.state.log_history if "loss" in entry]]
+    return [
+        bits,
+        repr(made.privacy_report()),
+        [entry["loss"] for entry in made.state.log_history if "loss" in entry],
+    ]
 
 
 if __name__ == "__main__":

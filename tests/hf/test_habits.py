@@ -13,10 +13,27 @@ from zoexplore.mechanism import Sources
 
 def test_text_is_a_number_where_one_is_meant(tmp_path):
     """As PyYAML reads 1e-5."""
-    text = {"learning_rate": "1e-5", "epsilon": "8", "delta": "1e-4", "K": "2", "xi": "1e-2", "microbatch": "4"}
+    text = {
+        "learning_rate": "1e-5",
+        "epsilon": "8",
+        "delta": "1e-4",
+        "K": "2",
+        "xi": "1e-2",
+        "microbatch": "4",
+    }
     made = arguments(tmp_path, **text, weight_decay="0.1")
-    found = made.learning_rate, made.epsilon, made.delta, made.K, made.xi, made.microbatch, made.weight_decay
-    assert found == (1e-5, 8.0, 1e-4, 2, 0.01, 4, 0.1) and type(made.K) is type(made.microbatch) is int
+    found = (
+        made.learning_rate,
+        made.epsilon,
+        made.delta,
+        made.K,
+        made.xi,
+        made.microbatch,
+        made.weight_decay,
+    )
+    assert (
+        found == (1e-5, 8.0, 1e-4, 2, 0.01, 4, 0.1) and type(made.K) is type(made.microbatch) is int
+    )
 
 
 @pytest.mark.parametrize(
@@ -45,9 +62,15 @@ def test_a_number_that_is_not_allowed_is_named_where_it_is_given(tmp_path, name,
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"adam_beta1": 0.8, "adam_epsilon": 1e-6}, "adam_beta1 and adam_epsilon will have no effect: Noisy-ZOGD has no moments"),
+        (
+            {"adam_beta1": 0.8, "adam_epsilon": 1e-6},
+            "adam_beta1 and adam_epsilon will have no effect: Noisy-ZOGD has no moments",
+        ),
         ({"max_grad_norm": 0.5}, "max_grad_norm will have no effect: .* clip="),
-        ({"gradient_checkpointing": True}, "gradient_checkpointing will have no effect: there is no backward pass"),
+        (
+            {"gradient_checkpointing": True},
+            "gradient_checkpointing will have no effect: there is no backward pass",
+        ),
         ({"seed": 7}, "seed will have no effect: .*Sources"),
         ({"full_determinism": True}, "full_determinism will have no effect: .*Sources"),
     ],
@@ -92,9 +115,18 @@ def renamed(**columns):
 @pytest.mark.parametrize(
     ("data", "cause"),
     [
-        (lambda: DatasetDict({"train": texts(), "test": texts()}), r"of the splits 'train', 'test' .* train_dataset=data\["),
-        (lambda: texts().remove_columns("input_ids"), r"'labels', 'text' .* takes none of them, but 'input_ids'.* tokenise"),
-        (lambda: renamed(labels="input_ids", input_ids="x", text="label"), r"text \('secret'\) .*class_encode_column\('label'"),
+        (
+            lambda: DatasetDict({"train": texts(), "test": texts()}),
+            r"of the splits 'train', 'test' .* train_dataset=data\[",
+        ),
+        (
+            lambda: texts().remove_columns("input_ids"),
+            r"'labels', 'text' .* takes none of them, but 'input_ids'.* tokenise",
+        ),
+        (
+            lambda: renamed(labels="input_ids", input_ids="x", text="label"),
+            r"text \('secret'\) .*class_encode_column\('label'",
+        ),
         (lambda: (row for row in texts()), "without a length"),
     ],
     ids=["splits", "not tokenised", "labels of text", "a stream"],
@@ -110,7 +142,10 @@ def test_a_model_of_which_nothing_is_trained_is_refused(tmp_path):
 
 
 def test_a_compiled_model_gets_its_columns(tmp_path):
-    plain, compiled = (trainer(tmp_path, made(roberta())) for made in (lambda m: m, lambda m: torch.compile(m, backend="eager")))
+    plain, compiled = (
+        trainer(tmp_path, made(roberta()))
+        for made in (lambda m: m, lambda m: torch.compile(m, backend="eager"))
+    )
     for made in (plain, compiled):
         made.train()
     assert torch.equal(weights(plain.model), weights(compiled.model))
@@ -119,10 +154,22 @@ def test_a_compiled_model_gets_its_columns(tmp_path):
 def test_the_arguments_of_a_file_make_a_run(tmp_path):
     """Sources in options repeat it."""
     given = {"epsilon": "4", "delta": "1e-4", "learning_rate": "1.0", "clip": "1", "max_steps": 2}
-    given |= {"use_cpu": True, "disable_tqdm": True, "save_strategy": "no", "per_device_train_batch_size": 8}
+    given |= {
+        "use_cpu": True,
+        "disable_tqdm": True,
+        "save_strategy": "no",
+        "per_device_train_batch_size": 8,
+    }
     args = ZOTrainingArguments(str(tmp_path), **given)
     runs = [
-        ZOTrainer(roberta(), args, train_dataset=texts(), data_collator=pad, options={"sources": Sources(1, 2)}) for _ in range(2)
+        ZOTrainer(
+            roberta(),
+            args,
+            train_dataset=texts(),
+            data_collator=pad,
+            options={"sources": Sources(1, 2)},
+        )
+        for _ in range(2)
     ]
     for made in runs:
         made.train()

@@ -19,5 +19,8 @@ def test_two_processes_fine_tune_as_one_does_and_resume_together(tmp_path):
         assert whole[:2] == [bits, report] and resumed[0] == bits
         assert all(abs(ours - theirs) < 1e-6 for ours, theirs in zip(whole[2], losses, strict=True))
     assert sorted(found) == [0, 1]
-    said = [json.loads((tmp_path / how / "checkpoint-4" / "model.privacy.json").read_text()) for how in ("one", "two")]
+    said = [
+        json.loads((tmp_path / how / "checkpoint-4" / "model.privacy.json").read_text())
+        for how in ("one", "two")
+    ]
     assert all(said[0][name] == said[1][name] for name in ("epsilon", "steps", "stages", "n", "T"))

@@ -24,14 +24,18 @@ def last_layers():
 def late_lora():
     torch.manual_seed(1)
     options = {"target_modules": ["q_proj"], "layers_to_transform": [3]}
-    model = get_peft_model(llama(num_hidden_layers=4), LoraConfig(task_type="CAUSAL_LM", r=2, **options))
+    model = get_peft_model(
+        llama(num_hidden_layers=4), LoraConfig(task_type="CAUSAL_LM", r=2, **options)
+    )
     return model, model.get_base_model().model.layers[2]
 
 
 def early_lora():
     torch.manual_seed(1)
     options = {"target_modules": ["q_proj"], "layers_to_transform": [0]}
-    model = get_peft_model(llama(num_hidden_layers=4), LoraConfig(task_type="CAUSAL_LM", r=2, **options))
+    model = get_peft_model(
+        llama(num_hidden_layers=4), LoraConfig(task_type="CAUSAL_LM", r=2, **options)
+    )
     return model, model.get_base_model().model.layers[2]
 
 
@@ -45,7 +49,11 @@ def trained(folder, make, **options):
     """A run, its weights, and how often a layer ran in each of its steps."""
     model, layer = make()
     data = texts() if make in (head, last_layers) else texts().remove_columns("labels")
-    made, calls, forward = trainer(folder, model, data, K=3, max_steps=7, xi=0.05, **options), [], type(layer).forward
+    made, calls, forward = (
+        trainer(folder, model, data, K=3, max_steps=7, xi=0.05, **options),
+        [],
+        type(layer).forward,
+    )
 
     def counted(self, *args, **keywords):
         calls[-1] += self is layer
@@ -69,9 +77,12 @@ def trained(folder, make, **options):
 
 @pytest.mark.parametrize("microbatch", [None, 3])
 @pytest.mark.parametrize(
-    "make, is_first", [(head, True), (last_layers, True), (late_lora, True), (early_lora, False), (prompts, False)]
+    "make, is_first",
+    [(head, True), (last_layers, True), (late_lora, True), (early_lora, False), (prompts, False)],
 )
-def test_it_runs_once_and_nothing_else_is_changed(tmp_path, monkeypatch, make, is_first, microbatch):
+def test_it_runs_once_and_nothing_else_is_changed(
+    tmp_path, monkeypatch, make, is_first, microbatch
+):
     made, calls = trained(tmp_path, make, microbatch=microbatch)
     monkeypatch.setattr(Prefix, "__init__", lambda self, *_: vars(self).update(parts=[]))
     plain, usual = trained(tmp_path, make, microbatch=microbatch)
@@ -88,7 +99,10 @@ def test_what_is_written_to_is_computed_anew(tmp_path):
     class Head(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            self.body, self.head = torch.nn.Linear(3, 4).requires_grad_(False), torch.nn.Linear(4, 2)
+            self.body, self.head = (
+                torch.nn.Linear(3, 4).requires_grad_(False),
+                torch.nn.Linear(4, 2),
+            )
 
         def forward(self, x):
             return self.head(self.body(x).mul_(2.0))
@@ -110,7 +124,14 @@ def test_derivatives_have_none(tmp_path):
 
 def test_evaluation_between_steps_is_untouched(tmp_path):
     model, _ = head()
-    made = trainer(tmp_path, model, given={"eval_dataset": texts()}, max_steps=4, eval_strategy="steps", eval_steps=1)
+    made = trainer(
+        tmp_path,
+        model,
+        given={"eval_dataset": texts()},
+        max_steps=4,
+        eval_strategy="steps",
+        eval_steps=1,
+    )
     made.train()
     found = made.evaluate()["eval_loss"]
     with torch.no_grad():

@@ -1,4 +1,6 @@
-"""An adapter on a frozen backbone in int8 or int4, as packages make it, trains, is checked, and goes on from a checkpoint."""
+"""An adapter on a frozen backbone in int8 or int4, as packages make it, trains, is checked, and
+goes on from a checkpoint.
+"""
 
 import pytest
 import torch
@@ -20,7 +22,9 @@ def on_few_bits(kind):
     freeze(model)
     model.requires_grad_(False)
     torch.manual_seed(1)
-    return get_peft_model(model, LoraConfig(task_type="CAUSAL_LM", r=2, target_modules=["q_proj", "v_proj"]))
+    return get_peft_model(
+        model, LoraConfig(task_type="CAUSAL_LM", r=2, target_modules=["q_proj", "v_proj"])
+    )
 
 
 def quantised(model):

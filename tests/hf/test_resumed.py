@@ -1,4 +1,6 @@
-"""A resumed run counts every step, or says that it cannot: weights never go on without their record."""
+"""A resumed run counts every step, or says that it cannot: weights never go on without their
+record.
+"""
 
 import json
 import shutil
@@ -22,14 +24,18 @@ def saved(folder, **options):
 
 
 def test_a_checkpoint_without_the_run_is_refused_before_its_weights_are_loaded(tmp_path):
-    with pytest.raises(ValueError, match="save_only_model = True is not allowed: its steps would be forgotten"):
+    with pytest.raises(
+        ValueError, match="save_only_model = True is not allowed: its steps would be forgotten"
+    ):
         trainer(tmp_path, roberta(), save_only_model=True)
     folder = saved(tmp_path)
     for name in ("optimizer.pt", "scheduler.pt", "trainer_state.json"):
         made, kept = trainer(tmp_path / "next", roberta(), max_steps=6), tmp_path / name
         before = weights(made.model)
         shutil.move(folder / name, kept)
-        with pytest.raises(ValueError, match=rf"checkpoint-2 is not allowed: it has no {name}.*steps"):
+        with pytest.raises(
+            ValueError, match=rf"checkpoint-2 is not allowed: it has no {name}.*steps"
+        ):
             made.train(resume_from_checkpoint=str(folder))
         assert torch.equal(before, weights(made.model))
         shutil.move(kept, folder / name)
@@ -47,7 +53,9 @@ def forgotten(state):
 
 @pytest.mark.parametrize("edit", [unlike, forgotten])
 def test_weights_whose_record_was_refused_are_of_an_unknown_run(tmp_path, edit):
-    """In this trainer, in another one of the same model, and in what is saved, until a state that matches is loaded."""
+    """In this trainer, in another one of the same model, and in what is saved, until a state that
+    matches is loaded.
+    """
     folder, model = saved(tmp_path), roberta()
     state = torch.load(folder / "optimizer.pt", weights_only=True)
     other = tmp_path / "other"
@@ -91,7 +99,9 @@ def test_every_step_is_counted_by_both(tmp_path, stop):
     folder = tmp_path / f"checkpoint-{stop}"
     saved(tmp_path, save_steps=stop)
     counting = Counting()
-    counting.trainer = made = trainer(tmp_path / "next", roberta(), given={"callbacks": [counting]}, max_steps=7)
+    counting.trainer = made = trainer(
+        tmp_path / "next", roberta(), given={"callbacks": [counting]}, max_steps=7
+    )
     made.train(resume_from_checkpoint=str(folder))
     assert counting.counted == [(t, t) for t in range(stop + 1, 8)]
 
@@ -110,8 +120,15 @@ def test_a_trainer_that_counts_otherwise_is_refused(tmp_path):
 def test_a_resumed_run_costs_what_the_whole_one_does(tmp_path):
     secure = {"sources": Sources.secure(), "given": {"eval_dataset": texts()}}
     folder = saved(tmp_path, max_steps=8, **secure)
-    resumed = trainer(tmp_path / "next", roberta(), max_steps=8, **secure, save_strategy="steps", save_steps=2)
+    resumed = trainer(
+        tmp_path / "next", roberta(), max_steps=8, **secure, save_strategy="steps", save_steps=2
+    )
     resumed.train(resume_from_checkpoint=str(folder))
-    said = [json.loads((tmp_path / "next" / f"checkpoint-{t}" / "model.privacy.json").read_text()) for t in (4, 8)]
+    said = [
+        json.loads((tmp_path / "next" / f"checkpoint-{t}" / "model.privacy.json").read_text())
+        for t in (4, 8)
+    ]
     whole = json.loads((tmp_path / "checkpoint-8" / "model.privacy.json").read_text())
-    assert [data["steps"] for data in said] == [4, 8] and said[1]["epsilon"] == whole["epsilon"] > said[0]["epsilon"]
+    assert [data["steps"] for data in said] == [4, 8] and said[1]["epsilon"] == whole[
+        "epsilon"
+    ] > said[0]["epsilon"]

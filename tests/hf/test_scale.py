@@ -1,4 +1,6 @@
-"""No number but ε and δ: the run finds its rate, clip and distance, and Trainer's schedule acts on the steps that train."""
+"""No number but ε and δ: the run finds its rate, clip and distance, and Trainer's schedule acts on
+the steps that train.
+"""
 
 import json
 
@@ -8,7 +10,15 @@ import torch
 from tests.hf.tiny import arguments, roberta, texts, trainer, weights
 from zoexplore.hf import ZOTrainingArguments
 
-NONE = {"learning_rate": None, "clip": None, "xi": None, "max_steps": 50, "logging_steps": 1, "K": 1, "epsilon": 300.0}
+NONE = {
+    "learning_rate": None,
+    "clip": None,
+    "xi": None,
+    "max_steps": 50,
+    "logging_steps": 1,
+    "K": 1,
+    "epsilon": 300.0,
+}
 
 
 def logged(made, name):
@@ -40,7 +50,9 @@ def test_a_schedule_of_trainer_s_acts_on_the_steps_that_train(tmp_path):
 
 
 def test_a_given_number_is_kept(tmp_path):
-    made = trainer(tmp_path, roberta(), **NONE | {"learning_rate": 2.0, "lr_scheduler_type": "constant"})
+    made = trainer(
+        tmp_path, roberta(), **NONE | {"learning_rate": 2.0, "lr_scheduler_type": "constant"}
+    )
     made.train()
     last = made.mechanism.record.last
     assert last.eta == 2.0 and last.clip == made.mechanism.found.clip != 1.0
@@ -64,23 +76,33 @@ def test_a_longer_plan_keeps_the_target(tmp_path):
     trainer(tmp_path, roberta(), **options, max_steps=4).train()
     resumed = trainer(tmp_path / "next", roberta(), max_steps=9)
     resumed.train(resume_from_checkpoint=str(tmp_path / "checkpoint-2"))
-    assert resumed.mechanism.steps == 9 and 3.5 < resumed.privacy_report(released="all").epsilon <= 4.0
+    assert (
+        resumed.mechanism.steps == 9 and 3.5 < resumed.privacy_report(released="all").epsilon <= 4.0
+    )
 
 
 def test_a_plan_that_has_spent_its_target_has_no_longer_one(tmp_path):
     trainer(tmp_path, roberta(), save_strategy="steps", save_steps=4, max_steps=4).train()
     with pytest.raises(ValueError, match="leaves nothing for 5 more steps: give a larger one"):
-        trainer(tmp_path / "next", roberta(), max_steps=9).train(resume_from_checkpoint=str(tmp_path / "checkpoint-4"))
+        trainer(tmp_path / "next", roberta(), max_steps=9).train(
+            resume_from_checkpoint=str(tmp_path / "checkpoint-4")
+        )
 
 
 def test_sampling_and_neighbours_are_the_setting_s(tmp_path):
     """Records added or removed cost less, under the same name, than records replaced."""
     pairs = [("cyclic", "replace-one"), ("cyclic", "add-remove"), ("poisson", "add-remove")]
-    made = [trainer(tmp_path, roberta(), sampling=sampling, neighbours=neighbours) for sampling, neighbours in pairs]
+    made = [
+        trainer(tmp_path, roberta(), sampling=sampling, neighbours=neighbours)
+        for sampling, neighbours in pairs
+    ]
     for each, (sampling, neighbours) in zip(made, pairs, strict=True):
         each.train()
         assert 3.9 < each.privacy_report(released="all").epsilon <= 4.0
-        assert (each.mechanism.setting.sampling, each.mechanism.setting.neighbours) == (sampling, neighbours)
+        assert (each.mechanism.setting.sampling, each.mechanism.setting.neighbours) == (
+            sampling,
+            neighbours,
+        )
     assert made[1].mechanism.setting.sigma < made[0].mechanism.setting.sigma
 
 
@@ -89,16 +111,27 @@ def test_the_card_has_both_meanings_where_both_are_proved(tmp_path):
     made.train()
     made.create_model_card()
     card = (tmp_path / "README.md").read_text()
-    replaced, added = (float(line.split("|")[2]) for line in card.splitlines() if line.startswith("| one record,"))
+    replaced, added = (
+        float(line.split("|")[2]) for line in card.splitlines() if line.startswith("| one record,")
+    )
     assert added < replaced <= 4.001
 
 
-UNSET = {"learning_rate": None, "clip": None, "K": 1, "epsilon": 3.0, "per_device_train_batch_size": None, "max_steps": -1}
+UNSET = {
+    "learning_rate": None,
+    "clip": None,
+    "K": 1,
+    "epsilon": 3.0,
+    "per_device_train_batch_size": None,
+    "max_steps": -1,
+}
 
 
 @pytest.mark.proof
 def test_a_run_of_which_only_epsilon_is_said_learns(tmp_path):
-    """By the plan of many small steps; by Trainer's own three passes in batches of 8 it stays behind."""
+    """By the plan of many small steps; by Trainer's own three passes in batches of 8 it stays
+    behind.
+    """
     data, right = texts(2000), []
     for said in ({}, {"num_train_epochs": 3, "per_device_train_batch_size": 8}):
         made = trainer(tmp_path, roberta(), data, **UNSET | {"logging_steps": 1000} | said)
@@ -113,7 +146,11 @@ def test_batches_and_steps_are_the_plans_where_nothing_is_said(tmp_path):
     args = ZOTrainingArguments(str(tmp_path), epsilon=3, delta=1e-5, use_cpu=True)
     assert (args.max_steps, args.per_device_train_batch_size) == (3000, 64)
     epochs = arguments(tmp_path, max_steps=-1, num_train_epochs=2.5, per_device_train_batch_size=16)
-    assert (epochs.max_steps, epochs.num_train_epochs, epochs.per_device_train_batch_size) == (-1, 2.5, 16)
+    assert (epochs.max_steps, epochs.num_train_epochs, epochs.per_device_train_batch_size) == (
+        -1,
+        2.5,
+        16,
+    )
     assert arguments(tmp_path, max_steps=7, per_device_train_batch_size=None).max_steps == 7
 
 

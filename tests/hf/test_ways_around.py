@@ -31,7 +31,9 @@ class After(TrainerCallback):
 def attacked(folder, act=lambda trainer, model: None, **options):
     callback = After(act)
     given = {"callbacks": [callback]} | options.pop("given", {})
-    callback.trainer = trainer(folder, options.pop("model", None) or roberta(), given=given, **options)
+    callback.trainer = trainer(
+        folder, options.pop("model", None) or roberta(), given=given, **options
+    )
     return callback.trainer
 
 
@@ -44,11 +46,15 @@ class Remembers:
     """A loss that mixes records from the fourth step on, and shows it nowhere."""
 
     def __call__(self, model, batch):
-        return (less_their_mean if self.trainer.mechanism.steps >= 3 else classification_loss)(model, batch)
+        return (less_their_mean if self.trainer.mechanism.steps >= 3 else classification_loss)(
+            model, batch
+        )
 
 
 def by_a_hook(trainer, model):
-    model.classifier.dense.register_forward_hook(lambda module, inputs, outputs: outputs - outputs.mean(0))
+    model.classifier.dense.register_forward_hook(
+        lambda module, inputs, outputs: outputs - outputs.mean(0)
+    )
 
 
 def anew(trainer, model):
@@ -58,13 +64,22 @@ def anew(trainer, model):
 def another(trainer, model):
     """A second optimiser of the same model."""
     made = trainer.mechanism
-    other = NoisyZOGD(model, trainer.record_loss, made.setting, loss_of="model", sources=Sources(3, 4))
-    other.step(other.batch([{k: r[k] for k in ("input_ids", "labels")} for r in texts()], collate_fn=trainer.data_collator))
+    other = NoisyZOGD(
+        model, trainer.record_loss, made.setting, loss_of="model", sources=Sources(3, 4)
+    )
+    other.step(
+        other.batch(
+            [{k: r[k] for k in ("input_ids", "labels")} for r in texts()],
+            collate_fn=trainer.data_collator,
+        )
+    )
 
 
 def a_state_of_before(trainer, model):
     """The mechanism forgets its last step; the model does not."""
-    trainer.mechanism.load_state_dict(torch.load(f"{trainer.args.output_dir}/checkpoint-1/optimizer.pt", weights_only=True))
+    trainer.mechanism.load_state_dict(
+        torch.load(f"{trainer.args.output_dir}/checkpoint-1/optimizer.pt", weights_only=True)
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,18 +89,37 @@ def a_state_of_before(trainer, model):
         (anew, "the trainer counts 2 steps and the run 0", 0, None),
         proof(another, "another NoisyZOGD has moved", 2, False),
         (a_state_of_before, "these are others: load that model, then the state", 2, False),
-        (lambda trainer, model: model.register_buffer("note", torch.zeros(1)), "which this run does not train, changed", 2, True),
+        (
+            lambda trainer, model: model.register_buffer("note", torch.zeros(1)),
+            "which this run does not train, changed",
+            2,
+            True,
+        ),
         proof(
-            lambda trainer, model: setattr(model.classifier, "dense", copy.deepcopy(model.classifier.dense)), "replaced", 2, True
+            lambda trainer, model: setattr(
+                model.classifier, "dense", copy.deepcopy(model.classifier.dense)
+            ),
+            "replaced",
+            2,
+            True,
         ),
     ],
-    ids=["a hook", "a new mechanism", "a second optimiser", "an older state", "a new buffer", "another layer"],
+    ids=[
+        "a hook",
+        "a new mechanism",
+        "a second optimiser",
+        "an older state",
+        "a new buffer",
+        "another layer",
+    ],
 )
 def test_what_is_done_between_two_steps_is_refused(tmp_path, act, message, steps, of_no_use):
     made = attacked(tmp_path, act, save_strategy="steps", save_steps=1)
     with pytest.raises((RuntimeError, ValueError), match=message):
         made.train()
-    assert made.mechanism.steps == steps and (of_no_use is None or (made.privacy_report().epsilon == inf) == of_no_use)
+    assert made.mechanism.steps == steps and (
+        of_no_use is None or (made.privacy_report().epsilon == inf) == of_no_use
+    )
 
 
 def test_losses_that_mix_records_are_refused_when_they_begin_to(tmp_path):
@@ -102,7 +136,10 @@ def test_losses_that_mix_records_are_refused_when_they_begin_to(tmp_path):
 
 def test_training_under_autocast_is_refused(tmp_path):
     made = attacked(tmp_path, learning_rate=0.01)
-    with torch.autocast("cpu", dtype=torch.bfloat16), pytest.raises(RuntimeError, match="under autocast is not allowed"):
+    with (
+        torch.autocast("cpu", dtype=torch.bfloat16),
+        pytest.raises(RuntimeError, match="under autocast is not allowed"),
+    ):
         made.train()
     assert made.mechanism.steps == 0
 
@@ -116,7 +153,10 @@ def test_dropout_that_a_callback_switches_on_is_switched_off(tmp_path):
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (lambda state: state["bits"].update(dict.fromkeys(state["bits"], "other bits")), "these are others: load that model"),
+        (
+            lambda state: state["bits"].update(dict.fromkeys(state["bits"], "other bits")),
+            "these are others: load that model",
+        ),
         proof(lambda state: state["ledger"]["stages"].pop(), "a record of others"),
         proof(lambda state: state["run"].update(n=25), "n = 25"),
     ],
@@ -150,7 +190,9 @@ def test_another_model_in_the_trainer_s_place_has_no_account_of_this_run(tmp_pat
     made = attacked(tmp_path)
     made.train()
     own, made.model = made.model, roberta()
-    assert made.privacy_report().epsilon == inf and "has another model by now" in repr(made.privacy_report())
+    assert made.privacy_report().epsilon == inf and "has another model by now" in repr(
+        made.privacy_report()
+    )
     made.save_model()
     assert json.loads((tmp_path / "model.privacy.json").read_text())["epsilon"] == "inf"
     made.model = own
@@ -176,6 +218,8 @@ def test_a_collator_that_looks_at_the_batch_is_refused(tmp_path):
         return batch | {"labels": (lengths > lengths.float().mean()).long()}
 
     made = attacked(tmp_path, collator=relative)
-    with pytest.raises(ValueError, match="a collator makes a record's part of the batch of other records too"):
+    with pytest.raises(
+        ValueError, match="a collator makes a record's part of the batch of other records too"
+    ):
         made.train()
     assert made.mechanism.steps == 0 or made.privacy_report().epsilon == inf

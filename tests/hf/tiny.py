@@ -1,4 +1,6 @@
-"""Models of random weights with some thousand parameters, records of different lengths, and trainers of both."""
+"""Models of random weights with some thousand parameters, records of different lengths, and
+trainers of both.
+"""
 
 import torch
 from datasets import Dataset
@@ -14,13 +16,20 @@ from zoexplore.hf import ZOTrainer, ZOTrainingArguments
 from zoexplore.mechanism import Sources
 
 VOCABULARY, N = 40, 24
-SIZES = {"vocab_size": VOCABULARY, "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2}
+SIZES = {
+    "vocab_size": VOCABULARY,
+    "hidden_size": 16,
+    "intermediate_size": 24,
+    "num_hidden_layers": 2,
+}
 SIZES |= {"num_attention_heads": 2, "max_position_embeddings": 24, "pad_token_id": 1}
 
 
 def llama(**options):
     torch.manual_seed(0)
-    return AutoModelForCausalLM.from_config(LlamaConfig(**SIZES | {"num_key_value_heads": 1} | options))
+    return AutoModelForCausalLM.from_config(
+        LlamaConfig(**SIZES | {"num_key_value_heads": 1} | options)
+    )
 
 
 def roberta(**options):
@@ -35,7 +44,9 @@ def mixtral(**options):
 
 
 def texts(n=N, classes=2):
-    """Sentences of 3 to 12 tokens, of the lower half of the vocabulary in one class, of the upper in the other."""
+    """Sentences of 3 to 12 tokens, of the lower half of the vocabulary in one class, of the upper
+    in the other.
+    """
     draw = torch.Generator().manual_seed(3)
     labels = torch.arange(n) % classes
     lengths = torch.randint(3, 13, (n,), generator=draw)
@@ -63,18 +74,49 @@ def pad(records, side="right"):
 
 
 def arguments(folder, **options):
-    usual = {"epsilon": 4.0, "delta": 1e-4, "K": 2, "clip": 1.0, "learning_rate": 1.0, "max_steps": 4, "logging_steps": 2}
-    usual |= {"per_device_train_batch_size": 8, "save_strategy": "no", "use_cpu": True, "disable_tqdm": True}
+    usual = {
+        "epsilon": 4.0,
+        "delta": 1e-4,
+        "K": 2,
+        "clip": 1.0,
+        "learning_rate": 1.0,
+        "max_steps": 4,
+        "logging_steps": 2,
+    }
+    usual |= {
+        "per_device_train_batch_size": 8,
+        "save_strategy": "no",
+        "use_cpu": True,
+        "disable_tqdm": True,
+    }
     return ZOTrainingArguments(str(folder), **usual | options)
 
 
-def trainer(folder, model, dataset=None, *, sources=None, collator=pad, given=None, seeds=(1, 2), mechanism=None, **options):
+def trainer(
+    folder,
+    model,
+    dataset=None,
+    *,
+    sources=None,
+    collator=pad,
+    given=None,
+    seeds=(1, 2),
+    mechanism=None,
+    **options,
+):
     dataset = texts() if dataset is None else dataset
     chosen = {"sources": sources or Sources(*seeds)} | (mechanism or {})
     return ZOTrainer(
-        model, arguments(folder, **options), train_dataset=dataset, data_collator=collator, options=chosen, **given or {}
+        model,
+        arguments(folder, **options),
+        train_dataset=dataset,
+        data_collator=collator,
+        options=chosen,
+        **given or {},
     )
 
 
 def weights(model):
-    return torch.cat([p.detach().reshape(-1) for p in model.parameters() if p.requires_grad]).clone()
+    return torch.cat(
+        [p.detach().reshape(-1) for p in model.parameters() if p.requires_grad]
+    ).clone()

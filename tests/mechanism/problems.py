@@ -12,8 +12,11 @@ from zoexplore.mechanism.noise import deviations
 from zoexplore.mechanism.rng import normal, words
 
 N, D = 24, 6
-SETTING = DEMONSTRATION.replace(n=N, d=D, K=3, T=8, sigma=0.4, beta=0.5, R=3.0, clip=1.0, M=0.75, m=0.5, ridge=0.5)
-FREE = SETTING.replace(sigma=2.0, R=inf, m=0, ridge=0, regime="convex")  # nothing is supposed of the loss
+SETTING = DEMONSTRATION.replace(
+    n=N, d=D, K=3, T=8, sigma=0.4, beta=0.5, R=3.0, clip=1.0, M=0.75, m=0.5, ridge=0.5
+)
+# nothing is supposed of the loss
+FREE = SETTING.replace(sigma=2.0, R=inf, m=0, ridge=0, regime="convex")
 MIXES = "a loss must depend on its own record alone"
 DECLARED = Declared("strongly-convex", M=0.75, m=0.5, lipschitz=1.0)
 
@@ -22,7 +25,9 @@ def data(n=N, d=D):
     """Rows of length 1 and labels -1 or 1."""
     generator = torch.Generator().manual_seed(11)
     X = F.normalize(torch.randn(n, d, generator=generator, dtype=torch.float64))
-    return X, torch.where(X[:, 0] + 0.3 * torch.randn(n, generator=generator) > 0, 1.0, -1.0).double()
+    return X, torch.where(
+        X[:, 0] + 0.3 * torch.randn(n, generator=generator) > 0, 1.0, -1.0
+    ).double()
 
 
 def logistic(w, batch):
@@ -36,7 +41,9 @@ def optimiser(setting=SETTING, *, seeds=(1, 2), sources=None, start=None, loss=l
 
 
 def noise_of(U, sigma, beta, eta, sources):
-    """A step's: K numbers along the directions, and one in every coordinate by a generator whose key is drawn next."""
+    """A step's: K numbers along the directions, and one in every coordinate by a generator whose
+    key is drawn next.
+    """
     (d, K), (along, across) = U.shape, deviations(sigma, beta, eta, *U.shape)
     moved = U @ (along * normal(sources.noise, (K,)))
     if across == 0:
@@ -59,7 +66,9 @@ def network():
 
 
 class ReadElsewhere(nn.Module):
-    """Uses a layer's parameters without calling the layer, so that nothing can be lent to it and they have to be moved."""
+    """Uses a layer's parameters without calling the layer, so that nothing can be lent to it and
+    they have to be moved.
+    """
 
     def __init__(self):
         super().__init__()
@@ -85,7 +94,9 @@ def classes(n=N):
 def over(module, loss=cross_entropy, *, xi=1e-3, T=8, sources=None, **options):
     """An optimiser of all of a module that requires a gradient."""
     d = sum(p.numel() for p in module.parameters() if p.requires_grad)
-    return NoisyZOGD(module, loss, FREE.replace(d=d, xi=xi, T=T), sources=sources or Sources(1, 2), **options)
+    return NoisyZOGD(
+        module, loss, FREE.replace(d=d, xi=xi, T=T), sources=sources or Sources(1, 2), **options
+    )
 
 
 def learn(module, parameters=None, lr=5e-6):
@@ -101,7 +112,9 @@ def composed(made):
 
 def says_nothing(made, words):
     report = made.privacy_report()
-    assert all(words in g.reason for g in report.guarantees.values()) and "[not met] Nothing was found" in repr(report)
+    assert all(
+        words in g.reason for g in report.guarantees.values()
+    ) and "[not met] Nothing was found" in repr(report)
     return report.epsilon == inf
 
 

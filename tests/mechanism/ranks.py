@@ -28,11 +28,40 @@ class Loss:
         return cross_entropy(outputs, targets)
 
 
-def made(group=None, *, kind=torch.float32, secure=False, loss=cross_entropy, microbatch=3, module=None, **options):
+def made(
+    group=None,
+    *,
+    kind=torch.float32,
+    secure=False,
+    loss=cross_entropy,
+    microbatch=3,
+    module=None,
+    **options,
+):
     module = network() if module is None else module
-    setting = FREE.replace(d=51, K=3, T=6, xi=0.3, batch=13, sigma=0.05, beta=0.5, ridge=0.01, m=0.01, clip=0.3, **options)
+    setting = FREE.replace(
+        d=51,
+        K=3,
+        T=6,
+        xi=0.3,
+        batch=13,
+        sigma=0.05,
+        beta=0.5,
+        ridge=0.01,
+        m=0.01,
+        clip=0.3,
+        **options,
+    )
     sources = Sources.secure() if secure else Sources(1, 2)
-    return NoisyZOGD(module.to(kind), loss, setting, sources=sources, group=group, microbatch=microbatch, keep_copy=False)
+    return NoisyZOGD(
+        module.to(kind),
+        loss,
+        setting,
+        sources=sources,
+        group=group,
+        microbatch=microbatch,
+        keep_copy=False,
+    )
 
 
 def train(optimiser, steps=6):
@@ -59,9 +88,19 @@ def scaled(group, at=45):
 
     def of(seeds):
         return NoisyZOGD.for_epsilon(
-            network(), cross_entropy, n=24, epsilon=2.0, delta=1e-5, T=at, K=2, batch=7, microbatch=2,
-            sources=Sources(*seeds), group=group, show=str,
-        )  # fmt: skip
+            network(),
+            cross_entropy,
+            n=24,
+            epsilon=2.0,
+            delta=1e-5,
+            T=at,
+            K=2,
+            batch=7,
+            microbatch=2,
+            sources=Sources(*seeds),
+            group=group,
+            show=str,
+        )
 
     first, second = train(of((1, 2)), 30), of((3, 4))
     second.load_state_dict(first.state_dict())
@@ -79,7 +118,9 @@ def sent(group):
     counted = {}
     for width, K in ((4, 3), (64, 3), (4, 5)):
         torch.manual_seed(0)
-        module = torch.nn.Sequential(torch.nn.Linear(6, width), torch.nn.Tanh(), torch.nn.Linear(width, 3)).double()
+        module = torch.nn.Sequential(
+            torch.nn.Linear(6, width), torch.nn.Tanh(), torch.nn.Linear(width, 3)
+        ).double()
         d = sum(p.numel() for p in module.parameters())
         run = FREE.replace(d=d, K=K, T=6, xi=0.3, batch=12)
         optimiser = NoisyZOGD(module, cross_entropy, run, sources=Sources(1, 2), group=group)
@@ -93,8 +134,15 @@ def sent(group):
 @contextmanager
 def counting():
     sizes, gather, broadcast = [], distributed.all_gather_object, distributed.broadcast_object_list
-    distributed.all_gather_object = lambda rows, row, **options: (sizes.append(size_of(row)), gather(rows, row, **options))
-    distributed.broadcast_object_list = lambda x, **options: (sizes.append(0), broadcast(x, **options), sizes.append(size_of(x)))
+    distributed.all_gather_object = lambda rows, row, **options: (
+        sizes.append(size_of(row)),
+        gather(rows, row, **options),
+    )
+    distributed.broadcast_object_list = lambda x, **options: (
+        sizes.append(0),
+        broadcast(x, **options),
+        sizes.append(size_of(x)),
+    )
     yield sizes
     distributed.all_gather_object, distributed.broadcast_object_list = gather, broadcast
 
@@ -124,7 +172,9 @@ def fail():
 
 
 def drifting(group):
-    """The last process' parameters differ by one bit after an update, and its own guard does not know."""
+    """The last process' parameters differ by one bit after an update, and its own guard does not
+    know.
+    """
     optimiser = train(made(group), 2)
     if distributed.get_rank() == distributed.get_world_size() - 1:
         renew = optimiser._run.watch.fingerprint.renew
@@ -156,7 +206,9 @@ def ending(group):
 
 
 def attacked(group):
-    """A step that the last process makes otherwise: what each says then, its steps, and whether its report is inf."""
+    """A step that the last process makes otherwise: what each says then, its steps, and whether its
+    report is inf.
+    """
     return {name: attack(group) for name, attack in ATTACKS.items()}
 
 
@@ -194,7 +246,9 @@ def module_of(optimiser):
 
 
 def by_a_hook(optimiser):
-    module_of(optimiser)[2].register_forward_hook(lambda module, inputs, outputs: outputs - outputs.mean(0))
+    module_of(optimiser)[2].register_forward_hook(
+        lambda module, inputs, outputs: outputs - outputs.mean(0)
+    )
 
 
 def frozen(optimiser):
@@ -216,7 +270,10 @@ def that_moves(group):
     optimiser = train(made(group, loss=loss), 2)
 
     def arm(optimiser):
-        loss.at, loss.act = loss.calls + 2, lambda: next(module_of(optimiser).parameters()).mul_(1 + 1e-6)
+        loss.at, loss.act = (
+            loss.calls + 2,
+            lambda: next(module_of(optimiser).parameters()).mul_(1 + 1e-6),
+        )
 
     return outcome_of(optimiser, arm)
 
@@ -255,11 +312,17 @@ def shortened(group):
     optimiser = train(made(group), 1)
     before = optimiser.state_dict()
     after = train(optimiser, 1).state_dict()
-    return outcome_of(optimiser, lambda made: made.load_state_dict(before if distributed.get_rank() else after), everywhere=True)
+    return outcome_of(
+        optimiser,
+        lambda made: made.load_state_dict(before if distributed.get_rank() else after),
+        everywhere=True,
+    )
 
 
 def probes_of_another_run(group):
-    """Both go on from a state in the middle of probes, which leave the parameters as they were; each of a run of its own."""
+    """Both go on from a state in the middle of probes, which leave the parameters as they were;
+    each of a run of its own.
+    """
 
     def of(seeds, epsilon, group=None):
         return NoisyZOGD.for_epsilon(
@@ -296,7 +359,9 @@ def under_autocast(group):
 
 ATTACKS = {
     "everywhere": lambda group: outcome_of(made(group, loss=mixing)),
-    "losses less their mean": lambda group: outcome_of(made(group, loss=mixing if distributed.get_rank() else cross_entropy)),
+    "losses less their mean": lambda group: outcome_of(
+        made(group, loss=mixing if distributed.get_rank() else cross_entropy)
+    ),
     "a hook that mixes": lambda group: outcome_of(train(made(group), 2), by_a_hook),
     "a loss that begins to mix": begins_to_mix,
     "a frozen part": lambda group: outcome_of(with_a_buffer(group), frozen),
@@ -305,7 +370,9 @@ ATTACKS = {
     "a second optimiser": second,
     "a state of fewer steps": shortened,
     "probes of another run": probes_of_another_run,
-    "another learning rate": lambda group: outcome_of(train(made(group), 2), lambda o: o.param_groups[0].update(lr=0.5)),
+    "another learning rate": lambda group: outcome_of(
+        train(made(group), 2), lambda o: o.param_groups[0].update(lr=0.5)
+    ),
     "records in another order": reordered,
     "autocast": under_autocast,
 }

@@ -44,7 +44,9 @@ class TestKinds:
         ids=lambda options: next(iter(options)),
     )
     def test_of_a_class_of_ones_own(self, options):
-        with pytest.raises(TypeError, match=f"{next(iter(options))} of the type .* is not allowed: give a plain"):
+        with pytest.raises(
+            TypeError, match=f"{next(iter(options))} of the type .* is not allowed: give a plain"
+        ):
             optimiser(**options)
 
     def test_of_a_setting_that_is_changed_by_its_fields(self):
@@ -60,7 +62,9 @@ class TestKinds:
 class TestForEpsilon:
     """From a target however small or large to a report of no more."""
 
-    @pytest.mark.parametrize("target, delta", [(1e-9, 1e-5), (1e-3, 1e-12), (2.0, 1e-200), (2.0, 0.1), (1e5, 1e-5)])
+    @pytest.mark.parametrize(
+        "target, delta", [(1e-9, 1e-5), (1e-3, 1e-12), (2.0, 1e-200), (2.0, 0.1), (1e5, 1e-5)]
+    )
     @pytest.mark.parametrize("batch", [None, 3])
     def test_targets(self, target, delta, batch):
         made = NoisyZOGD.for_epsilon(
@@ -80,10 +84,16 @@ class TestForEpsilon:
         )
         assert target / 2 < run(made, 3, classes()).privacy_report(released="all").epsilon <= target
 
-    @pytest.mark.parametrize("options", [{"epsilon": 0.0}, {"epsilon": -1.0}, {"delta": 0.0}, {"delta": 1.0}], ids=str)
+    @pytest.mark.parametrize(
+        "options", [{"epsilon": 0.0}, {"epsilon": -1.0}, {"delta": 0.0}, {"delta": 1.0}], ids=str
+    )
     def test_what_no_noise_meets_or_what_would_undo_it(self, options):
         with pytest.raises(ValueError, match="is not allowed"):
-            NoisyZOGD.for_epsilon(network(), cross_entropy, **{"n": 24, "epsilon": 1.0, "delta": 1e-5, "T": 50} | options)
+            NoisyZOGD.for_epsilon(
+                network(),
+                cross_entropy,
+                **{"n": 24, "epsilon": 1.0, "delta": 1e-5, "T": 50} | options,
+            )
 
 
 class TestForPlan:
@@ -98,14 +108,29 @@ class TestForPlan:
 
     def test_that_keeps_to_the_plan(self, tmp_path, capsys):
         drawn = "sampling: poisson\nneighbours: add-remove"
-        path = self.planned(tmp_path, capsys, f"n: 24\nd: 51\ndelta: 1e-4\nbatch: 6\nK: 1\nT: 50\n{drawn}")
+        path = self.planned(
+            tmp_path, capsys, f"n: 24\nd: 51\ndelta: 1e-4\nbatch: 6\nK: 1\nT: 50\n{drawn}"
+        )
         text, said = path.read_text(), []
         assert "NoisyZOGD.for_plan(model, loss, 'plan.yaml')" in text
         plan = from_yaml(text).setting
         for given in (path, str(path), text, plan):
-            made = NoisyZOGD.for_plan(network(), cross_entropy, given, sources=Sources(1, 2), show=said.append)
+            made = NoisyZOGD.for_plan(
+                network(), cross_entropy, given, sources=Sources(1, 2), show=said.append
+            )
             assert "40 find the scale, 10 train" in said[-1]
-            for name in ("n", "d", "T", "K", "batch", "delta", "beta", "sampling", "neighbours", "clipping"):
+            for name in (
+                "n",
+                "d",
+                "T",
+                "K",
+                "batch",
+                "delta",
+                "beta",
+                "sampling",
+                "neighbours",
+                "clipping",
+            ):
                 assert getattr(made.setting, name) == getattr(plan, name), name
             assert made.setting.sigma == pytest.approx(plan.sigma, rel=1e-3)
         assert 1.9 < run(made, 50, classes()).privacy_report().epsilon <= 2.0
@@ -113,7 +138,9 @@ class TestForPlan:
     def test_that_takes_other_options_than_the_plan_s(self, tmp_path, capsys):
         path = self.planned(tmp_path, capsys, "n: 24\nd: 51\ndelta: 1e-4\nbatch: 6\nK: 1\nT: 50")
         given = {"lr": 0.1, "clip": 0.5, "xi": 0.01, "T": 9, "sources": Sources(1, 2), "show": str}
-        made = run(NoisyZOGD.for_plan(network(), cross_entropy, path, epsilon=1.0, **given), 9, classes())
+        made = run(
+            NoisyZOGD.for_plan(network(), cross_entropy, path, epsilon=1.0, **given), 9, classes()
+        )
         assert 0.9 < made.privacy_report(released="all").epsilon <= 1.0 and made.setting.clip == 0.5
 
     def test_is_refused_where_something_lacks_or_another_bound_gave_its_epsilon(self):
@@ -121,14 +148,25 @@ class TestForPlan:
             NoisyZOGD.for_plan(network(), cross_entropy, "K: 1\nT: 3\n")
         hidden = SETTING.replace(n=24, d=51, K=3, T=400, beta=0.5, sigma=0.4)
         assert epsilon(hidden, "best") < epsilon(hidden, "composition")
-        with pytest.raises(ValueError, match="by composition, which the optimiser keeps to: give epsilon="):
+        with pytest.raises(
+            ValueError, match="by composition, which the optimiser keeps to: give epsilon="
+        ):
             NoisyZOGD.for_plan(network(), cross_entropy, hidden)
 
 
 @pytest.mark.parametrize("delta", [0.1, 1e-5])
 def test_a_delta_of_one_over_n_is_remarked_on(delta):
     said = []
-    NoisyZOGD.for_epsilon(network(), cross_entropy, n=24, epsilon=1.0, delta=delta, T=50, sources=Sources(1, 2), show=said.append)
+    NoisyZOGD.for_epsilon(
+        network(),
+        cross_entropy,
+        n=24,
+        epsilon=1.0,
+        delta=delta,
+        T=50,
+        sources=Sources(1, 2),
+        show=said.append,
+    )
     assert ("δ = 0.1 is at least 1/n: publishing every record" in said[0]) == (delta == 0.1)
 
 
@@ -149,7 +187,9 @@ class TestSeveralProcesses:
         monkeypatch.setattr(distributed, "is_initialized", lambda: True)
         monkeypatch.setattr(distributed, "get_world_size", lambda: 2)
         for act in (lambda: optimiser(FREE), lambda: run(made, 1)):
-            with pytest.raises(RuntimeError, match="training in 2 processes, each by itself, is not allowed"):
+            with pytest.raises(
+                RuntimeError, match="training in 2 processes, each by itself, is not allowed"
+            ):
                 act()
         monkeypatch.setattr(distributed, "get_world_size", lambda: 1)
         assert run(made, 1).steps == 1
@@ -161,8 +201,14 @@ class TestSeveralProcesses:
             f"dist.init_process_group('gloo', init_method='file://{tmp_path}/store', rank=int(sys.argv[1]), world_size=2)\n"
             "try: optimiser()\nexcept RuntimeError as refused: print(refused)"
         )
-        ranks = [subprocess.Popen([sys.executable, "-c", script, str(rank)], stdout=subprocess.PIPE) for rank in range(2)]
-        assert all(b"training in 2 processes, each by itself, is not allowed" in rank.communicate()[0] for rank in ranks)
+        ranks = [
+            subprocess.Popen([sys.executable, "-c", script, str(rank)], stdout=subprocess.PIPE)
+            for rank in range(2)
+        ]
+        assert all(
+            b"training in 2 processes, each by itself, is not allowed" in rank.communicate()[0]
+            for rank in ranks
+        )
 
 
 class TestAdvice:
@@ -170,7 +216,9 @@ class TestAdvice:
     def test_parameters_alone_are_refused_with_what_to_give(self, given):
         for make in (
             lambda p: NoisyZOGD(p, cross_entropy, FREE, sources=Sources(1, 2)),
-            lambda p: NoisyZOGD.for_epsilon(p, cross_entropy, n=24, epsilon=1.0, delta=1e-5, T=3, lr=0.1),
+            lambda p: NoisyZOGD.for_epsilon(
+                p, cross_entropy, n=24, epsilon=1.0, delta=1e-5, T=3, lr=0.1
+            ),
         ):
             with pytest.raises(TypeError, match="are not allowed: give the module itself"):
                 make(given(list(network().parameters())))

@@ -1,4 +1,6 @@
-"""Ways to a report that says less than was spent: each ends in a refusal, or in a report that says so."""
+"""Ways to a report that says less than was spent: each ends in a refusal, or in a report that says
+so.
+"""
 
 import copy
 import ctypes
@@ -47,7 +49,9 @@ class TestStates:
         "counts of another kind": lambda s: s["counts"].update(more=1),
         "no batches": lambda s: s.update(draws=None),
         "no generators": lambda s: s["sources"].pop("directions"),
-        "a generator that is none": lambda s: s["sources"].update(noise={"bit_generator": "PCG64DXSM"}),
+        "a generator that is none": lambda s: s["sources"].update(
+            noise={"bit_generator": "PCG64DXSM"}
+        ),
         "weights that are none": lambda s: s.update(w=[None]),
         "another version": lambda s: s.update(version=0),
         "no version": lambda s: s.pop("version"),
@@ -95,7 +99,10 @@ class TestLoadedWeights:
         again.load_state_dict(weights)
         mark_moved(again)
         resumed = over(again)
-        with pytest.raises(RuntimeError, match=r"'0\.weight' was loaded, and it is not known what the steps that led there cost"):
+        with pytest.raises(
+            RuntimeError,
+            match=r"'0\.weight' was loaded, and it is not known what the steps that led there cost",
+        ):
             run(resumed, 1, classes())
         resumed.load_state_dict(state)
         assert run(resumed, 1, classes()).steps == 4
@@ -164,11 +171,17 @@ class OfTheBatch(Growing):
 class TestWhatAModuleKeeps:
     def test_is_vouched_for_and_so_is_what_records_were_prepared_with(self):
         said = repr(run(optimiser(FREE), 1).privacy_report())
-        assert "Module: it keeps nothing of the records" in said and "nor the means, vocabulary or columns" in said
+        assert (
+            "Module: it keeps nothing of the records" in said
+            and "nor the means, vocabulary or columns" in said
+        )
 
     def test_beside_parameters_is_a_flaw(self):
         made = over(Remembering())
-        with pytest.raises(RuntimeError, match="'_extra_state', which this run does not train, changed since it began"):
+        with pytest.raises(
+            RuntimeError,
+            match="'_extra_state', which this run does not train, changed since it began",
+        ):
             run(made, 1, classes())
         assert made.steps == 0
 
@@ -189,7 +202,9 @@ class TestWhatAModuleKeeps:
     @pytest.mark.parametrize("module", [Growing, OfTheBatch])
     def test_in_a_buffer_that_grows_is_found(self, module):
         poisson = {"sampling": "poisson", "neighbours": "add-remove", "batch": 6}
-        made = NoisyZOGD(module(), cross_entropy, FREE.replace(d=21, xi=1e-3, **poisson), sources=Sources(3, 4))
+        made = NoisyZOGD(
+            module(), cross_entropy, FREE.replace(d=21, xi=1e-3, **poisson), sources=Sources(3, 4)
+        )
         with pytest.raises(ValueError, match="'cache' was changed while losses were computed"):
             run(made, 1, classes())
         assert made.steps == 0
@@ -212,7 +227,13 @@ def test_a_loss_that_writes_where_torch_does_not_count_moves_nothing_unseen():
             module[0].weight.detach().numpy()[0, 0] += 16
         return cross_entropy(outputs, targets)
 
-    made = run(NoisyZOGD(module, loss, FREE.replace(d=51, xi=1e-3), sources=Sources(1, 2), keep_copy=False), 2, classes())
+    made = run(
+        NoisyZOGD(
+            module, loss, FREE.replace(d=51, xi=1e-3), sources=Sources(1, 2), keep_copy=False
+        ),
+        2,
+        classes(),
+    )
     armed.append(True)
     with pytest.raises(RuntimeError, match="changed since the last step"):
         run(made, 1, classes())
@@ -231,7 +252,10 @@ def test_a_fork_with_its_parents_number_draws_other_noise(monkeypatch):
         os._exit(0)
     os.waitpid(child, 0)
     numbers = json.loads(os.read(out, 1000))
-    assert numbers[0] != sources.noise.random(3).tolist() and numbers[1] != sources.data.random(3).tolist()
+    assert (
+        numbers[0] != sources.noise.random(3).tolist()
+        and numbers[1] != sources.data.random(3).tolist()
+    )
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -293,10 +317,14 @@ class TestCollators:
     @pytest.mark.parametrize("begin", [0, 12])
     def test_that_look_at_the_batch_are_refused(self, begin):
         made, mixing = over(network()), Prepared(1e-6, begin)
-        with pytest.raises(ValueError, match="a collator makes a record's part of the batch of other records too"):
+        with pytest.raises(
+            ValueError, match="a collator makes a record's part of the batch of other records too"
+        ):
             for batch in made.batches(self.records, collate_fn=mixing):
                 made.step(batch)
-        assert made.steps == (3 if begin else 0) and (begin == 0 or says_nothing(made, "of the steps before were so"))
+        assert made.steps == (3 if begin else 0) and (
+            begin == 0 or says_nothing(made, "of the steps before were so")
+        )
 
     @pytest.mark.parametrize("workers", [0, proof(1)])
     def test_of_a_loader_too(self, workers):
@@ -308,7 +336,9 @@ class TestCollators:
     def test_that_draw_and_change_records_are_taken(self):
         def collate(records):
             X = torch.stack([record.pop("x") for record in records])
-            return X + torch.rand(X.shape[0], 1), torch.tensor([record.pop("y") for record in records])
+            return X + torch.rand(X.shape[0], 1), torch.tensor(
+                [record.pop("y") for record in records]
+            )
 
         made, twin = over(network()), over(network())
         records, same = ([{"x": x, "y": int(y)} for x, y in self.records] for _ in "ab")
@@ -323,7 +353,10 @@ def test_the_order_of_cyclic_batches_stays_where_a_run_goes_on():
     X, y = classes()
     cyclic = {"sampling": "cyclic", "batch": 6}
     made, again = (
-        NoisyZOGD(network(), cross_entropy, FREE.replace(d=51, xi=1e-3, **cyclic), sources=Sources(1, 2)) for _ in "ab"
+        NoisyZOGD(
+            network(), cross_entropy, FREE.replace(d=51, xi=1e-3, **cyclic), sources=Sources(1, 2)
+        )
+        for _ in "ab"
     )
     again.load_state_dict(run(made, 4, (X, y)).state_dict())
     run(again, 1, (X.flip(0), y.flip(0)))
@@ -334,11 +367,15 @@ def test_a_scale_told_by_the_data_themselves_is_not_public():
     X, y = classes()
     target = {"epsilon": 3.0, "delta": 1e-4, "n": 24, "T": 8, "show": lambda said: None}
     of_others, of_these = (
-        NoisyZOGD.for_epsilon(network(), cross_entropy, scale_from=(told, y[:8]), sources=Sources(1, 2), **target)
+        NoisyZOGD.for_epsilon(
+            network(), cross_entropy, scale_from=(told, y[:8]), sources=Sources(1, 2), **target
+        )
         for told in (X[:8] + 1, X[:8])
     )
     assert composed(run(of_others, 2, (X, y))) < inf
-    assert says_nothing(run(of_these, 2, (X, y)), "that told the scale, as public ones, are of these data")
+    assert says_nothing(
+        run(of_these, 2, (X, y)), "that told the scale, as public ones, are of these data"
+    )
 
 
 class TestRounding:
@@ -348,12 +385,17 @@ class TestRounding:
     def as_before(self):
         yield
         torch.set_float32_matmul_precision("highest")
-        torch.backends.mkldnn.matmul.fp32_precision = torch.backends.mkldnn.conv.fp32_precision = "none"
+        torch.backends.mkldnn.matmul.fp32_precision = torch.backends.mkldnn.conv.fp32_precision = (
+            "none"
+        )
 
     @staticmethod
     def step(module, made=None):
         made = made or NoisyZOGD(
-            module, cross_entropy, FREE.replace(d=sum(p.numel() for p in module.parameters()), xi=0.3), sources=Sources(1, 2)
+            module,
+            cross_entropy,
+            FREE.replace(d=sum(p.numel() for p in module.parameters()), xi=0.3),
+            sources=Sources(1, 2),
         )
         kind = next(module.parameters()).dtype
         return run(made, 1, (classes()[0].to(kind), classes()[1]))
@@ -374,7 +416,9 @@ class TestRounding:
                 finally:
                     torch.set_float32_matmul_precision("highest")
 
-        assert self.step(Coarse(6, 3)).record.halves and not self.step(nn.Linear(6, 3)).record.halves
+        assert (
+            self.step(Coarse(6, 3)).record.halves and not self.step(nn.Linear(6, 3)).record.halves
+        )
 
     def test_by_the_new_one_and_of_what_the_module_has(self):
         torch.backends.mkldnn.conv.fp32_precision = "bf16"

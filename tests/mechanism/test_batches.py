@@ -37,7 +37,11 @@ class Graph:
 class TestBatches:
     """All of a batch belongs to its records, one each."""
 
-    @pytest.mark.parametrize("extra", [[1.0] * 24, ["a"] * 24, 3.0, Graph(torch.ones(24))], ids=lambda x: type(x).__name__)
+    @pytest.mark.parametrize(
+        "extra",
+        [[1.0] * 24, ["a"] * 24, 3.0, Graph(torch.ones(24))],
+        ids=lambda x: type(x).__name__,
+    )
     def test_what_is_not_a_tensor_would_be_every_records(self, extra):
         """A list of numbers would reach the model whole, with every part of the batch."""
         X, y = classes()
@@ -54,14 +58,21 @@ class TestBatches:
                 assert mask is None
                 return super().forward(X)
 
-        assert run(over(Optional(6, 3, dtype=torch.float64)), 2, {"X": X, "mask": None, "labels": y}).steps == 2
+        assert (
+            run(
+                over(Optional(6, 3, dtype=torch.float64)), 2, {"X": X, "mask": None, "labels": y}
+            ).steps
+            == 2
+        )
 
     def test_strings_of_a_data_set(self):
         X, y = classes()
         with pytest.raises(ValueError, match="a batch of str is not allowed"):
             run(over(network()), 1, [(x, "words", c) for x, c in zip(X, y, strict=True)])
 
-    @pytest.mark.parametrize("change", [lambda x: x[:-1], lambda x: x.repeat(2, 1), lambda x: x[None], lambda x: x[0, 0]])
+    @pytest.mark.parametrize(
+        "change", [lambda x: x[:-1], lambda x: x.repeat(2, 1), lambda x: x[None], lambda x: x[0, 0]]
+    )
     def test_more_or_fewer_records_than_were_drawn(self, change):
         made = over(network())
         batch = made.batch(classes())
@@ -73,7 +84,9 @@ class TestBatches:
         rows = list(zip(X[:24], y[:24], strict=True))
         made = run(optimiser(FREE.replace(batch=4)), 1, rows)
         rows.append((X[24], y[24]))
-        with pytest.raises(ValueError, match="a data set of 25 records is not allowed: give one of n = 24"):
+        with pytest.raises(
+            ValueError, match="a data set of 25 records is not allowed: give one of n = 24"
+        ):
             run(made, 1, rows)
 
 
@@ -86,7 +99,10 @@ class TestData:
         run(made, 4, (X, y))
         assert made.privacy_report().epsilon < inf
         run(made, 1, (X.flip(0), y.flip(0)))
-        assert says_nothing(made, "at step 5 record 0 came as another one had come before: the order of the data changed")
+        assert says_nothing(
+            made,
+            "at step 5 record 0 came as another one had come before: the order of the data changed",
+        )
 
     def test_a_batch_made_by_hand_of_others_is_found_as_well(self):
         X, y = data()

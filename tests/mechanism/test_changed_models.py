@@ -1,4 +1,6 @@
-"""What changes a model beside the run's own steps is found, and its report says so; what is usual disturbs nothing."""
+"""What changes a model beside the run's own steps is found, and its report says so; what is usual
+disturbs nothing.
+"""
 
 import copy
 import io
@@ -63,16 +65,22 @@ class TestWhatSomebodyElseMoved:
         assert made.steps == 2 and says_nothing(made, "changed since")
         try:
             made.load_state_dict(state)
-            assert run(made, 1, classes()).steps == 3  # where nothing but numbers had changed the run goes on
+            # where nothing but numbers had changed the run goes on
+            assert run(made, 1, classes()).steps == 3
         except RuntimeError as error:
-            assert "parameters were replaced since" in str(error) or "parameters were moved since" in str(error)
+            assert "parameters were replaced since" in str(
+                error
+            ) or "parameters were moved since" in str(error)
         assert made.privacy_report().epsilon == inf
 
     def test_also_after_the_last_step_and_in_a_state_that_is_saved(self):
         module = network()
         made = run(over(module), 8, classes())
         learn(module)
-        assert says_nothing(made, "'0.bias', '0.weight' and '2.bias' changed since the last step, and not by this run")
+        assert says_nothing(
+            made,
+            "'0.bias', '0.weight' and '2.bias' changed since the last step, and not by this run",
+        )
         again = over(network())
         again.load_state_dict(made.state_dict())
         assert says_nothing(again, "changed since the last step")
@@ -83,7 +91,9 @@ class TestWhatSomebodyElseMoved:
         module[0].weight.data.neg_()
         assert made.privacy_report().epsilon == inf
         module[0].weight.data.neg_()
-        assert run(made, 1, classes()).steps == 3 and says_nothing(made, "changed since the last step")
+        assert run(made, 1, classes()).steps == 3 and says_nothing(
+            made, "changed since the last step"
+        )
 
     @pytest.mark.parametrize("part", ["a frozen weight", "a buffer", "a loss's own weight"])
     def test_frozen_parts_and_buffers_too(self, part):
@@ -92,7 +102,11 @@ class TestWhatSomebodyElseMoved:
         module.register_buffer("scale", torch.ones(3, dtype=torch.float64))
         made = run(over(module, loss), 2, classes())
         state = made.state_dict()
-        {"a frozen weight": module[0].weight, "a buffer": module.scale, "a loss's own weight": loss.weight}[part].data[0] += 1e-9
+        {
+            "a frozen weight": module[0].weight,
+            "a buffer": module.scale,
+            "a loss's own weight": loss.weight,
+        }[part].data[0] += 1e-9
         assert says_nothing(made, "which this run does not train, changed since it began")
         with pytest.raises(RuntimeError, match="which this run does not train"):
             run(made, 1, classes())
@@ -118,10 +132,14 @@ class TestWhatSomebodyElseMoved:
                     module[0].weight.add_(1e-9)
             return cross_entropy(outputs, targets)
 
-        made = NoisyZOGD(module, loss, FREE.replace(d=51, xi=1e-3), sources=Sources(1, 2), keep_copy=keep_copy)
+        made = NoisyZOGD(
+            module, loss, FREE.replace(d=51, xi=1e-3), sources=Sources(1, 2), keep_copy=keep_copy
+        )
         run(made, 1, classes())
         on[0] = True
-        with pytest.raises(RuntimeError, match="moved its own parameters while losses were computed"):
+        with pytest.raises(
+            RuntimeError, match="moved its own parameters while losses were computed"
+        ):
             run(made, 1, classes())
         assert made.steps == 1 and says_nothing(made, "at step 2 the loss, or the module, moved")
 
@@ -131,14 +149,19 @@ class TestWhatSomebodyElseMoved:
         one, other = over(module, sources=sources), over(module, sources=sources)
         run(one, 3, classes())
         for third in (other, over(module)):
-            with pytest.raises(RuntimeError, match=r"another NoisyZOGD has moved '0\.weight': neither report would count"):
+            with pytest.raises(
+                RuntimeError,
+                match=r"another NoisyZOGD has moved '0\.weight': neither report would count",
+            ):
                 run(third, 1, classes())
         module[0].requires_grad_(False)
         with pytest.raises(RuntimeError, match="another NoisyZOGD has moved"):
             run(over(module), 1, classes())
         module[0].requires_grad_(True)
         other.load_state_dict(one.state_dict())
-        assert run(other, 3, classes()).privacy_report().epsilon == epsilon(other.setting.replace(T=6), "composition")
+        assert run(other, 3, classes()).privacy_report().epsilon == epsilon(
+            other.setting.replace(T=6), "composition"
+        )
         with pytest.raises(RuntimeError, match="another NoisyZOGD has moved"):
             run(one, 1, classes())
         assert one.privacy_report().epsilon == inf
@@ -189,7 +212,9 @@ class TestParts:
         with pytest.raises(RuntimeError, match="the module's parameters were replaced"):
             run(made, 1, classes())
 
-    @pytest.mark.parametrize("xi, register", [(1e-3, parametrizations.weight_norm), (0.0, parametrizations.orthogonal)])
+    @pytest.mark.parametrize(
+        "xi, register", [(1e-3, parametrizations.weight_norm), (0.0, parametrizations.orthogonal)]
+    )
     def test_one_that_was_there_trains(self, xi, register):
         module = network()
         register(module[0])
@@ -258,7 +283,13 @@ def test_a_step_that_is_stopped_while_written_goes_on_only_from_a_state(where, m
     state = made.state_dict()
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         fingerprint = made._run.watch.fingerprint
-        patch.setattr(*{"at the projection": (steps, "into_ball"), "at the fingerprint": (fingerprint, "renew")}[where], stop)
+        patch.setattr(
+            *{
+                "at the projection": (steps, "into_ball"),
+                "at the fingerprint": (fingerprint, "renew"),
+            }[where],
+            stop,
+        )
         run(made, 1, classes())
     assert made.steps == 3 and says_nothing(made, "interrupted")
     with pytest.raises(RuntimeError, match="interrupted while it moved the parameters"):
@@ -304,13 +335,17 @@ class TestHooksOfAStep:
 
     def test_a_hook_that_hands_over_another_batch(self):
         made = over(network())
-        made.register_step_pre_hook(lambda optimiser, args, kwargs: ((optimiser, torch.ones(2)), kwargs))
+        made.register_step_pre_hook(
+            lambda optimiser, args, kwargs: ((optimiser, torch.ones(2)), kwargs)
+        )
         with pytest.raises(TypeError, match="a batch of the type Tensor is not allowed"):
             run(made, 1, classes())
 
     def test_a_hook_that_changes_the_learning_rate_is_counted_with_it(self):
         made = over(network())
-        made.register_step_pre_hook(lambda optimiser, args, kwargs: optimiser.param_groups[0].update(lr=0.5))
+        made.register_step_pre_hook(
+            lambda optimiser, args, kwargs: optimiser.param_groups[0].update(lr=0.5)
+        )
         run(made, 1, classes())
         assert [step.eta for step, _ in made.record.stages] == [1.5]
 

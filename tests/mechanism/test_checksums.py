@@ -20,7 +20,11 @@ class TestChecksums:
     @pytest.mark.parametrize("kind", KINDS, ids=str)
     @pytest.mark.parametrize("shape", [(), (1,), (7, 3), (2**14 + 5,), (3, 2**15), (2**18 + 3,)])
     def test_every_bit_counts_wherever_it_stands_and_torch_adds_up_to_the_same(self, shape, kind):
-        x = torch.randn(shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64).mul(9).to(kind)
+        x = (
+            torch.randn(shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+            .mul(9)
+            .to(kind)
+        )
         words = checksums._words(x).view(1, -1)
         (before,) = checksums.checksums([x])
         assert checksums._added_by_torch(words).tolist() == [before]
@@ -28,12 +32,22 @@ class TestChecksums:
             for bit in range(1 if kind == torch.bool else 8 * words.element_size()):
                 other = x.clone()
                 changed = checksums._words(other)
-                changed[place] ^= torch.tensor(-(2**31) if bit == 31 else 1 << bit).to(changed.dtype)
+                changed[place] ^= torch.tensor(-(2**31) if bit == 31 else 1 << bit).to(
+                    changed.dtype
+                )
                 assert checksums.checksums([other]) != [before]
 
     def test_places_count_and_so_do_strides(self):
         x = torch.arange(12.0).view(3, 4)
-        assert len({tuple(checksums.checksums([y])) for y in (x, x.flip(0), -x, x.roll(1), x.t().contiguous())}) == 5
+        assert (
+            len(
+                {
+                    tuple(checksums.checksums([y]))
+                    for y in (x, x.flip(0), -x, x.roll(1), x.t().contiguous())
+                }
+            )
+            == 5
+        )
         assert checksums.checksums([x[:, 1:3]]) == checksums.checksums([x[:, 1:3].clone()])
         assert checksums.checksums([]) == []
 

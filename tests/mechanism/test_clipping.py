@@ -1,4 +1,6 @@
-"""No record, however large its loss, moves a step by more than the accountant counts with: brute force over neighbours."""
+"""No record, however large its loss, moves a step by more than the accountant counts with: brute
+force over neighbours.
+"""
 
 from itertools import product
 
@@ -21,21 +23,35 @@ CLIP, N, K = 0.8, 5, 3
 
 
 def means_apart(rule, records):
-    """How far replacing one record by another moves the mean of the clipped quotients, for all pairs."""
-    others = torch.linspace(-2, 2, (N - 1) * K, dtype=torch.float64).reshape(N - 1, K).expand(len(records), -1, -1)
+    """How far replacing one record by another moves the mean of the clipped quotients, for all
+    pairs.
+    """
+    others = (
+        torch.linspace(-2, 2, (N - 1) * K, dtype=torch.float64)
+        .reshape(N - 1, K)
+        .expand(len(records), -1, -1)
+    )
     means = rule(torch.cat([others, torch.stack(records)[:, None]], 1), CLIP).values.mean(1)
     return (means[:, None] - means).norm(dim=-1)
 
 
 def records():
     """Corners far outside, on and inside the clip, and random records of all sizes."""
-    corners = [scale * torch.tensor(c, dtype=torch.float64) for scale in (0.3, CLIP, 50.0) for c in product((-1, 0, 1), repeat=K)]
+    corners = [
+        scale * torch.tensor(c, dtype=torch.float64)
+        for scale in (0.3, CLIP, 50.0)
+        for c in product((-1, 0, 1), repeat=K)
+    ]
     rng = np.random.default_rng(0)
-    return corners + [torch.from_numpy(rng.standard_normal(K) * 10 ** rng.uniform(-2, 2)) for _ in range(40)]
+    return corners + [
+        torch.from_numpy(rng.standard_normal(K) * 10 ** rng.uniform(-2, 2)) for _ in range(40)
+    ]
 
 
 @pytest.mark.parametrize(
-    "rule, sensitivity", [(clipping.each, 2 * CLIP * K**0.5 / N), (clipping.joint, 2 * CLIP / N)], ids=["each", "joint"]
+    "rule, sensitivity",
+    [(clipping.each, 2 * CLIP * K**0.5 / N), (clipping.joint, 2 * CLIP / N)],
+    ids=["each", "joint"],
 )
 def test_worst_neighbours_are_as_far_apart_as_the_sensitivity(rule, sensitivity):
     assert float(means_apart(rule, records()).max()) == pytest.approx(sensitivity, rel=1e-12)
@@ -50,7 +66,9 @@ def test_each_limits_every_quotient_and_says_which():
 def test_joint_shortens_a_record_and_keeps_its_direction():
     quotients = torch.tensor([[3.0, 4.0], [0.3, -0.4], [0.0, 0.0]], dtype=torch.float64)
     values, active = clipping.joint(quotients, 1.0)
-    assert torch.allclose(values, torch.tensor([[0.6, 0.8], [0.3, -0.4], [0.0, 0.0]], dtype=torch.float64))
+    assert torch.allclose(
+        values, torch.tensor([[0.6, 0.8], [0.3, -0.4], [0.0, 0.0]], dtype=torch.float64)
+    )
     assert active.tolist() == [True, False, False]
 
 
@@ -59,7 +77,9 @@ def test_joint_shortens_a_record_and_keeps_its_direction():
 def test_neighbours_steps_are_within_the_accounted_distance(rule, xi):
     """A loss of enormous slope: without the clip the steps would be a thousand times further apart."""
     d, n = 7, 4
-    setting = DEMONSTRATION.replace(n=n, d=d, K=K, T=1, R=float("inf"), clip=CLIP, ridge=0, m=0, xi=xi, eta=2.0)
+    setting = DEMONSTRATION.replace(
+        n=n, d=d, K=K, T=1, R=float("inf"), clip=CLIP, ridge=0, m=0, xi=xi, eta=2.0
+    )
     bound = {"each": 2 * 2.0 * CLIP / (n * K**0.5), "joint": 2 * 2.0 * CLIP / (n * K)}[rule]
     rng, apart = np.random.default_rng(1), []
     for trial in range(6):
@@ -67,7 +87,11 @@ def test_neighbours_steps_are_within_the_accounted_distance(rule, xi):
         slope = torch.from_numpy(rng.standard_normal(d)) * 1e3
         for record in (slope, -slope):
             optimiser = NoisyZOGD(
-                torch.zeros(d, dtype=torch.float64), lambda w, X: X @ w, setting, sources=Sources(trial, 1000), clipping=rule
+                torch.zeros(d, dtype=torch.float64),
+                lambda w, X: X @ w,
+                setting,
+                sources=Sources(trial, 1000),
+                clipping=rule,
             )
             optimiser.step(optimiser.batch(torch.cat([data[1:], record[None]])))
             ends.append(optimiser.w)
@@ -93,13 +117,23 @@ def test_a_record_of_enormous_slopes_is_clipped_or_not_counted(clipping, options
 
     def loss(w, batch):
         X, y = batch
-        huge = 1.6e308 * (X @ w - torch.signbit(X @ w).double()) if xi == 0 else 8e307 * torch.tanh(1e3 * (X @ w))
+        huge = (
+            1.6e308 * (X @ w - torch.signbit(X @ w).double())
+            if xi == 0
+            else 8e307 * torch.tanh(1e3 * (X @ w))
+        )
         return torch.where(y > 1, huge, logistic(w, batch))
 
     X, y = data()
     y[0] = 2.0
     for seed in range(8):
-        made = optimiser(FREE.replace(xi=xi, K=3), loss=loss, clipping=clipping, seeds=(seed + 10, seed), **options)
+        made = optimiser(
+            FREE.replace(xi=xi, K=3),
+            loss=loss,
+            clipping=clipping,
+            seeds=(seed + 10, seed),
+            **options,
+        )
         assert run(made, 1, (X, y)).w.norm() < 100
 
 

@@ -1,4 +1,6 @@
-"""Directions are orthonormal and uniform on the Stiefel manifold, by whichever factorisation they come."""
+"""Directions are orthonormal and uniform on the Stiefel manifold, by whichever factorisation they
+come.
+"""
 
 import numpy as np
 import pytest
@@ -8,7 +10,8 @@ from scipy import stats
 from zoexplore.mechanism import Sources, directions, stiefel
 
 MANY = 6000
-SIZES = [(8, 3), (8, 4), (8, 6), (5, 5), (2, 1)]  # 2K <= d takes the Cholesky factor, the others Householder's
+# 2K <= d takes the Cholesky factor, the others Householder's
+SIZES = [(8, 3), (8, 4), (8, 6), (5, 5), (2, 1)]
 LEAST_P = 1e-3  # of tests whose draws are fixed
 
 
@@ -43,7 +46,10 @@ def test_moments_are_those_of_the_haar_measure(d, K):
         "two in a row": (U[:, 0, 0] ** 2 * U[:, 0, 1] ** 2, 1 / (d * (d + 2))),
         "two in a column": (U[:, 0, 0] ** 2 * U[:, 1, 0] ** 2, 1 / (d * (d + 2))),
         "two apart": (U[:, 0, 0] ** 2 * U[:, 1, 1] ** 2, (d + 1) / ((d - 1) * d * (d + 2))),
-        "a rectangle": (U[:, 0, 0] * U[:, 0, 1] * U[:, 1, 0] * U[:, 1, 1], -1 / ((d - 1) * d * (d + 2))),
+        "a rectangle": (
+            U[:, 0, 0] * U[:, 0, 1] * U[:, 1, 0] * U[:, 1, 1],
+            -1 / ((d - 1) * d * (d + 2)),
+        ),
     }
     for name, (sample, expected) in moments.items():
         error = float(sample.std()) / len(sample) ** 0.5
@@ -52,7 +58,10 @@ def test_moments_are_those_of_the_haar_measure(d, K):
 
 @pytest.mark.parametrize("d, K", SIZES)
 def test_rotations_on_either_side_change_nothing(d, K):
-    left, right = (torch.from_numpy(stats.ortho_group.rvs(k, random_state=3)) if k > 1 else -torch.eye(1) for k in (d, K))
+    left, right = (
+        torch.from_numpy(stats.ortho_group.rvs(k, random_state=3)) if k > 1 else -torch.eye(1)
+        for k in (d, K)
+    )
     one, other = draws(d, K, seed=1), left.double() @ draws(d, K, seed=2) @ right.double()
     entries = (lambda U: U[:, 0, 0], lambda U: U[:, -1, -1], lambda U: U.sum((-1, -2)))
     for statistic in (*entries, lambda U: U[:, :K].det().round(decimals=9)):
@@ -85,5 +94,7 @@ def test_float32_is_orthonormal_to_its_own_precision():
 
 @pytest.mark.parametrize("K", [0, 4])
 def test_more_directions_than_dimensions_are_refused(K):
-    with pytest.raises(ValueError, match=f"K = {K} is not allowed: give a whole number from 1 to d = 3"):
+    with pytest.raises(
+        ValueError, match=f"K = {K} is not allowed: give a whole number from 1 to d = 3"
+    ):
         stiefel(3, K, Sources(0, 1).directions)

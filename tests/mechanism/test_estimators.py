@@ -1,4 +1,6 @@
-"""Both estimators agree with every record's gradient: forward derivatives, and two points as xi goes to 0."""
+"""Both estimators agree with every record's gradient: forward derivatives, and two points as xi
+goes to 0.
+"""
 
 import pytest
 import torch
@@ -29,7 +31,9 @@ def along(losses, w, U, xi):
 def problem():
     """Losses that curve in every direction, their gradients by autograd, a point and directions."""
     generator = torch.Generator().manual_seed(0)
-    X, A = (torch.randn(*shape, generator=generator, dtype=torch.float64) for shape in ((N, D), (D, D)))
+    X, A = (
+        torch.randn(*shape, generator=generator, dtype=torch.float64) for shape in ((N, D), (D, D))
+    )
     w = torch.randn(D, generator=generator, dtype=torch.float64)
     U = stiefel(D, K, Sources(0, 1).directions)
 
@@ -52,7 +56,9 @@ def test_two_points_approach_them_quadratically(problem):
 
 
 def test_float32_two_points_are_mostly_rounding_error_where_xi_is_small(problem):
-    """Why the optimiser refuses them: the limit of the derivative needs xi small, and 7 digits need it large."""
+    """Why the optimiser refuses them: the limit of the derivative needs xi small, and 7 digits need
+    it large.
+    """
     losses, w, U, expected = problem
 
     def in_float32(w):
@@ -76,8 +82,15 @@ def test_an_infinite_loss_shows_even_where_its_derivative_is_finite(problem):
 class TestLossesOfOtherKinds:
     @pytest.mark.parametrize("directions", ["dense", "streamed"])
     @pytest.mark.parametrize("xi", [0.0, 1e-3])
-    def test_a_loss_that_does_not_depend_on_the_parameters_moves_by_noise_alone(self, xi, directions):
-        made = run(optimiser(FREE.replace(xi=xi), loss=lambda w, batch: 2.0 * batch[1], directions=directions), 2)
+    def test_a_loss_that_does_not_depend_on_the_parameters_moves_by_noise_alone(
+        self, xi, directions
+    ):
+        made = run(
+            optimiser(
+                FREE.replace(xi=xi), loss=lambda w, batch: 2.0 * batch[1], directions=directions
+            ),
+            2,
+        )
         assert made.steps == 2 and made.counts.clipped == 0
 
     def test_a_layer_without_forward_derivatives_says_what_to_do(self):
@@ -90,5 +103,8 @@ class TestLossesOfOtherKinds:
                 return self.last(self.rnn(X.unsqueeze(1))[0][:, -1])
 
         X, y = classes()
-        with pytest.raises(ValueError, match=r"xi = 0 is not allowed here: torch has no forward-mode derivative of \S+; give"):
+        with pytest.raises(
+            ValueError,
+            match=r"xi = 0 is not allowed here: torch has no forward-mode derivative of \S+; give",
+        ):
             run(over(Recurrent(), xi=0.0), 1, (X.float(), y))

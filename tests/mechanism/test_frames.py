@@ -1,4 +1,6 @@
-"""A streamed frame is a frame like any other: orthonormal, uniform, and the same each time it is made."""
+"""A streamed frame is a frame like any other: orthonormal, uniform, and the same each time it is
+made.
+"""
 
 import pytest
 import torch
@@ -18,23 +20,38 @@ def parameters(*sizes, kind=torch.float64, block=7):
 
 
 def matrix(frame):
-    return torch.stack([torch.cat([x.clone() for x in frame.combined(torch.eye(frame.K)[k])]) for k in range(frame.K)], 1)
+    return torch.stack(
+        [
+            torch.cat([x.clone() for x in frame.combined(torch.eye(frame.K)[k])])
+            for k in range(frame.K)
+        ],
+        1,
+    )
 
 
 @pytest.mark.parametrize("K", [1, 2, 9])
-@pytest.mark.parametrize("kind, near", [(torch.float64, 1e-12), proof(torch.float32, 1e-5), (torch.bfloat16, 1e-5)])
+@pytest.mark.parametrize(
+    "kind, near", [(torch.float64, 1e-12), proof(torch.float32, 1e-5), (torch.bfloat16, 1e-5)]
+)
 def test_columns_are_orthonormal_whatever_the_blocks(K, kind, near):
     for block in (3, 7, 1000):
-        U = matrix(Streamed(parameters(10, 1, 16, kind=kind, block=block), K, Sources(1, 2).directions))
+        U = matrix(
+            Streamed(parameters(10, 1, 16, kind=kind, block=block), K, Sources(1, 2).directions)
+        )
         assert U.shape == (27, K)
         assert (U.T @ U - torch.eye(K)).abs().max() < near
 
 
 @pytest.mark.parametrize("K", [1, 4])
 def test_it_is_uniform_on_the_manifold(K):
-    frames = torch.stack([matrix(Streamed(parameters(9), K, Sources(i, 10**6).directions)) for i in range(300)])
+    frames = torch.stack(
+        [matrix(Streamed(parameters(9), K, Sources(i, 10**6).directions)) for i in range(300)]
+    )
     for row in (0, 8):
-        assert stats.kstest(frames[:, row].square().sum(-1), stats.beta(K / 2, (9 - K) / 2).cdf).pvalue > 1e-3
+        assert (
+            stats.kstest(frames[:, row].square().sum(-1), stats.beta(K / 2, (9 - K) / 2).cdf).pvalue
+            > 1e-3
+        )
     left = torch.from_numpy(stats.ortho_group.rvs(9, random_state=3))
     turned = left @ frames[:150]
     for statistic in (lambda U: U[:, 0, 0], lambda U: U[:, -1, -1], lambda U: U.sum((-1, -2))):
@@ -50,7 +67,9 @@ def test_what_it_does_is_what_its_matrix_does(make):
     assert torch.allclose(frame.coordinates(), w @ U)
     gradient = torch.randn(5, 27, dtype=torch.float64)
     assert torch.allclose(frame.resolve(gradient @ probes), gradient @ U)
-    assert torch.linalg.matrix_norm(frame.resolve(torch.eye(4, dtype=torch.float64)), 2) <= frame.xi_factor * (1 + 1e-12)
+    assert torch.linalg.matrix_norm(
+        frame.resolve(torch.eye(4, dtype=torch.float64)), 2
+    ) <= frame.xi_factor * (1 + 1e-12)
     moved = torch.cat([x.clone() for x in frame.combined(torch.arange(4.0))])
     assert torch.allclose(moved, U @ torch.arange(4.0).double())
     frame.add(0, 2.0)
@@ -67,14 +86,25 @@ def test_parameters_are_moved_there_and_come_back_exactly(kind):
     for k in range(3):
         for sign in (1, -1):
             perturbed.to(k, sign * 0.3)
-            assert torch.allclose(p.vector(), (w + sign * 0.3 * probes[:, k]).to(kind), atol=16 * torch.finfo(kind).eps)
+            assert torch.allclose(
+                p.vector(),
+                (w + sign * 0.3 * probes[:, k]).to(kind),
+                atol=16 * torch.finfo(kind).eps,
+            )
     perturbed.back()
     assert torch.equal(p.vector(), w)
 
 
 @pytest.mark.parametrize(
     "d, K, streamed",
-    [(6, 3, False), (6, 6, False), (2**19, 1, False), (2**19 + 1, 1, True), (2**16, 64, True), (2**16, 2**15 + 1, False)],
+    [
+        (6, 3, False),
+        (6, 6, False),
+        (2**19, 1, False),
+        (2**19 + 1, 1, True),
+        (2**16, 64, True),
+        (2**16, 2**15 + 1, False),
+    ],
 )
 def test_frames_are_dense_where_that_is_faster_and_possible(d, K, streamed):
     p = parameters(d, block=d)
@@ -83,7 +113,9 @@ def test_frames_are_dense_where_that_is_faster_and_possible(d, K, streamed):
 
 
 def test_half_the_dimension_at_most_is_streamed():
-    with pytest.raises(ValueError, match="K = 5 is not allowed for streamed directions in dimension 9"):
+    with pytest.raises(
+        ValueError, match="K = 5 is not allowed for streamed directions in dimension 9"
+    ):
         Streamed(parameters(9), 5, Sources(1, 2).directions)
 
 
@@ -91,25 +123,47 @@ def test_half_the_dimension_at_most_is_streamed():
 def test_numbers_of_a_column_are_normal_independent_and_come_again(kind):
     source, sizes, device = Sources(1, 2).directions, (100_000, 100_001), torch.device("cpu")
     replay = Replay(source, sizes, device)
-    first = torch.cat([replay.fill(i, torch.empty(size, dtype=kind)) for i, size in enumerate(sizes)])
-    second = torch.cat([replay.fill(i, torch.empty(sizes[i], dtype=kind)) for i in (1, 0)][::-1])  # in another order
+    first = torch.cat(
+        [replay.fill(i, torch.empty(size, dtype=kind)) for i, size in enumerate(sizes)]
+    )
+    # in another order
+    second = torch.cat([replay.fill(i, torch.empty(sizes[i], dtype=kind)) for i in (1, 0)][::-1])
     assert torch.equal(first, second)
     assert first.norm() == pytest.approx(1, abs=1e-6)
     first *= len(first) ** 0.5
     assert stats.kstest(first.double(), "norm").pvalue > 1e-3
     assert first.abs().max() > 4
     half = len(first) // 2
-    assert abs(float(torch.corrcoef(torch.stack([first[:half], first[half : 2 * half]]))[0, 1])) < 5 / half**0.5
-    assert abs(float(torch.corrcoef(torch.stack([first[:half] ** 2, first[half + 1 : 2 * half + 1] ** 2]))[0, 1])) < 5 / half**0.5
-    assert not torch.equal(Replay(source, sizes, device).fill(0, torch.empty(sizes[0], dtype=kind)), second[: sizes[0]])
+    assert (
+        abs(float(torch.corrcoef(torch.stack([first[:half], first[half : 2 * half]]))[0, 1]))
+        < 5 / half**0.5
+    )
+    assert (
+        abs(
+            float(
+                torch.corrcoef(
+                    torch.stack([first[:half] ** 2, first[half + 1 : 2 * half + 1] ** 2])
+                )[0, 1]
+            )
+        )
+        < 5 / half**0.5
+    )
+    assert not torch.equal(
+        Replay(source, sizes, device).fill(0, torch.empty(sizes[0], dtype=kind)), second[: sizes[0]]
+    )
 
 
 def test_lengths_of_a_columns_blocks_have_the_beta_law():
-    """Of a block of b numbers of d: its squared length is Beta(b/2, (d-b)/2), and its own numbers are uniform on their sphere."""
+    """Of a block of b numbers of d: its squared length is Beta(b/2, (d-b)/2), and its own numbers
+    are uniform on their sphere.
+    """
     generator, sizes = Sources(1, 2).directions, (1, 3, 5)
     columns = [Replay(generator, sizes, torch.device("cpu")) for _ in range(3000)]
     empty = [torch.empty(size, dtype=torch.float64) for size in sizes]
-    blocks = [torch.stack([column.fill(i, out).clone() for column in columns]) for i, out in enumerate(empty)]
+    blocks = [
+        torch.stack([column.fill(i, out).clone() for column in columns])
+        for i, out in enumerate(empty)
+    ]
     assert torch.cat(blocks, 1).norm(dim=1) == pytest.approx(1)
     for size, block in zip(sizes, blocks, strict=True):
         squares = block.square().sum(1)
@@ -128,7 +182,8 @@ def test_half_precision_is_rounded_by_chance_so_that_small_updates_count_on_aver
         spread = moved.std(1) / 50_000**0.5
         assert ((moved.mean(1) - 1e-4).abs() <= 5 * spread + 1e-8).all()
         assert (moved[:2].unique().numel() <= 4) and moved[0].unique().numel() == 2
-    tiny = torch.tensor([3e-6, -3e-6, 0.0], dtype=torch.float16).repeat_interleave(50_000)  # 6e-8 from their neighbours
+    # 6e-8 from their neighbours
+    tiny = torch.tensor([3e-6, -3e-6, 0.0], dtype=torch.float16).repeat_interleave(50_000)
     before = tiny.double()
     add(tiny, torch.full((150_000,), 5e-9), torch.Generator().manual_seed(0))
     moved = (tiny.double() - before).view(3, -1)
@@ -146,6 +201,7 @@ def test_tensors_that_cannot_be_seen_flat_are_refused():
         with pytest.raises(ValueError, match=words):
             Parameters([wrong])
     with pytest.raises(
-        ValueError, match="parameters on cpu, meta, or sharded, are not allowed: give plain tensors on one device"
+        ValueError,
+        match="parameters on cpu, meta, or sharded, are not allowed: give plain tensors on one device",
     ):
         Parameters([torch.zeros(3), torch.zeros(3, device="meta")])

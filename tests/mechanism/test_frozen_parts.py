@@ -1,4 +1,6 @@
-"""Frozen parts are hashed when losses are checked, saved or reported, and told by torch's count of writes at every other step."""
+"""Frozen parts are hashed when losses are checked, saved or reported, and told by torch's count of
+writes at every other step.
+"""
 
 from math import inf
 
@@ -19,7 +21,9 @@ def partly_frozen():
 def test_a_step_without_a_check_hashes_what_is_trained_alone(monkeypatch):
     _, made = partly_frozen()
     hashed, known = [], checksums._bits
-    monkeypatch.setattr(checksums, "_bits", lambda tensors: hashed.append([*tensors]) or known(tensors))
+    monkeypatch.setattr(
+        checksums, "_bits", lambda tensors: hashed.append([*tensors]) or known(tensors)
+    )
     run(made, 1, classes())
     assert hashed and all("0.weight" not in names for names in hashed)
     run(made, 1, classes())  # the fourth, at which losses are checked

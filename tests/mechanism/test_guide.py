@@ -25,7 +25,10 @@ def test_ten_lines_meet_their_target(capsys):
     assert (names["model"](names["tokens"]).argmax(1) == names["labels"]).double().mean() > 0.8
     assert 2.9 < names["optimiser"].privacy_report().epsilon <= 3.0
     said = capsys.readouterr().out
-    assert "ε ≤ 3 at δ = 1e-05 for T = 400 steps on 64 of n = 4000: 40 find the scale, 360 train" in said
+    assert (
+        "ε ≤ 3 at δ = 1e-05 for T = 400 steps on 64 of n = 4000: 40 find the scale, 360 train"
+        in said
+    )
     assert "step 400 of 400" in said and "Nothing to tune." in said
     fresh = names["Classifier"]().double()
     dpzero_steps_are_the_optimisers(fresh, (names["tokens"], names["labels"]))
@@ -33,7 +36,9 @@ def test_ten_lines_meet_their_target(capsys):
 
 @torch.no_grad()
 def dpzero_step(model, inputs, targets, z, *, lr, clip, distance):
-    """A step without noise; z: a direction as long as the square root of their number, in the shapes of the parameters."""
+    """A step without noise; z: a direction as long as the square root of their number, in the
+    shapes of the parameters.
+    """
     losses = []
     for move in (distance, -2 * distance):
         for p, u in zip(model.parameters(), z, strict=True):
@@ -45,15 +50,40 @@ def dpzero_step(model, inputs, targets, z, *, lr, clip, distance):
 
 
 def dpzero_steps_are_the_optimisers(model, data):
-    """On one batch along one direction, but for the noise, with a clip that acts on some records and not on others.
+    """On one batch along one direction, but for the noise, with a clip that acts on some records
+    and not on others.
 
-    In double precision: differences of losses that are rounded to single precision differ by what may be much of a small move."""
+    In double precision: differences of losses that are rounded to single precision differ by what
+    may be much of a small move.
+    """
     d = sum(p.numel() for p in model.parameters())
-    run = Setting(n=4000, d=d, K=1, T=100, sigma=1e-12, beta=1.0, batch=64, clip=1 / d**0.5, eta=1e-3 * d, xi=1e-3 * d**0.5)
+    run = Setting(
+        n=4000,
+        d=d,
+        K=1,
+        T=100,
+        sigma=1e-12,
+        beta=1.0,
+        batch=64,
+        clip=1 / d**0.5,
+        eta=1e-3 * d,
+        xi=1e-3 * d**0.5,
+    )
     twin, sources = copy.deepcopy(model), Sources(1, 2)
-    made = NoisyZOGD(model, lambda o, y: cross_entropy(o, y, reduction="none"), run, sources=sources, directions="dense")
+    made = NoisyZOGD(
+        model,
+        lambda o, y: cross_entropy(o, y, reduction="none"),
+        run,
+        sources=sources,
+        directions="dense",
+    )
     u = stiefel(run.d, 1, Sources(1, 2).directions, dtype=torch.float64)[:, 0] * run.d**0.5
-    z = [x.view_as(p) for x, p in zip(u.split([p.numel() for p in twin.parameters()]), twin.parameters(), strict=True)]
+    z = [
+        x.view_as(p)
+        for x, p in zip(
+            u.split([p.numel() for p in twin.parameters()]), twin.parameters(), strict=True
+        )
+    ]
     batch, before = made.batch(data), made.w
     made.step(batch)
     dpzero_step(twin, *batch.data, z, lr=1e-3, clip=1, distance=1e-3)
@@ -69,7 +99,9 @@ def test_the_example_learns_and_reports(capsys):
     accuracy = (names["model"](names["X"]).argmax(1) == names["y"]).double().mean()
     report = names["optimiser"].privacy_report()
     assert accuracy > 0.97
-    assert report.guarantees["composition"].epsilon == report.epsilon == pytest.approx(1.04, abs=0.005)
+    assert (
+        report.guarantees["composition"].epsilon == report.epsilon == pytest.approx(1.04, abs=0.005)
+    )
     assert "ChaCha20" in capsys.readouterr().out
     exec(TOGETHER, names)
     assert float(capsys.readouterr().out) == pytest.approx(report.epsilon)
@@ -90,7 +122,12 @@ def test_the_declaration_is_true():
 
 def test_a_process_of_a_run_of_one_makes_its_steps(monkeypatch):
     """What two of them make is tried in `test_parallel.py`."""
-    for name, value in {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"}.items():
+    for name, value in {
+        "RANK": "0",
+        "WORLD_SIZE": "1",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": "0",
+    }.items():
         monkeypatch.setenv(name, value)
     names = {
         "NoisyZOGD": NoisyZOGD,

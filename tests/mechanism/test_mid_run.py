@@ -1,4 +1,6 @@
-"""What begins, or stops, in the middle of a run: it is noticed, and what was done before it is reported as it was."""
+"""What begins, or stops, in the middle of a run: it is noticed, and what was done before it is
+reported as it was.
+"""
 
 from math import inf
 
@@ -35,7 +37,11 @@ class Switched(nn.Linear):
 
     def forward(self, X):
         outputs = super().forward(X)
-        return outputs - outputs.mean(0) if self.mixes or self.way == "all" else outputs - self.strength * outputs.mean(0)
+        return (
+            outputs - outputs.mean(0)
+            if self.mixes or self.way == "all"
+            else outputs - self.strength * outputs.mean(0)
+        )
 
 
 class Tokens(nn.Module):
@@ -88,7 +94,11 @@ class TestSwitches:
             run(made, 1, classes())
 
     @pytest.mark.parametrize(
-        "change", [lambda loss: setattr(loss, "centred", True), lambda loss: loss.register_forward_hook(mean)]
+        "change",
+        [
+            lambda loss: setattr(loss, "centred", True),
+            lambda loss: loss.register_forward_hook(mean),
+        ],
     )
     def test_of_a_loss(self, change):
         loss = Loss()
@@ -97,7 +107,9 @@ class TestSwitches:
         with pytest.raises(ValueError, match=MIXES):
             run(made, 1, classes())
 
-    @pytest.mark.parametrize("register", [register_module_forward_hook, register_module_forward_pre_hook])
+    @pytest.mark.parametrize(
+        "register", [register_module_forward_hook, register_module_forward_pre_hook]
+    )
     def test_hooks_of_all_modules(self, register):
         made = run(over(network()), 2, classes())
         handle = register(lambda module, inputs, *outputs: centred(module, *(outputs or inputs)))
@@ -117,7 +129,9 @@ def centred(module, x):
 
 
 class TestMemory:
-    """A loss that begins to mix records, and nothing shows it: it is looked at again now and then, and the report says so."""
+    """A loss that begins to mix records, and nothing shows it: it is looked at again now and then,
+    and the report says so.
+    """
 
     @pytest.mark.parametrize("T, begins, found", [(40, 6, 16), (100, 30, 64), (12, 6, 12)])
     def test_it_is_found_and_no_epsilon_is_reported_for_the_steps_before(self, T, begins, found):
@@ -129,12 +143,15 @@ class TestMemory:
 
         made = optimiser(FREE.replace(T=T), loss=loss)
         run(made, found - 1)
-        assert made.privacy_report().epsilon == epsilon(FREE.replace(T=found - 1), "composition")  # as nobody looked yet
+        # as nobody looked yet
+        assert made.privacy_report().epsilon == epsilon(FREE.replace(T=found - 1), "composition")
         with pytest.raises(ValueError, match=MIXES):
             run(made, 1)
         report = made.privacy_report()
         assert made.steps == found - 1 and report.epsilon == inf
-        assert all(f"at step {found} the loss of record" in g.reason for g in report.guarantees.values())
+        assert all(
+            f"at step {found} the loss of record" in g.reason for g in report.guarantees.values()
+        )
         again = optimiser(FREE.replace(T=T))
         again.load_state_dict(made.state_dict())
         assert run(again, 1).privacy_report(released="all").epsilon == inf
@@ -147,7 +164,8 @@ class TestMemory:
             return logistic(w, batch)
 
         run(optimiser(FREE.replace(T=256, K=1, xi=1e-3), loss=loss), 256)
-        assert sum(seen) < 1.15 * 256 * 2 * 24 + 24 * 256  # vmap calls it once for both points, and a step tells its mean loss
+        # vmap calls it once for both points, and a step tells its mean loss
+        assert sum(seen) < 1.15 * 256 * 2 * 24 + 24 * 256
 
 
 def stopped(monkeypatch, kind, call):
@@ -171,7 +189,9 @@ class TestInterrupted:
     @pytest.mark.parametrize("directions", ["dense", "streamed"])
     @pytest.mark.parametrize("make, keep_copy", [(network, True), (ReadElsewhere, False)])
     def test_it_is_as_if_it_had_not_begun(self, make, keep_copy, directions, call, monkeypatch):
-        made, straight = (over(make(), directions=directions, keep_copy=keep_copy) for _ in range(2))
+        made, straight = (
+            over(make(), directions=directions, keep_copy=keep_copy) for _ in range(2)
+        )
         run(made, 2, classes())
         before = made.w
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
@@ -182,7 +202,9 @@ class TestInterrupted:
 
     @pytest.mark.parametrize("keep_copy", [True, False])
     @pytest.mark.parametrize("call", range(1, 7))
-    def test_a_loss_that_fails_anywhere_leaves_parameters_and_generators_as_they_were(self, keep_copy, call):
+    def test_a_loss_that_fails_anywhere_leaves_parameters_and_generators_as_they_were(
+        self, keep_copy, call
+    ):
         calls, fails = [0], [False]
 
         def loss(outputs, targets):
@@ -203,7 +225,9 @@ class TestInterrupted:
 
     @pytest.mark.parametrize("what", ["state_dict", "load_state_dict"])
     def test_a_loss_that_saves_or_loads_in_the_middle_of_a_step(self, what):
-        """A state that is loaded would have the step made where more steps had led than it tells of."""
+        """A state that is loaded would have the step made where more steps had led than it tells
+        of.
+        """
         module, state, on = network(), None, [False]
 
         def loss(outputs, targets):
@@ -244,6 +268,8 @@ class TestElsewhere:
         near.load_state_dict(far.state_dict())
         with pytest.raises(ValueError, match=r"the start has length 24\.49, beyond R = 3"):
             run(near, 1)
-        inside = optimiser(SETTING.replace(R=100.0), start=torch.full((6,), 1.0, dtype=torch.float64))
+        inside = optimiser(
+            SETTING.replace(R=100.0), start=torch.full((6,), 1.0, dtype=torch.float64)
+        )
         near.load_state_dict(inside.state_dict())
         assert torch.equal(near.w, torch.ones(6, dtype=torch.float64))

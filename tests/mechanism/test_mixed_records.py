@@ -1,4 +1,6 @@
-"""Losses through which a record says more than its own clipped quotient are found, at the first step or when they begin to."""
+"""Losses through which a record says more than its own clipped quotient are found, at the first
+step or when they begin to.
+"""
 
 from itertools import combinations
 
@@ -29,7 +31,9 @@ class Attention(nn.Module):
     def __init__(self, mixes):
         super().__init__()
         torch.manual_seed(3)
-        self.layer = nn.TransformerEncoderLayer(6, 2, 8, dropout=0.0, batch_first=not mixes).double()
+        self.layer = nn.TransformerEncoderLayer(
+            6, 2, 8, dropout=0.0, batch_first=not mixes
+        ).double()
         self.last = nn.Linear(6, 3).double()
 
     def forward(self, X):
@@ -47,7 +51,9 @@ MIXING = {
     "the sum from here on": lambda w, batch: logistic(w, batch).flip(0).cumsum(0).flip(0),
     "less the first": lambda w, batch: logistic(w, batch) - logistic(w, batch)[0],
     "less the last": lambda w, batch: logistic(w, batch) - logistic(w, batch)[-1],
-    "less the one in the middle": lambda w, batch: logistic(w, batch) - logistic(w, batch)[len(batch[1]) // 2],
+    "less the one in the middle": lambda w, batch: (
+        logistic(w, batch) - logistic(w, batch)[len(batch[1]) // 2]
+    ),
     "times how many": lambda w, batch: logistic(w, batch) * len(batch[1]),
     "its neighbour's": lambda w, batch: logistic(w, batch).roll(1),
     "by its place": lambda w, batch: logistic(w, batch) * torch.arange(len(batch[1])),
@@ -110,7 +116,9 @@ class TestMixing:
 
 
 class Standardised(nn.Module):
-    """Normalises over the batch where it is trained, as no layer of torch's, and remembers what it saw."""
+    """Normalises over the batch where it is trained, as no layer of torch's, and remembers what it
+    saw.
+    """
 
     def __init__(self, mixes, remembers):
         super().__init__()
@@ -146,7 +154,11 @@ class TestLossesWithAMemory:
             return logistic(w, batch)
 
         with pytest.raises(ValueError, match="a loss must depend on its own record alone"):
-            run(optimiser(FREE, loss=loss, start=torch.ones(6, dtype=torch.float64)), 1, (X.clone(), y))
+            run(
+                optimiser(FREE, loss=loss, start=torch.ones(6, dtype=torch.float64)),
+                1,
+                (X.clone(), y),
+            )
 
     def test_dropout_that_begins_with_the_same_seed_each_time(self):
         def loss(w, batch):
@@ -167,10 +179,15 @@ class TestLossesWithAMemory:
 
     def test_buffers_that_take_up_data(self):
         module = Standardised(mixes=False, remembers=True)
-        with pytest.raises(ValueError, match="the buffer 'mean' was changed while losses were computed"):
+        with pytest.raises(
+            ValueError, match="the buffer 'mean' was changed while losses were computed"
+        ):
             run(over(module), 1, classes())
         instance = nn.Sequential(
-            nn.Unflatten(1, (2, 3)), nn.InstanceNorm1d(2, track_running_stats=True), nn.Flatten(), nn.Linear(6, 3)
+            nn.Unflatten(1, (2, 3)),
+            nn.InstanceNorm1d(2, track_running_stats=True),
+            nn.Flatten(),
+            nn.Linear(6, 3),
         )
         with pytest.raises(ValueError, match=r"the buffer '1\.running_mean' was changed"):
             run(over(instance.double()), 1, classes())
@@ -184,7 +201,8 @@ class TestLossesWithAMemory:
         module = network()
         module.register_forward_pre_hook(move)
         with pytest.raises(
-            (ValueError, RuntimeError), match=r"depend on its own record alone|changed since the last step, or by"
+            (ValueError, RuntimeError),
+            match=r"depend on its own record alone|changed since the last step, or by",
         ):
             run(over(module, **options), 1, classes())
 
@@ -196,12 +214,17 @@ def straight_through(w, batch):
 
 
 class Router(nn.Module):
-    """Two experts a token, and the loss of a router that balances their load over the whole batch, as Mixtral's."""
+    """Two experts a token, and the loss of a router that balances their load over the whole batch,
+    as Mixtral's.
+    """
 
     def __init__(self):
         super().__init__()
         torch.manual_seed(0)
-        self.gate, self.experts = nn.Linear(6, 4), nn.ModuleList([nn.Linear(6, 3) for _ in range(4)])
+        self.gate, self.experts = (
+            nn.Linear(6, 4),
+            nn.ModuleList([nn.Linear(6, 3) for _ in range(4)]),
+        )
 
     def forward(self, X):
         chances = self.gate(X).softmax(-1)
@@ -227,20 +250,32 @@ class TestMixingThatIsSmall:
             return cross_entropy(outputs, batch[1]) + 1e-3 * balance
 
         d = sum(p.numel() for p in module.parameters())
-        made = NoisyZOGD(module, loss, FREE.replace(d=d, xi=0.1), sources=Sources(1, 2), loss_of="model")
+        made = NoisyZOGD(
+            module, loss, FREE.replace(d=d, xi=0.1), sources=Sources(1, 2), loss_of="model"
+        )
         with pytest.raises(ValueError, match=f"beside other records: {MIXES}"):
             run(made, 1, (X.to(kind), y))
-        made = NoisyZOGD(module, loss, FREE.replace(d=d, xi=0.5), sources=Sources(1, 2), loss_of="model", microbatch=1)
+        made = NoisyZOGD(
+            module,
+            loss,
+            FREE.replace(d=d, xi=0.5),
+            sources=Sources(1, 2),
+            loss_of="model",
+            microbatch=1,
+        )
         assert run(made, 1, (X.to(kind), y)).steps == 1  # then it is each record's own
 
     def test_in_derivatives_alone_it_is_found_where_they_are_taken(self):
-        with pytest.raises(ValueError, match=f"the derivative of record .* beside other records: {MIXES}"):
+        with pytest.raises(
+            ValueError, match=f"the derivative of record .* beside other records: {MIXES}"
+        ):
             run(optimiser(FREE.replace(xi=0.0), loss=straight_through), 1)
         assert run(optimiser(FREE.replace(xi=1e-4), loss=straight_through), 1).steps == 1
 
     def test_among_more_records_than_are_looked_at(self):
         X, y = data(200)
-        far = torch.arange(200.0) == 101  # no record that is looked at, and every one's loss has a little of its
+        # no record that is looked at, and every one's loss has a little of its
+        far = torch.arange(200.0) == 101
 
         def loss(w, batch):
             X, y, far = batch
@@ -254,7 +289,10 @@ class TestMixingThatIsSmall:
         def loss(w, batch):
             return logistic(w, batch) * (1 + 1e-15 * torch.rand(len(batch[1]), dtype=torch.float64))
 
-        with pytest.raises(ValueError, match=r"computed once more of the same batch: .*use_deterministic_algorithms\(True\)"):
+        with pytest.raises(
+            ValueError,
+            match=r"computed once more of the same batch: .*use_deterministic_algorithms\(True\)",
+        ):
             run(optimiser(FREE.replace(xi=1e-4), loss=loss), 1)
 
 
@@ -281,7 +319,11 @@ class TestFromALaterStepOn:
 
     @pytest.mark.parametrize("xi", [0.0, 1e-3])
     @pytest.mark.parametrize(
-        "hook", [nn.Module.register_forward_hook, lambda m, f: m.register_forward_pre_hook(lambda m, x: (f(m, x, x[0]),))]
+        "hook",
+        [
+            nn.Module.register_forward_hook,
+            lambda m, f: m.register_forward_pre_hook(lambda m, x: (f(m, x, x[0]),)),
+        ],
     )
     def test_a_hook_that_mixes_records(self, hook, xi):
         module = network()
@@ -316,7 +358,10 @@ class TestFromALaterStepOn:
         module = WithBuffer()
         made = run(over(module), 2, classes())
         module.learns = True
-        with pytest.raises(ValueError, match=r"the buffer 'seen' was changed|a loss must depend on its own record alone"):
+        with pytest.raises(
+            ValueError,
+            match=r"the buffer 'seen' was changed|a loss must depend on its own record alone",
+        ):
             run(made, 2, classes())
 
 
@@ -330,14 +375,23 @@ class TestOfAnySize:
 
         with pytest.raises(ValueError, match=MIXES):
             run(optimiser(FREE.replace(clip=scale), loss=mixing), 1)
-        assert run(optimiser(FREE.replace(clip=scale), loss=lambda w, b: scale * logistic(w, b)), 1).steps == 1
+        assert (
+            run(
+                optimiser(FREE.replace(clip=scale), loss=lambda w, b: scale * logistic(w, b)), 1
+            ).steps
+            == 1
+        )
 
     def test_losses_in_single_precision_divided_by_how_many_there_are(self):
         def mixing(w, batch):
             return (logistic(w, batch) - logistic(w, batch).mean()) / 1e4
 
         with pytest.raises(ValueError, match=MIXES):
-            run(optimiser(FREE.replace(clip=1e-4), start=torch.zeros(6), loss=mixing), 1, tuple(x.float() for x in data()))
+            run(
+                optimiser(FREE.replace(clip=1e-4), start=torch.zeros(6), loss=mixing),
+                1,
+                tuple(x.float() for x in data()),
+            )
 
 
 class Padded(nn.Module):
@@ -347,7 +401,11 @@ class Padded(nn.Module):
         super().__init__()
         torch.manual_seed(0)
         layer = nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True)
-        self.tokens, self.layers, self.last = nn.Embedding(50, 16), nn.TransformerEncoder(layer, 2), nn.Linear(16, 3)
+        self.tokens, self.layers, self.last = (
+            nn.Embedding(50, 16),
+            nn.TransformerEncoder(layer, 2),
+            nn.Linear(16, 3),
+        )
 
     def forward(self, tokens):
         real = tokens > 0
@@ -364,7 +422,10 @@ def to_the_longest(records):
 def test_padding_to_the_longest_of_a_batch_is_no_mixing(seed):
     draw = torch.Generator().manual_seed(seed)
     lengths = torch.randint(2, 15, (24,), generator=draw).tolist()
-    records = [(torch.randint(1, 50, (length,), generator=draw), torch.tensor(length % 3)) for length in lengths]
+    records = [
+        (torch.randint(1, 50, (length,), generator=draw), torch.tensor(length % 3))
+        for length in lengths
+    ]
     module = Padded().eval()
     d = sum(p.numel() for p in module.parameters())
     setting = FREE.replace(d=d, K=1, xi=0.3, T=4, batch=9)

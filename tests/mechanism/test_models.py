@@ -1,4 +1,6 @@
-"""Models as people have them train end to end, and the optimiser is one of torch's in what schedulers, hooks and loaders need."""
+"""Models as people have them train end to end, and the optimiser is one of torch's in what
+schedulers, hooks and loaders need.
+"""
 
 import warnings
 from collections import UserDict
@@ -10,7 +12,16 @@ from torch import nn
 from torch.utils.data import TensorDataset
 
 from tests.convention import Accounting, Setting, epsilon
-from tests.mechanism.problems import SETTING, classes, cross_entropy, data, logistic, network, optimiser, run
+from tests.mechanism.problems import (
+    SETTING,
+    classes,
+    cross_entropy,
+    data,
+    logistic,
+    network,
+    optimiser,
+    run,
+)
 from zoexplore.mechanism import NoisyZOGD, PrivateSampler, Sources
 from zoexplore.questions.export import from_yaml, to_yaml
 
@@ -25,14 +36,21 @@ class Transformer(nn.Module):
         self.last = nn.Linear(8, 2)
 
     def forward(self, input_ids, attention_mask=None):
-        hidden = self.encoder(self.embed(input_ids), src_key_padding_mask=None if attention_mask is None else attention_mask == 0)
+        hidden = self.encoder(
+            self.embed(input_ids),
+            src_key_padding_mask=None if attention_mask is None else attention_mask == 0,
+        )
         return self.last(hidden.mean(1))
 
 
 class Recurrent(nn.Module):
     def __init__(self):
         super().__init__()
-        self.embed, self.rnn, self.last = nn.Embedding(20, 8), nn.LSTM(8, 8, batch_first=True), nn.Linear(8, 2)
+        self.embed, self.rnn, self.last = (
+            nn.Embedding(20, 8),
+            nn.LSTM(8, 8, batch_first=True),
+            nn.Linear(8, 2),
+        )
 
     def forward(self, tokens):
         return self.last(self.rnn(self.embed(tokens))[0][:, -1])
@@ -41,7 +59,9 @@ class Recurrent(nn.Module):
 class Convolutional(nn.Module):
     def __init__(self):
         super().__init__()
-        self.net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.GroupNorm(2, 4), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 4 * 4, 2))
+        self.net = nn.Sequential(
+            nn.Conv2d(1, 4, 3), nn.GroupNorm(2, 4), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 4 * 4, 2)
+        )
 
     def forward(self, images):
         return self.net(images)
@@ -69,13 +89,27 @@ def tokens():
 
 def images():
     y = torch.arange(N) % 2
-    return torch.randn(N, 1, 6, 6, generator=torch.Generator().manual_seed(0)) + y[:, None, None, None], y
+    return torch.randn(N, 1, 6, 6, generator=torch.Generator().manual_seed(0)) + y[
+        :, None, None, None
+    ], y
 
 
 def made(module, *, K=12, T=16, lr=1.0, xi=0.05, sigma=1e-4, **options):
     d = sum(p.numel() for p in module.parameters() if p.requires_grad)
-    setting = Setting(n=N, d=d, K=min(K, d // 2), T=T, sigma=sigma, beta=0.5, clip=5.0, eta=lr * min(K, d // 2), xi=xi)
-    return NoisyZOGD(module, cross_entropy, setting, sources=Sources(1, 2), clipping="joint", **options)
+    setting = Setting(
+        n=N,
+        d=d,
+        K=min(K, d // 2),
+        T=T,
+        sigma=sigma,
+        beta=0.5,
+        clip=5.0,
+        eta=lr * min(K, d // 2),
+        xi=xi,
+    )
+    return NoisyZOGD(
+        module, cross_entropy, setting, sources=Sources(1, 2), clipping="joint", **options
+    )
 
 
 MODELS = {
@@ -96,7 +130,12 @@ def test_models_train_end_to_end(make, batch, lr, directions):
         found.append(optimiser.step(part))
     assert found[-1] < 0.97 * found[0]
     assert optimiser.privacy_report().guarantees["composition"].epsilon < inf
-    assert all(torch.equal(a, b) for a, b in zip(frozen, (p for p in module.parameters() if not p.requires_grad), strict=True))
+    assert all(
+        torch.equal(a, b)
+        for a, b in zip(
+            frozen, (p for p in module.parameters() if not p.requires_grad), strict=True
+        )
+    )
 
 
 @pytest.mark.parametrize("mode", ["train", "eval"])
@@ -126,7 +165,9 @@ def test_dict_batches_go_to_the_model_by_name():
         one.step(one.batch(batch))
         other.step(other.batch(((ids, torch.ones_like(ids)), labels)))
     assert torch.allclose(one.w, other.w, atol=1e-6)
-    with pytest.raises(ValueError, match="a batch with the entries 'input_ids' is not allowed: name one of them"):
+    with pytest.raises(
+        ValueError, match="a batch with the entries 'input_ids' is not allowed: name one of them"
+    ):
         made(Transformer()).step(made(Transformer()).batch({"input_ids": ids}))
 
 
@@ -232,13 +273,22 @@ class TestForEpsilon:
         assert (made.clipping, made.setting.d, made.setting.beta) == ("joint", 51, 1.0)
         assert made.param_groups[0]["lr"] == pytest.approx(0.1)
         kept = from_yaml(to_yaml(made.setting, Accounting())).setting
-        assert kept == made.setting and epsilon(kept, "composition") == made.privacy_report().epsilon
+        assert (
+            kept == made.setting and epsilon(kept, "composition") == made.privacy_report().epsilon
+        )
         said = capsys.readouterr().out
         assert "ε ≤ 2 at δ = 1e-05 for T = 5 steps on" in said and f"K = {K}" in said
-        assert "With one record replaced ε ≤ 2, with one added or removed, its place left empty, ε ≤ " in said
+        assert (
+            "With one record replaced ε ≤ 2, with one added or removed, its place left empty, ε ≤ "
+            in said
+        )
 
     def test_its_sources_are_secure_by_default(self):
-        made = NoisyZOGD.for_epsilon(network(), cross_entropy, n=24, epsilon=2.0, delta=1e-5, T=50, show=lambda _: None)
+        made = NoisyZOGD.for_epsilon(
+            network(), cross_entropy, n=24, epsilon=2.0, delta=1e-5, T=50, show=lambda _: None
+        )
         assert made.sources.is_secure
         with pytest.raises(ValueError, match="lr = 0 is not allowed"):
-            NoisyZOGD.for_epsilon(network(), cross_entropy, n=24, epsilon=2.0, delta=1e-5, T=5, lr=0)
+            NoisyZOGD.for_epsilon(
+                network(), cross_entropy, n=24, epsilon=2.0, delta=1e-5, T=5, lr=0
+            )

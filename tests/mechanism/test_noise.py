@@ -1,4 +1,6 @@
-"""The noise has the energy (eta sigma)^2 whatever beta and K, and the stated variance in the span and outside it."""
+"""The noise has the energy (eta sigma)^2 whatever beta and K, and the stated variance in the span
+and outside it.
+"""
 
 import pytest
 import torch
@@ -32,7 +34,9 @@ def test_covariance_is_s2_everywhere_and_s1_more_along_the_directions(beta):
 
 
 def test_variances_are_those_of_the_paper():
-    assert variances(0.5, 0.25, 2.0, d=10, K=4) == pytest.approx((2.0**2 * 0.25 * 0.5**2 / 4, 2.0**2 * 0.75 * 0.5**2 / 10))
+    assert variances(0.5, 0.25, 2.0, d=10, K=4) == pytest.approx(
+        (2.0**2 * 0.25 * 0.5**2 / 4, 2.0**2 * 0.75 * 0.5**2 / 10)
+    )
 
 
 def test_no_isotropic_part_stays_in_the_span():

@@ -1,4 +1,6 @@
-"""The optimiser makes the paper's update, from modules and functions alike, stops whole, and goes on as if never stopped."""
+"""The optimiser makes the paper's update, from modules and functions alike, stops whole, and goes
+on as if never stopped.
+"""
 
 import io
 from itertools import combinations, pairwise
@@ -8,11 +10,28 @@ import torch
 from torch import nn
 
 from tests.last_iterates import last_iterates
-from tests.mechanism.problems import DECLARED, SETTING, classes, cross_entropy, data, logistic, network, noise_of, optimiser, run
+from tests.mechanism.problems import (
+    DECLARED,
+    SETTING,
+    classes,
+    cross_entropy,
+    data,
+    logistic,
+    network,
+    noise_of,
+    optimiser,
+    run,
+)
 from zoexplore.mechanism import NoisyZOGD, Sources, project, stiefel
 
 INF = float("inf")
-DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here"))]
+DEVICES = [
+    "cpu",
+    pytest.param(
+        "cuda",
+        marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here"),
+    ),
+]
 
 
 def gradients(w):
@@ -28,21 +47,27 @@ ESTIMATES = {
 
 @pytest.mark.parametrize("xi, options", ESTIMATES.values(), ids=ESTIMATES)
 def test_a_run_is_the_papers_update_step_by_step(xi, options):
-    """By hand, from the same generators: ridge outside the clip, projection included (its radius is small enough to hit)."""
+    """By hand, from the same generators: ridge outside the clip, projection included (its radius is
+    small enough to hit).
+    """
     setting = SETTING.replace(xi=xi, R=0.5)
     made, twin = run(optimiser(setting, **options), 8), Sources(1, 2)
     w, hits = torch.zeros(6, dtype=torch.float64), 0
     for _ in range(8):
         U = stiefel(6, 3, twin.directions)
         along = (gradients(w) @ U).clamp(-1, 1).mean(0) + 0.5 * (w @ U)
-        w, hit = project(w - setting.eta / 3 * (U @ along) + noise_of(U, 0.4, 0.5, setting.eta, twin), 0.5)
+        w, hit = project(
+            w - setting.eta / 3 * (U @ along) + noise_of(U, 0.4, 0.5, setting.eta, twin), 0.5
+        )
         hits += int(hit)
     assert torch.allclose(made.w, w, rtol=1e-8, atol=1e-8)
     assert hits > 0
 
 
 def test_all_directions_and_no_directional_noise_are_noisy_gradient_descent():
-    """In one step exactly eta/d times the gradient, and in law a covariance of eta^2 sigma^2/d in every direction."""
+    """In one step exactly eta/d times the gradient, and in law a covariance of eta^2 sigma^2/d in
+    every direction.
+    """
     setting = SETTING.replace(K=6, beta=0.0, T=1, R=INF, ridge=0, m=0)
     made, twin = run(optimiser(setting), 1), Sources(1, 2)
     noise = noise_of(stiefel(6, 6, twin.directions), 0.4, 0.0, setting.eta, twin)
@@ -54,12 +79,16 @@ def test_all_directions_and_no_directional_noise_are_noisy_gradient_descent():
     ends = last_iterates(lambda w, U: (-y / 2 * X.T).T @ U, start, setting, 40_000, Sources(3, 4))
     variance = setting.eta**2 * 0.4**2 / 6
     assert (ends.mean(0) - descent).abs().max() < 5 * (variance / 40_000) ** 0.5
-    assert (ends.T.cov() - variance * torch.eye(6)).abs().max() < 5 * variance / 40_000**0.5 * 2**0.5
+    assert (
+        ends.T.cov() - variance * torch.eye(6)
+    ).abs().max() < 5 * variance / 40_000**0.5 * 2**0.5
 
 
 @pytest.mark.parametrize("clipping", ["each", "joint"])
 def test_many_trainings_at_once_are_the_optimisers(clipping):
-    """A run of `last_iterates` makes the optimiser's steps, draw by draw, where all noise is along the directions."""
+    """A run of `last_iterates` makes the optimiser's steps, draw by draw, where all noise is along
+    the directions.
+    """
     setting = SETTING.replace(clip=0.2, clipping=clipping, beta=1.0)
     X, y = data()
 
@@ -74,14 +103,19 @@ def test_many_trainings_at_once_are_the_optimisers(clipping):
 
 
 def test_many_trainings_at_once_draw_a_batch_each():
-    """All but no noise: every outcome is one of the ten subsets' steps, and each subset's comes as often."""
+    """All but no noise: every outcome is one of the ten subsets' steps, and each subset's comes as
+    often.
+    """
     setting = SETTING.replace(n=5, batch=2, d=1, K=1, T=1, sigma=1e-9, R=INF, ridge=0, m=0, eta=1.0)
     records = torch.tensor([[0.01], [0.02], [0.04], [0.08], [0.16]], dtype=torch.float64)
-    ends = last_iterates(lambda w, U: records @ U, torch.zeros(1, dtype=torch.float64), setting, 5000, Sources(1, 2))
+    ends = last_iterates(
+        lambda w, U: records @ U, torch.zeros(1, dtype=torch.float64), setting, 5000, Sources(1, 2)
+    )
     subsets = torch.stack([-records[list(pair)].mean() for pair in combinations(range(5), 2)])
     distances, nearest = (ends - subsets).abs().min(1)
     assert distances.max() < 1e-7
-    assert ((nearest.bincount(minlength=10) - 500) ** 2 / 500).sum() < 33.7  # chi-square, 9 degrees, 1e-4
+    # chi-square, 9 degrees, 1e-4
+    assert ((nearest.bincount(minlength=10) - 500) ** 2 / 500).sum() < 33.7
 
 
 def test_the_clip_is_counted_as_it_acts():
@@ -91,7 +125,10 @@ def test_the_clip_is_counted_as_it_acts():
     assert made.counts.looked_at == slopes.numel()
     assert made.counts.clipped == int((slopes.abs() > 0.1).sum()) > 0
     joint = run(optimiser(SETTING.replace(clip=0.1, T=1), clipping="joint"), 1)
-    assert (joint.counts.looked_at, joint.counts.clipped) == (24, int((slopes.norm(dim=1) > 0.1).sum()))
+    assert (joint.counts.looked_at, joint.counts.clipped) == (
+        24,
+        int((slopes.norm(dim=1) > 0.1).sum()),
+    )
 
 
 @pytest.mark.parametrize("xi", [0.0, 1e-4])
@@ -112,26 +149,42 @@ def test_a_module_and_the_same_function_of_a_vector_train_alike(xi):
     for made in (of_module, flat):
         run(made, 8, classes())
     assert torch.allclose(of_module.w, flat.w, rtol=1e-6, atol=1e-8)
-    assert torch.equal(torch.cat([p.detach().reshape(-1) for p in module.parameters()]), of_module.w)
+    assert torch.equal(
+        torch.cat([p.detach().reshape(-1) for p in module.parameters()]), of_module.w
+    )
     assert not torch.equal(of_module.w, start)
     assert 0 < flat.counts.clipped == of_module.counts.clipped
     assert all(p.grad is None for p in module.parameters())
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("xi, batch, directions", [(0.0, None, "dense"), (1e-4, 9, "dense"), (1e-4, None, "streamed")])
+@pytest.mark.parametrize(
+    "xi, batch, directions", [(0.0, None, "dense"), (1e-4, 9, "dense"), (1e-4, None, "streamed")]
+)
 def test_a_run_stays_on_its_device_and_resumes_there(device, xi, batch, directions):
     setting = SETTING.replace(d=51, xi=xi, batch=batch, R=INF)
 
     def made(*seeds):
         sources = Sources(*seeds, device=device)
-        return NoisyZOGD(network(), cross_entropy, setting, sources=sources, device=device, directions=directions)
+        return NoisyZOGD(
+            network(), cross_entropy, setting, sources=sources, device=device, directions=directions
+        )
 
-    straight, first, second = run(made(1, 2), 8, classes()), run(made(1, 2), 3, classes()), made(7, 8)
+    straight, first, second = (
+        run(made(1, 2), 8, classes()),
+        run(made(1, 2), 3, classes()),
+        made(7, 8),
+    )
     second.load_state_dict(first.state_dict())
     run(second, 5, classes())
-    assert {p.device.type for p in second.objective.module.parameters()} == {second.w.device.type} == {device}
-    assert torch.equal(torch.cat([p.detach().reshape(-1) for p in second.objective.module.parameters()]), second.w)
+    assert (
+        {p.device.type for p in second.objective.module.parameters()}
+        == {second.w.device.type}
+        == {device}
+    )
+    assert torch.equal(
+        torch.cat([p.detach().reshape(-1) for p in second.objective.module.parameters()]), second.w
+    )
     assert torch.equal(second.w, straight.w)
 
 
@@ -140,7 +193,11 @@ def test_frozen_parameters_stay_and_do_not_count():
     for p in module[0].parameters():
         p.requires_grad_(False)
     frozen = module[0].weight.clone()
-    run(NoisyZOGD(module, cross_entropy, SETTING.replace(d=23, R=INF), sources=Sources(1, 2)), 2, classes())
+    run(
+        NoisyZOGD(module, cross_entropy, SETTING.replace(d=23, R=INF), sources=Sources(1, 2)),
+        2,
+        classes(),
+    )
     assert torch.equal(module[0].weight, frozen)
 
 
@@ -172,7 +229,9 @@ class TestNotFinite:
         def silent(w, batch):
             return logistic(w, batch) * torch.where((batch[0] == sixth).all(-1), 0.0, 1.0).double()
 
-        made, without = (optimiser(SETTING.replace(xi=xi), loss=loss, **options) for loss in (poisoned, silent))
+        made, without = (
+            optimiser(SETTING.replace(xi=xi), loss=loss, **options) for loss in (poisoned, silent)
+        )
         for o in (made, without):
             run(o, 3)
         assert torch.allclose(made.w, without.w, rtol=1e-9, atol=1e-12)
@@ -192,7 +251,9 @@ class TestStops:
                 raise KeyError("the user's own mistake")
             return cross_entropy(outputs, targets)
 
-        made, straight = (NoisyZOGD(m, loss, setting, sources=Sources(1, 2)) for m in (module, network()))
+        made, straight = (
+            NoisyZOGD(m, loss, setting, sources=Sources(1, 2)) for m in (module, network())
+        )
         run(made, 2, classes())
         before = [p.clone() for p in module.parameters()]
         broken["on"] = True
@@ -228,7 +289,10 @@ class TestResume:
         [
             ({"setting": SETTING.replace(n=25)}, "the saved run had n = 24, this one has 25"),
             ({"declared": DECLARED}, "the saved run had declared regime = 'non-convex'"),
-            ({"start": torch.zeros(6)}, r"the saved run had parameter 'w' = 'torch.float64 \(6,\)'"),
+            (
+                {"start": torch.zeros(6)},
+                r"the saved run had parameter 'w' = 'torch.float64 \(6,\)'",
+            ),
             ({"sources": Sources.secure()}, "the saved run drew from seeds"),
         ],
     )
@@ -259,7 +323,8 @@ class TestBatches:
             assert torch.equal(made.drawn(t), i)  # the same until the step is made
             counts[tuple(sorted(i.tolist()))] = counts.get(tuple(sorted(i.tolist())), 0) + 1
         assert len(counts) == 10
-        assert sum((c - 400) ** 2 / 400 for c in counts.values()) < 33.7  # chi-square, 9 degrees, 1e-4
+        # chi-square, 9 degrees, 1e-4
+        assert sum((c - 400) ** 2 / 400 for c in counts.values()) < 33.7
 
     def test_steps_have_batches_of_their_own(self):
         made = optimiser(SETTING.replace(batch=8))
@@ -273,7 +338,10 @@ class TestBatches:
 
     def test_records_of_different_lengths_are_collated_as_they_are_drawn(self):
         generator = torch.Generator().manual_seed(7)
-        records = [torch.randn(int(k), 6, generator=generator, dtype=torch.float64) for k in torch.arange(24) % 5 + 1]
+        records = [
+            torch.randn(int(k), 6, generator=generator, dtype=torch.float64)
+            for k in torch.arange(24) % 5 + 1
+        ]
 
         def padded(some):
             rows = torch.nn.utils.rnn.pad_sequence(some, batch_first=True)
@@ -297,8 +365,13 @@ class TestBatches:
 
     @pytest.mark.parametrize("batch", [None, 8])
     def test_what_was_not_drawn_is_refused(self, batch):
-        made, other = (optimiser(SETTING.replace(batch=batch), seeds=seeds) for seeds in ((1, 2), (3, 4)))
-        with pytest.raises(TypeError, match=r"a batch of the type tuple is not allowed: take optimiser.batch\(dataset\)"):
+        made, other = (
+            optimiser(SETTING.replace(batch=batch), seeds=seeds) for seeds in ((1, 2), (3, 4))
+        )
+        with pytest.raises(
+            TypeError,
+            match=r"a batch of the type tuple is not allowed: take optimiser.batch\(dataset\)",
+        ):
             made.step(data())
         used = made.batch(data())
         made.step(used)
@@ -329,16 +402,28 @@ class TestRefusals:
     @pytest.mark.parametrize(
         "options, words",
         [
-            ({"clipping": "batch"}, "clipping = 'batch' is not allowed: give one of 'each', 'joint'"),
+            (
+                {"clipping": "batch"},
+                "clipping = 'batch' is not allowed: give one of 'each', 'joint'",
+            ),
             ({"directions": "sparse"}, "directions = 'sparse' is not allowed"),
-            ({"directions": "streamed", "setting": SETTING.replace(K=4)}, "directions = 'streamed' is not allowed for K = 4"),
+            (
+                {"directions": "streamed", "setting": SETTING.replace(K=4)},
+                "directions = 'streamed' is not allowed for K = 4",
+            ),
             ({"microbatch": 0}, "microbatch = 0 is not allowed"),
             ({"loss_of": "inputs"}, "loss_of = 'inputs' is not allowed"),
             ({"start": torch.zeros(5).double()}, "d = 6 is not allowed: there are 5 parameters"),
             ({"start": torch.full((6,), 2.0).double()}, "the start has length 4.899, beyond R = 3"),
             ({"start": torch.full((6,), float("nan")).double()}, "not finite"),
-            ({"start": torch.zeros(6, dtype=torch.int32)}, "parameters of torch.int32 are not allowed"),
-            ({"start": torch.zeros(2, 3).double()}, r"parameters of shape \(2, 3\) are not allowed"),
+            (
+                {"start": torch.zeros(6, dtype=torch.int32)},
+                "parameters of torch.int32 are not allowed",
+            ),
+            (
+                {"start": torch.zeros(2, 3).double()},
+                r"parameters of shape \(2, 3\) are not allowed",
+            ),
         ],
     )
     def test_at_once(self, options, words):
@@ -354,8 +439,14 @@ class TestRefusals:
     @pytest.mark.parametrize(
         "loss, words",
         [
-            (lambda w, batch: logistic(w, batch).mean(), r"losses of shape \(\) are not allowed: give one"),
-            (lambda w, batch: logistic(w, batch) - logistic(w, batch).mean(), "a loss must depend on its own record alone"),
+            (
+                lambda w, batch: logistic(w, batch).mean(),
+                r"losses of shape \(\) are not allowed: give one",
+            ),
+            (
+                lambda w, batch: logistic(w, batch) - logistic(w, batch).mean(),
+                "a loss must depend on its own record alone",
+            ),
             (lambda w, batch: logistic(w, batch) + torch.rand(()), "and not on chance"),
         ],
     )
@@ -365,7 +456,9 @@ class TestRefusals:
 
     def test_dropout_in_training(self):
         module = nn.Sequential(nn.Linear(6, 30), nn.Dropout(0.5), nn.Linear(30, 3)).double()
-        made = NoisyZOGD(module, cross_entropy, SETTING.replace(d=303, R=INF), sources=Sources(1, 2))
+        made = NoisyZOGD(
+            module, cross_entropy, SETTING.replace(d=303, R=INF), sources=Sources(1, 2)
+        )
         with pytest.raises(ValueError, match=r"dropout: call eval\(\)"):
             run(made, 1, classes())
         module.eval()
@@ -374,7 +467,10 @@ class TestRefusals:
     def test_modules_that_mix_records(self):
         module = nn.Sequential(nn.Linear(6, 4), nn.BatchNorm1d(4)).double()
         made = NoisyZOGD(module, cross_entropy, SETTING.replace(d=36, R=INF), sources=Sources(1, 2))
-        with pytest.raises(ValueError, match=r"a loss must depend on its own record alone \(batch normalisation: call eval\(\)"):
+        with pytest.raises(
+            ValueError,
+            match=r"a loss must depend on its own record alone \(batch normalisation: call eval\(\)",
+        ):
             run(made, 1, classes())
 
     def test_steps_beyond_T(self):
@@ -383,4 +479,6 @@ class TestRefusals:
 
     def test_a_module_with_nothing_to_train(self):
         with pytest.raises(ValueError, match="no parameter with requires_grad"):
-            NoisyZOGD(nn.Linear(2, 1).requires_grad_(False), cross_entropy, SETTING, sources=Sources(1, 2))
+            NoisyZOGD(
+                nn.Linear(2, 1).requires_grad_(False), cross_entropy, SETTING, sources=Sources(1, 2)
+            )

@@ -1,4 +1,6 @@
-"""Several processes make the steps that one would, bit by bit, and send each other some numbers a direction."""
+"""Several processes make the steps that one would, bit by bit, and send each other some numbers a
+direction.
+"""
 
 from math import inf
 
@@ -8,13 +10,26 @@ import torch
 from tests import processes
 from tests.mechanism import ranks
 
-SCENARIOS = ("same", "scaled", "secure", "sent", "failing", "other", "unlike", "drifting", "attacked", "ending")
+SCENARIOS = (
+    "same",
+    "scaled",
+    "secure",
+    "sent",
+    "failing",
+    "other",
+    "unlike",
+    "drifting",
+    "attacked",
+    "ending",
+)
 
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory):
     """What each of two processes says of every scenario."""
-    return processes.together("tests.mechanism.ranks", 2, tmp_path_factory.mktemp("ranks"), *SCENARIOS)
+    return processes.together(
+        "tests.mechanism.ranks", 2, tmp_path_factory.mktemp("ranks"), *SCENARIOS
+    )
 
 
 def alone(kind=torch.float32):
@@ -49,31 +64,48 @@ def test_what_is_sent_depends_on_records_and_directions_and_not_on_the_dimension
 def test_one_that_fails_is_reported_to_all_and_they_go_on_together(two):
     found = {rank: said["failing"] for rank, said in two.items()}
     assert found[1][0] == "MemoryError: no memory here"
-    assert found[0][0].startswith("RuntimeError: process 1 of this run failed, and no step was made in any")
+    assert found[0][0].startswith(
+        "RuntimeError: process 1 of this run failed, and no step was made in any"
+    )
     for said in found.values():
         assert said[1] == 2 and said[2] == alone()[0]
 
 
 def test_one_that_drifts_is_named_and_nothing_is_reported(two):
     for said, epsilon in (found["drifting"] for found in two.values()):
-        assert "process 1 of this run has drifted from process 0, in its parameters after a step" in said and epsilon == inf
+        assert (
+            "process 1 of this run has drifted from process 0, in its parameters after a step"
+            in said
+            and epsilon == inf
+        )
 
 
 def test_one_with_other_arguments_is_refused(two):
-    assert all("process 1 of this run has drifted from process 0, in its arguments" in found["other"] for found in two.values())
+    assert all(
+        "process 1 of this run has drifted from process 0, in its arguments" in found["other"]
+        for found in two.values()
+    )
 
 
 def test_one_with_sources_of_another_kind_is_refused_in_words(two):
-    assert all("from process 0, in the kind of its sources" in found["unlike"] for found in two.values())
+    assert all(
+        "from process 0, in the kind of its sources" in found["unlike"] for found in two.values()
+    )
 
 
 def test_one_that_ends_is_missed(two):
     said, steps = two[0]["ending"]
-    assert said.startswith("another process of this run has ended, or does not answer: start all of them again") and steps == 2
+    assert (
+        said.startswith(
+            "another process of this run has ended, or does not answer: start all of them again"
+        )
+        and steps == 2
+    )
 
 
 OWN, DRIFTED = "a loss must depend on its own record alone", "has drifted from process 0"
-# What the last of two processes is attacked with, and says then; steps made; whether the report is of no use.
+# What the last of two processes is attacked with, and says then; steps made; whether the report is
+# of no use.
 ATTACKS = {
     "losses less their mean": (OWN, 0, False),
     "a hook that mixes": (OWN, 2, False),
@@ -93,16 +125,28 @@ ATTACKS = {
 def test_what_one_process_is_attacked_with_ends_the_step_in_all(two, attack):
     words, steps, useless = ATTACKS[attack]
     (there, *first), (here, *last) = (two[rank]["attacked"][attack] for rank in (0, 1))
-    assert words in here and (DRIFTED if words == DRIFTED else "process 1 of this run failed, and no step was made") in there
-    assert last[1] == useless == first[1] and (last[0] == steps == first[0] or attack == "a state of fewer steps")
+    assert (
+        words in here
+        and (DRIFTED if words == DRIFTED else "process 1 of this run failed, and no step was made")
+        in there
+    )
+    assert last[1] == useless == first[1] and (
+        last[0] == steps == first[0] or attack == "a state of fewer steps"
+    )
 
 
 def test_so_does_what_all_are_attacked_with_and_a_second_optimiser(two):
     for said in (found["attacked"] for found in two.values()):
         error, steps, useless = said["everywhere"]
         assert OWN in error and steps == 0 and not useless
-    (there, *first), (here, *last) = (two[rank]["attacked"]["a second optimiser"] for rank in (0, 1))
-    assert "another NoisyZOGD has moved" in here and "process 1 of this run failed" in there and (first[0], last[0]) == (2, 0)
+    (there, *first), (here, *last) = (
+        two[rank]["attacked"]["a second optimiser"] for rank in (0, 1)
+    )
+    assert (
+        "another NoisyZOGD has moved" in here
+        and "process 1 of this run failed" in there
+        and (first[0], last[0]) == (2, 0)
+    )
 
 
 @pytest.mark.proof

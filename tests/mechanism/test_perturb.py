@@ -1,4 +1,6 @@
-"""Layers that are lent moved parameters compute what they would if all were moved, and nothing of theirs is ever written to."""
+"""Layers that are lent moved parameters compute what they would if all were moved, and nothing of
+theirs is ever written to.
+"""
 
 import pytest
 import torch
@@ -15,7 +17,9 @@ DOUBLE = {"dtype": torch.float64}
 
 
 class Tied(nn.Module):
-    """One matrix for tokens and for what they are scored by, a layer called twice, one within another that holds it too."""
+    """One matrix for tokens and for what they are scored by, a layer called twice, one within
+    another that holds it too.
+    """
 
     def __init__(self):
         super().__init__()
@@ -76,7 +80,9 @@ def test_losses_are_those_at_the_moved_parameters_which_nothing_moved(name, make
             assert all(map(torch.equal, p.tensors, before))
         lent.back()
         found.append(module(X))
-    assert [t.data_ptr() for t in p.tensors] == pointers and all(map(torch.equal, p.tensors, before))
+    assert [t.data_ptr() for t in p.tensors] == pointers and all(
+        map(torch.equal, p.tensors, before)
+    )
     assert not any(part._forward_hooks or part._forward_pre_hooks for part in module.modules())
     perturbed, copied = InPlace(p, frame, []), []
     for k, xi in points:
@@ -85,7 +91,11 @@ def test_losses_are_those_at_the_moved_parameters_which_nothing_moved(name, make
         copied.append(module(X))
     perturbed.back()
     for ours, theirs in zip(found, [*copied, module(X)], strict=True):
-        assert torch.equal(ours, theirs) if make is Streamed else torch.allclose(ours, theirs, rtol=4 * torch.finfo(kind).eps)
+        assert (
+            torch.equal(ours, theirs)
+            if make is Streamed
+            else torch.allclose(ours, theirs, rtol=4 * torch.finfo(kind).eps)
+        )
 
 
 @pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
@@ -106,7 +116,9 @@ def test_steps_are_those_of_parameters_that_are_moved():
     made, moved = (over(network(), keep_copy=copy, directions="streamed") for copy in (False, True))
     for optimiser in (made, moved):
         run(optimiser, 8, classes())
-    assert torch.allclose(made.w, moved.w, rtol=1e-9, atol=1e-12) and not torch.equal(made.w, over(network()).w)
+    assert torch.allclose(made.w, moved.w, rtol=1e-9, atol=1e-12) and not torch.equal(
+        made.w, over(network()).w
+    )
 
 
 @pytest.mark.parametrize("kind", [torch.float64, torch.bfloat16])
@@ -149,13 +161,17 @@ def test_whatever_stops_a_layer_leaves_the_parameters_exactly_as_they_were(error
 
 
 class Int8(nn.Module):
-    """A frozen matrix of whole numbers, as quantised backbones hold it, and a trained adapter beside it."""
+    """A frozen matrix of whole numbers, as quantised backbones hold it, and a trained adapter
+    beside it.
+    """
 
     def __init__(self, inner, outer):
         super().__init__()
         weight = torch.randn(outer, inner)
         self.scale = nn.Parameter(weight.abs().amax() / 127, requires_grad=False)
-        self.weight = nn.Parameter((weight / self.scale).round().to(torch.int8), requires_grad=False)
+        self.weight = nn.Parameter(
+            (weight / self.scale).round().to(torch.int8), requires_grad=False
+        )
         self.down, self.up = nn.Linear(inner, 2, bias=False), nn.Linear(2, outer, bias=False)
 
     def forward(self, X):

@@ -1,4 +1,6 @@
-"""A run that goes on with another setting, loss or model has the batches, the checks and the noise that its report counts."""
+"""A run that goes on with another setting, loss or model has the batches, the checks and the noise
+that its report counts.
+"""
 
 import copy
 import io
@@ -8,7 +10,17 @@ import pytest
 import torch
 from torch import nn
 
-from tests.mechanism.problems import FREE, SETTING, classes, cross_entropy, data, logistic, network, optimiser, run
+from tests.mechanism.problems import (
+    FREE,
+    SETTING,
+    classes,
+    cross_entropy,
+    data,
+    logistic,
+    network,
+    optimiser,
+    run,
+)
 from zoexplore.mechanism import NoisyZOGD, Sources, batches
 
 
@@ -23,14 +35,19 @@ class TestDraws:
 
     @pytest.mark.parametrize("before, after", [(23, 1), (1, 23), (23, None)])
     def test_batches_that_were_drawn_ahead_are_not_taken_for_others(self, before, after):
-        """23 of 24 records, drawn for the next steps, would pass for a batch of 1, in which a record hardly ever is."""
+        """23 of 24 records, drawn for the next steps, would pass for a batch of 1, in which a
+        record hardly ever is.
+        """
         first = run(optimiser(FREE.replace(batch=before)), 1)
         first.drawn(6)
         second = resumed(first, setting=FREE.replace(batch=after))
         for batch in second.batches(data()):
             assert len(batch.records) == (after or 24)
             second.step(batch)
-        assert [(step.batch, count) for step, count in second.record.stages] == [(before, 1), (after, 7)]
+        assert [(step.batch, count) for step, count in second.record.stages] == [
+            (before, 1),
+            (after, 7),
+        ]
 
     def test_nor_those_drawn_in_another_way(self):
         poisson = {"sampling": "poisson", "neighbours": "add-remove"}
@@ -44,9 +61,15 @@ class TestDraws:
         assert len(sizes) > 1  # as Poisson's are
 
     def test_a_late_step_is_drawn_as_fast_as_the_first(self, monkeypatch):
-        """Every step's records are drawn once, however often they are asked for; a run that goes on draws none of the past."""
+        """Every step's records are drawn once, however often they are asked for; a run that goes on
+        draws none of the past.
+        """
         seen = []
-        monkeypatch.setattr(batches, "by_chance", lambda *args, draw=batches.by_chance: seen.append(1) or draw(*args))
+        monkeypatch.setattr(
+            batches,
+            "by_chance",
+            lambda *args, draw=batches.by_chance: seen.append(1) or draw(*args),
+        )
         made = optimiser(FREE.replace(batch=2, T=40), loss=lambda w, X: X @ w)
         for t, batch in enumerate(made.batches(data()[0])):
             assert torch.equal(made.drawn(t), batch.records) and len(seen) == t + 1
@@ -78,7 +101,14 @@ class TestChecks:
     def test_looking_again_changes_no_bit(self, xi, options):
         def made():
             module, setting = network().float(), FREE.replace(d=51, xi=xi, batch=6)
-            return NoisyZOGD(module, cross_entropy, setting, sources=Sources(1, 2), directions="streamed", **options)
+            return NoisyZOGD(
+                module,
+                cross_entropy,
+                setting,
+                sources=Sources(1, 2),
+                directions="streamed",
+                **options,
+            )
 
         batch = classes()[0].float(), classes()[1]
         straight, first, second = run(made(), 8, batch), run(made(), 3, batch), made()
@@ -96,7 +126,9 @@ class TestChecks:
             made(nn.Linear(6, 6, bias=False).double()),
         )
         before, directions = other.w, repr(other.sources.state_dict())
-        with pytest.raises(ValueError, match=r"the saved run had parameter '0.weight' = 'torch.float64 \(4, 6\)'"):
+        with pytest.raises(
+            ValueError, match=r"the saved run had parameter '0.weight' = 'torch.float64 \(4, 6\)'"
+        ):
             other.load_state_dict(one.state_dict())
         assert torch.equal(other.w, before) and repr(other.sources.state_dict()) == directions
 
@@ -119,10 +151,18 @@ class TestChecks:
 class TestCopies:
     """A copy of an optimiser goes on with its own model, or says that it cannot."""
 
-    @pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["deepcopy", "pickle"])
+    @pytest.mark.parametrize(
+        "copied",
+        [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))],
+        ids=["deepcopy", "pickle"],
+    )
     def test_of_a_module(self, copied):
         module = network()
-        made = run(NoisyZOGD(module, cross_entropy, FREE.replace(d=51), sources=Sources(1, 2)), 1, classes())
+        made = run(
+            NoisyZOGD(module, cross_entropy, FREE.replace(d=51), sources=Sources(1, 2)),
+            1,
+            classes(),
+        )
         assert torch.equal(run(copied(made), 3, classes()).w, run(made, 3, classes()).w)
 
     def test_that_would_share_the_model_is_refused(self):
@@ -154,7 +194,11 @@ def test_a_state_holds_no_part_of_the_optimiser_that_went_on():
 
 
 def test_a_state_without_the_weights_goes_on_from_those_that_it_was_saved_beside():
-    straight, first, second = run(optimiser(SETTING), 8), run(optimiser(SETTING), 3), optimiser(SETTING, seeds=(7, 8))
+    straight, first, second = (
+        run(optimiser(SETTING), 8),
+        run(optimiser(SETTING), 3),
+        optimiser(SETTING, seeds=(7, 8)),
+    )
     state = first.state_dict(weights=False)
     with pytest.raises(ValueError, match="these are others: load that model"):
         second.load_state_dict(state)

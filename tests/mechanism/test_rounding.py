@@ -19,12 +19,16 @@ SINGLE = torch.finfo(torch.float32).eps
 
 
 def moved(make, mean, beta, K=3, d=100):
-    """A step from so near where it leads, without noise, that of the sum only digits far below single precision are left."""
+    """A step from so near where it leads, without noise, that of the sum only digits far below
+    single precision are left.
+    """
     step, ends = step_of(FREE.replace(d=d, K=K, sigma=1e-12, beta=beta, eta=float(K))), []
     for start in (torch.zeros(d), None):
         parameters = Parameters([torch.zeros(d) if start is not None else -ends[0]])
         frame = make(parameters, K, Sources(1, 2).directions)
-        released = noisy(step, mean if start is None else torch.ones(K), d, np.random.default_rng(3))
+        released = noisy(
+            step, mean if start is None else torch.ones(K), d, np.random.default_rng(3)
+        )
         apply(parameters, frame, step, released, Sources(1, 2), None)
         ends.append(parameters.vector())
     return ends[1].double()
@@ -33,8 +37,8 @@ def moved(make, mean, beta, K=3, d=100):
 @pytest.mark.parametrize("beta", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("make", [Dense, Streamed])
 def test_in_single_precision_a_step_is_summed_up_in_double_until_the_noise_is_in_it(make, beta):
-    """Two means that single precision cannot tell apart move a step as far apart as they are: no neighbour is rounded further
-    away than it is, before the noise.
+    """Two means that single precision cannot tell apart move a step as far apart as they are: no
+    neighbour is rounded further away than it is, before the noise.
     """
     near = torch.ones(3, dtype=torch.float64)
     close = near + 1e-10 * torch.tensor([1.0, -2.0, 2.0])
@@ -60,11 +64,15 @@ class TestSmallNumbers:
             ends.append(run(made, 1).w)
         assert ((ends[0] - ends[1]) / 3e-170).norm() > 0.5
 
-    @pytest.mark.parametrize("lr, sigma", [(1e-300, 1.0), (1.0, 1e-290), (1e-200, 1e-100), (1e300, 1e10)])
+    @pytest.mark.parametrize(
+        "lr, sigma", [(1e-300, 1.0), (1.0, 1e-290), (1e-200, 1e-100), (1e300, 1e10)]
+    )
     def test_noise_that_doubles_do_not_hold_is_refused(self, lr, sigma):
         made = optimiser(FREE.replace(sigma=sigma))
         made.param_groups[0]["lr"] = lr
-        with pytest.raises(ValueError, match=r"lr = .* with sigma = .* is not allowed: the noise would be lost"):
+        with pytest.raises(
+            ValueError, match=r"lr = .* with sigma = .* is not allowed: the noise would be lost"
+        ):
             run(made, 1)
         assert made.steps == 0
 
@@ -72,7 +80,9 @@ class TestSmallNumbers:
     def test_so_is_a_learning_rate_that_is_none(self, lr):
         made = optimiser(FREE)
         made.param_groups[0]["lr"] = lr
-        with pytest.raises(ValueError, match=r"lr = .* is not allowed: give a finite number of at least 0"):
+        with pytest.raises(
+            ValueError, match=r"lr = .* is not allowed: give a finite number of at least 0"
+        ):
             run(made, 1)
 
 
@@ -97,7 +107,13 @@ class TestHalfPrecision:
     @pytest.mark.parametrize("options", [{}, {"directions": "streamed"}])
     def test_derivatives_leave_the_parameters_where_the_update_takes_them(self, kind, options):
         X, y = classes()
-        made = NoisyZOGD(self.module(kind), cross_entropy, FREE.replace(d=43, xi=0.0), sources=Sources(1, 2), **options)
+        made = NoisyZOGD(
+            self.module(kind),
+            cross_entropy,
+            FREE.replace(d=43, xi=0.0),
+            sources=Sources(1, 2),
+            **options,
+        )
         assert run(made, 3, (X.to(kind), y)).steps == 3
 
     def test_a_gradient_just_longer_than_the_clip_is_not_rounded_below_it(self):
@@ -114,7 +130,9 @@ class TestHalfPrecision:
         X[5] = 6e4 * X[5].sign()
         module = nn.Linear(6, 3).half()
         torch.nn.init.ones_(module.weight)
-        made = NoisyZOGD(module, cross_entropy, FREE.replace(d=21, xi=0.1, sigma=0.01), sources=Sources(1, 2))
+        made = NoisyZOGD(
+            module, cross_entropy, FREE.replace(d=21, xi=0.1, sigma=0.01), sources=Sources(1, 2)
+        )
         run(made, 2, (X.half(), y))
         assert 0 < made.counts.not_finite <= 2 * 3
         assert all(p.isfinite().all() for p in module.parameters())

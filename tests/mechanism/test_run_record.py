@@ -1,4 +1,6 @@
-"""The record is what counts: steps, states and branches stay in it, whatever comes after, and are added up."""
+"""The record is what counts: steps, states and branches stay in it, whatever comes after, and are
+added up.
+"""
 
 import copy
 import os
@@ -33,7 +35,9 @@ from zoexplore.mechanism import NoisyZOGD, Sources
 
 
 class TestTheRecordIsWhatCounts:
-    @pytest.mark.parametrize("name", ["setting", "clipping", "declared", "counts", "record", "steps", "sources"])
+    @pytest.mark.parametrize(
+        "name", ["setting", "clipping", "declared", "counts", "record", "steps", "sources"]
+    )
     def test_what_was_made_cannot_be_set(self, name):
         made = run(optimiser(), 1)
         with pytest.raises(AttributeError):
@@ -42,7 +46,10 @@ class TestTheRecordIsWhatCounts:
     def test_steps_of_less_noise_stay_in_the_report_whatever_comes_after(self):
         """19 steps at 1e-9 and one at 1, by a state that is loaded."""
         T, little = 20, 1e-9
-        first, second = optimiser(FREE.replace(T=T, sigma=little)), optimiser(FREE.replace(T=T, sigma=1.0))
+        first, second = (
+            optimiser(FREE.replace(T=T, sigma=little)),
+            optimiser(FREE.replace(T=T, sigma=1.0)),
+        )
         second.load_state_dict(run(first, 19).state_dict())
         least = epsilon(FREE.replace(T=19, sigma=little), "composition")
         assert run(second, 1).privacy_report(released="all").epsilon >= least
@@ -67,11 +74,16 @@ class TestTheRecordIsWhatCounts:
         assert etas == pytest.approx([setting.eta * (1 - 0.5 * t / 8) for t in range(8)])
         found = made.privacy_report().guarantees
         constant = run(optimiser(setting, declared=DECLARED), 8).privacy_report().guarantees
-        assert found["composition"].epsilon == pytest.approx(constant["composition"].epsilon, rel=1e-9)
+        assert found["composition"].epsilon == pytest.approx(
+            constant["composition"].epsilon, rel=1e-9
+        )
         assert constant["sharp"].epsilon < found["sharp"].epsilon < inf
         assert "steps of several rates count as the worst of them" in found["sharp"].note
 
-    @pytest.mark.parametrize("field, value", [("K", 2), ("xi", 1e-3), ("R", 4.0), ("batch", 8), ("sigma", 1.0), ("clip", 0.5)])
+    @pytest.mark.parametrize(
+        "field, value",
+        [("K", 2), ("xi", 1e-3), ("R", 4.0), ("batch", 8), ("sigma", 1.0), ("clip", 0.5)],
+    )
     def test_what_no_proof_covers_leaves_composition(self, field, value):
         setting = FREE.replace(regime="strongly-convex", m=0.5, ridge=0.5, R=3.0)
         second = optimiser(setting.replace(**{field: value}), declared=DECLARED)
@@ -89,7 +101,9 @@ class TestTheRecordIsWhatCounts:
         made.param_groups[0]["lr"] = FREE.eta / 3
         assert torch.equal(made.w, before)
         run(made, 3)
-        assert made.privacy_report(released="all").epsilon == epsilon(FREE.replace(T=3), "composition")
+        assert made.privacy_report(released="all").epsilon == epsilon(
+            FREE.replace(T=3), "composition"
+        )
 
 
 class TestState:
@@ -135,7 +149,11 @@ class TestState:
     @pytest.mark.filterwarnings("ignore:Noise and data order")
     @pytest.mark.parametrize("sampling", ["without-replacement", "poisson"])
     def test_the_coming_batch_belongs_to_the_state(self, sampling):
-        setting = FREE.replace(batch=6, sampling=sampling, neighbours="add-remove" if sampling == "poisson" else "replace-one")
+        setting = FREE.replace(
+            batch=6,
+            sampling=sampling,
+            neighbours="add-remove" if sampling == "poisson" else "replace-one",
+        )
         first = run(optimiser(setting, sources=Sources.secure()), 2)
         state, coming = first.state_dict(), first.drawn(2)
         copies = [copy.deepcopy(first), pickle.loads(pickle.dumps(first))]
@@ -157,7 +175,9 @@ class TestAState:
     def test_of_a_model_is_loaded_after_the_optimiser_is_made_as_usual(self):
         def make(seed):
             torch.manual_seed(seed)
-            module = nn.Sequential(nn.Linear(6, 4), nn.BatchNorm1d(4), nn.Linear(4, 3)).double().eval()
+            module = (
+                nn.Sequential(nn.Linear(6, 4), nn.BatchNorm1d(4), nn.Linear(4, 3)).double().eval()
+            )
             module[0].weight.requires_grad_(False)
             module[1].running_mean += torch.rand(4)
             return module
@@ -195,17 +215,24 @@ class TestComposed:
     def test_branches_of_one_state(self):
         reports = self.branches(FREE, 5)
         assert "of this branch" in repr(reports[0]) and "zoexplore.compose" in repr(reports[0])
-        assert compose(reports).epsilon == pytest.approx(epsilon(FREE.replace(T=5 * 8), "composition"))
+        assert compose(reports).epsilon == pytest.approx(
+            epsilon(FREE.replace(T=5 * 8), "composition")
+        )
         assert compose(reports[:1]).epsilon == pytest.approx(reports[0].epsilon)
 
     def test_branches_by_what_holds_where_all_iterates_are_seen(self):
-        """They go on from one hidden iterate, and a bound for a last one alone is of noise that is not shared."""
+        """They go on from one hidden iterate, and a bound for a last one alone is of noise that is
+        not shared.
+        """
         setting = SETTING.replace(T=8, R=inf, clip=1.0)
         first = run(optimiser(setting, sources=Sources.secure(), declared=DECLARED), 4)
         twin = copy.deepcopy(first)
         reports = [run(made, 4).privacy_report() for made in (first, twin)]
         assert reports[0].epsilon < composed(first)
-        assert compose(reports).epsilon == compose([report.guarantees["composition"] for report in reports]).epsilon
+        assert (
+            compose(reports).epsilon
+            == compose([report.guarantees["composition"] for report in reports]).epsilon
+        )
 
     def test_a_copy_and_the_run_it_was_made_of(self):
         first = run(optimiser(FREE, sources=Sources.secure()), 2)
@@ -225,22 +252,39 @@ class TestComposed:
 
     def test_runs_of_their_own_on_secret_batches_compose(self):
         setting = FREE.replace(batch=4, T=3)
-        reports = [run(optimiser(setting, sources=Sources.secure()), 3).privacy_report() for _ in range(2)]
-        assert compose(reports).epsilon == pytest.approx(epsilon(setting.replace(T=6), "composition"), rel=1e-2)
+        reports = [
+            run(optimiser(setting, sources=Sources.secure()), 3).privacy_report() for _ in range(2)
+        ]
+        assert compose(reports).epsilon == pytest.approx(
+            epsilon(setting.replace(T=6), "composition"), rel=1e-2
+        )
 
     def test_runs_that_share_nothing_and_models_of_other_sizes(self):
-        reports = [run(optimiser(FREE, sources=Sources.secure()), steps).privacy_report() for steps in (2, 3)]
+        reports = [
+            run(optimiser(FREE, sources=Sources.secure()), steps).privacy_report()
+            for steps in (2, 3)
+        ]
         assert compose(reports).epsilon == pytest.approx(epsilon(FREE.replace(T=5), "composition"))
-        wide = optimiser(FREE.replace(d=12), loss=lambda w, b: logistic(w[:6], b), sources=Sources.secure())
-        budget = sum(count * (2 / 24 / FREE.sigma) ** 2 / (0.5 + 0.5 * 3 / d) / 2 for d, count in ((6, 5), (12, 4)))
+        wide = optimiser(
+            FREE.replace(d=12), loss=lambda w, b: logistic(w[:6], b), sources=Sources.secure()
+        )
+        budget = sum(
+            count * (2 / 24 / FREE.sigma) ** 2 / (0.5 + 0.5 * 3 / d) / 2
+            for d, count in ((6, 5), (12, 4))
+        )
         found = compose([*reports, run(wide, 4).privacy_report()]).risk
         assert budget <= found.rho <= budget * (1 + 1e-9)
 
     @pytest.mark.parametrize("steps", [(3, 2), (5, 4), (1, 1)])
     def test_on_turns_a_record_pays_for_those_that_met_it(self, steps):
-        """Four batches in turn: a run's own first step meets the first one, wherever the run before it ended."""
+        """Four batches in turn: a run's own first step meets the first one, wherever the run before
+        it ended.
+        """
         setting = FREE.replace(batch=6, sampling="cyclic", T=8)
-        reports = [run(optimiser(setting, sources=Sources.secure()), count).privacy_report() for count in steps]
+        reports = [
+            run(optimiser(setting, sources=Sources.secure()), count).privacy_report()
+            for count in steps
+        ]
         found, most = compose(reports).epsilon, sum(-(-count // 4) for count in steps)
         assert found == pytest.approx(epsilon(FREE.replace(n=6, T=most), "composition"), rel=1e-9)
         assert found >= epsilon(FREE.replace(n=6, T=most), "composition")
@@ -313,19 +357,30 @@ def test_a_step_under_autocast_is_refused_and_leaves_everything_as_it_was():
     made, batch = over(network().float(), xi=1.0), (classes()[0].float(), classes()[1])
     run(made, 1, batch)
     before = made.w
-    with torch.autocast("cpu", dtype=torch.bfloat16), pytest.raises(RuntimeError, match="under autocast is not allowed"):
+    with (
+        torch.autocast("cpu", dtype=torch.bfloat16),
+        pytest.raises(RuntimeError, match="under autocast is not allowed"),
+    ):
         run(made, 1, batch)
     assert torch.equal(made.w, before) and made.steps == 1
-    assert run(made, 1, batch).privacy_report().epsilon == epsilon(made.setting.replace(T=2), "composition")
+    assert run(made, 1, batch).privacy_report().epsilon == epsilon(
+        made.setting.replace(T=2), "composition"
+    )
 
 
 def test_a_lipschitz_constant_of_the_setting_proves_nothing():
-    """The report rests on what is declared: a smaller constant that the setting supposes would make the loss smaller."""
+    """The report rests on what is declared: a smaller constant that the setting supposes would make
+    the loss smaller.
+    """
     said, plain = (
-        run(optimiser(SETTING.replace(lipschitz=L), declared=DECLARED), SETTING.T).privacy_report(sensitivity="least")
+        run(optimiser(SETTING.replace(lipschitz=L), declared=DECLARED), SETTING.T).privacy_report(
+            sensitivity="least"
+        )
         for L in (1e-6, None)
     )
-    assert {b: g.epsilon for b, g in said.guarantees.items()} == {b: g.epsilon for b, g in plain.guarantees.items()}
+    assert {b: g.epsilon for b, g in said.guarantees.items()} == {
+        b: g.epsilon for b, g in plain.guarantees.items()
+    }
 
 
 class TestOneStepAfterTheOther:
@@ -373,7 +428,9 @@ class TestCopies:
             assert torch.equal(twin.w, made.w) and torch.equal(run(twin, 3, classes()).w, twin.w)
             assert twin.steps == 5 and made.steps == 2 and made.privacy_report().epsilon < inf
             assert not torch.equal(twin.w, made.w)
-            outputs = functional_call(network(), dict(twin.objective.module.named_parameters()), (classes()[0],))
+            outputs = functional_call(
+                network(), dict(twin.objective.module.named_parameters()), (classes()[0],)
+            )
             assert torch.equal(twin.objective.module(classes()[0]), outputs)
         assert torch.equal(run(made, 3, classes()).w, twin.w)
 

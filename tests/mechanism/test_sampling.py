@@ -23,9 +23,16 @@ WAYS = {"poisson": POISSON, "cyclic": CYCLIC}
 
 def test_poisson_takes_every_record_by_itself():
     generator = np.random.default_rng(1)
-    drawn = torch.stack([torch.isin(torch.arange(4), batches.by_chance(4, 1, "poisson", generator)) for _ in range(4000)])
+    drawn = torch.stack(
+        [
+            torch.isin(torch.arange(4), batches.by_chance(4, 1, "poisson", generator))
+            for _ in range(4000)
+        ]
+    )
     seen = (drawn * 2 ** torch.arange(4)).sum(1).bincount(minlength=16)
-    expected = 4000 * torch.tensor([0.25 ** bin(i).count("1") * 0.75 ** (4 - bin(i).count("1")) for i in range(16)])
+    expected = 4000 * torch.tensor(
+        [0.25 ** bin(i).count("1") * 0.75 ** (4 - bin(i).count("1")) for i in range(16)]
+    )
     assert ((seen - expected) ** 2 / expected).sum() < 44.3  # chi-square, 15 degrees, 1e-4
 
 
@@ -67,7 +74,9 @@ def test_loaders_and_resumed_runs_have_the_same_batches(setting):
 
 @pytest.mark.parametrize("options", [{}, {"directions": "streamed", "microbatch": 1}], ids=str)
 def test_a_batch_of_nobody_leaves_the_noise_and_the_ridge(options):
-    made = optimiser(POISSON.replace(batch=1, T=60), start=torch.ones(6, dtype=torch.float64), **options)
+    made = optimiser(
+        POISSON.replace(batch=1, T=60), start=torch.ones(6, dtype=torch.float64), **options
+    )
     empty = next(t for t in range(60) if len(made.drawn(t)) == 0)
     run(made, empty)
     before, twin = made.w, Sources(1, 2).gone_on(made.sources.state_dict())
@@ -80,20 +89,30 @@ def test_a_batch_of_nobody_leaves_the_noise_and_the_ridge(options):
 
 
 CLIPPED = [
-    ("each", {}), ("joint", {}), ("each", {"microbatch": 1}), ("joint", {"directions": "streamed"}),
-]  # fmt: skip
+    ("each", {}),
+    ("joint", {}),
+    ("each", {"microbatch": 1}),
+    ("joint", {"directions": "streamed"}),
+]
 TOO = [("joint", {"microbatch": 1}), ("each", {"directions": "streamed"})]
 
 
-@pytest.mark.parametrize(("clipping", "options"), [*CLIPPED, *(proof(*too) for too in TOO)], ids=str)
+@pytest.mark.parametrize(
+    ("clipping", "options"), [*CLIPPED, *(proof(*too) for too in TOO)], ids=str
+)
 @pytest.mark.parametrize("way", WAYS)
 def test_worst_neighbours_are_as_far_apart_as_stated(way, clipping, options):
-    """A record that the clip cuts down, against none (add-remove) or against its opposite: where it is met, and nowhere else."""
+    """A record that the clip cuts down, against none (add-remove) or against its opposite: where it
+    is met, and nowhere else.
+    """
     setting = WAYS[way].replace(sigma=1e-9, R=inf, m=0, ridge=0, regime="convex", T=30, clip=0.8)
     times = {"poisson": 1, "cyclic": 2}[way]
     stated = times * setting.eta * 0.8 / setting.batch / {"each": sqrt(3), "joint": 3}[clipping]
     generator, runs = torch.Generator().manual_seed(1), []
-    others, steep = torch.randn(24, 6, generator=generator, dtype=torch.float64), 1e4 * torch.ones(6, dtype=torch.float64)
+    others, steep = (
+        torch.randn(24, 6, generator=generator, dtype=torch.float64),
+        1e4 * torch.ones(6, dtype=torch.float64),
+    )
     for record in (steep, steep * (1 - times)):
         made = optimiser(setting, loss=lambda w, X: X @ w, clipping=clipping, **options)
         dataset, ends, met = torch.cat([others[:7], record[None], others[8:]]), [made.w], []
@@ -132,8 +151,14 @@ class TestReports:
         for setting, valid in (
             (self.POISSON, {"composition", "sharp"}),
             (self.CYCLIC, {"composition", "sharp", "output-perturbation"}),
-            (self.CYCLIC.replace(neighbours="add-remove"), {"composition", "sharp", "output-perturbation"}),
-            (LARGE.replace(neighbours="add-remove"), {"composition", "sharp", "output-perturbation", "theorem"}),
+            (
+                self.CYCLIC.replace(neighbours="add-remove"),
+                {"composition", "sharp", "output-perturbation"},
+            ),
+            (
+                LARGE.replace(neighbours="add-remove"),
+                {"composition", "sharp", "output-perturbation", "theorem"},
+            ),
             (self.POISSON.replace(neighbours="replace-one"), set()),
             (LARGE.replace(batch=100, neighbours="add-remove"), {"output-perturbation"}),
         ):
@@ -141,12 +166,18 @@ class TestReports:
             found = {bound: g.epsilon for bound, g in report.guarantees.items() if g.epsilon < inf}
             assert found == {bound: epsilon(setting, bound) for bound in valid}
             assert f"neighbours: {setting.neighbours}" in repr(report)
-        assert "this bound does not cover batches of 100 of 2\u202f000 records" in report.guarantees["sharp"].reason
+        assert (
+            "this bound does not cover batches of 100 of 2\u202f000 records"
+            in report.guarantees["sharp"].reason
+        )
 
     @staticmethod
     def record(setting, **others):
         record = ran(setting, **others)
-        return replace(record, stages=tuple((replace(s, sampling=setting.sampling), c) for s, c in record.stages))
+        return replace(
+            record,
+            stages=tuple((replace(s, sampling=setting.sampling), c) for s, c in record.stages),
+        )
 
     def test_poisson_steps_that_differ_lie_between_the_extremes(self):
         shares = np.linspace(0.2, 0.7, 80)
@@ -165,9 +196,13 @@ class TestReports:
         assert found.rho >= worst * (1 - 1e-13)
 
     def test_turns_that_moved_nothing_do_not_hide_how_often_the_others_came(self):
-        """Every other step has no learning rate: of eight batches four are met, each in every round."""
+        """Every other step has no learning rate: of eight batches four are met, each in every
+        round.
+        """
         step = step_of(self.CYCLIC, sampling="cyclic")
-        record = replace(self.record(self.CYCLIC), stages=((step, 1), (replace(step, eta=0.0), 1)) * 40)
+        record = replace(
+            self.record(self.CYCLIC), stages=((step, 1), (replace(step, eta=0.0), 1)) * 40
+        )
         found = privacy_report(record).guarantees
         ten = epsilon(LARGE.replace(n=250, sigma=0.3, T=10), "composition")
         assert found["composition"].epsilon == pytest.approx(ten, rel=1e-9)
@@ -175,17 +210,27 @@ class TestReports:
 
     def test_phases_of_other_batches_add_up(self):
         step = step_of(self.CYCLIC, sampling="cyclic")
-        stages = ((step, 80), (replace(step, batch=None), 5), (replace(step, batch=100, sampling="poisson"), 0 + 7))
+        stages = (
+            (step, 80),
+            (replace(step, batch=None), 5),
+            (replace(step, batch=100, sampling="poisson"), 0 + 7),
+        )
         record = replace(self.record(self.CYCLIC.replace(neighbours="add-remove")), stages=stages)
         found = epsilons(record)["composition"]
         parts = [
-            epsilon(LARGE.replace(sigma=0.3, n=n, T=T, neighbours="add-remove"), "composition") for n, T in ((250, 10), (2000, 5))
+            epsilon(LARGE.replace(sigma=0.3, n=n, T=T, neighbours="add-remove"), "composition")
+            for n, T in ((250, 10), (2000, 5))
         ]
-        assert max(parts) < found < sum(parts) + epsilon(self.POISSON.replace(sigma=0.3, T=7), "composition")
+        assert (
+            max(parts)
+            < found
+            < sum(parts) + epsilon(self.POISSON.replace(sigma=0.3, T=7), "composition")
+        )
 
     def test_the_optimisers_own_report(self):
         for setting in WAYS.values():
             made = run(optimiser(setting.replace(sigma=4.0), declared=DECLARED), 8)
             assert made.privacy_report(sensitivity="clip").epsilon == min(
-                epsilon(setting.replace(sigma=4.0), bound) for bound in ("composition", "sharp", "output-perturbation")
+                epsilon(setting.replace(sigma=4.0), bound)
+                for bound in ("composition", "sharp", "output-perturbation")
             )

@@ -10,7 +10,16 @@ import torch
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from tests.mechanism.problems import N, classes, composed, cross_entropy, data, logistic, network, run
+from tests.mechanism.problems import (
+    N,
+    classes,
+    composed,
+    cross_entropy,
+    data,
+    logistic,
+    network,
+    run,
+)
 from zoexplore import Setting, compose, epsilon
 from zoexplore.mechanism import NoisyZOGD, Sources, privacy_report
 
@@ -18,7 +27,15 @@ GIVEN = {"lr": 0.1, "clip": 0.5, "xi": 0.01}
 
 
 def made(module=None, loss=cross_entropy, *, seeds=(1, 2), **options):
-    usual = {"n": N, "epsilon": 2.0, "delta": 1e-5, "T": 60, "batch": 6, "sources": Sources(*seeds), "show": str}
+    usual = {
+        "n": N,
+        "epsilon": 2.0,
+        "delta": 1e-5,
+        "T": 60,
+        "batch": 6,
+        "sources": Sources(*seeds),
+        "show": str,
+    }
     return NoisyZOGD.for_epsilon(network() if module is None else module, loss, **usual | options)
 
 
@@ -34,7 +51,9 @@ class TestWhatAProbeCosts:
         optimiser = made(batch=batch, K=2)
         noise = optimiser.setting.sigma / optimiser.setting.clip_each
         run(optimiser, count, classes())
-        alone = Setting(n=N, d=51, K=1, T=count, sigma=noise, beta=1.0, clip=1.0, batch=batch, delta=1e-5)
+        alone = Setting(
+            n=N, d=51, K=1, T=count, sigma=noise, beta=1.0, clip=1.0, batch=batch, delta=1e-5
+        )
         assert composed(optimiser) == pytest.approx(epsilon(alone, "composition"), rel=1e-7)
         assert optimiser.record.probes == min(count, 40) and optimiser.record.steps == count
         if batch is None:
@@ -78,7 +97,10 @@ class TestWhatAProbeCosts:
         optimiser = run(made(), 50, classes())
         report = optimiser.privacy_report()
         others = [g for bound, g in report.guarantees.items() if bound != "composition"]
-        assert all(g.epsilon == inf and "probes of the data chose its constants" in g.reason for g in others)
+        assert all(
+            g.epsilon == inf and "probes of the data chose its constants" in g.reason
+            for g in others
+        )
         assert f"40 probes found, and released, the scale: {optimiser.found.words}" in repr(report)
 
 
@@ -86,7 +108,9 @@ class TestWhatIsFound:
     """With next to no noise."""
 
     @pytest.mark.parametrize("factor", [1.0, 100.0, 0.01])
-    def test_the_length_at_which_a_quarter_of_the_losses_double_and_the_median_quotient(self, factor):
+    def test_the_length_at_which_a_quarter_of_the_losses_double_and_the_median_quotient(
+        self, factor
+    ):
         X, y = classes()
         optimiser = run(made(epsilon=1e6, batch=None, T=50), 40, (X * factor, y))
         found, start = optimiser.found, network()
@@ -108,7 +132,9 @@ class TestWhatIsFound:
         optimiser = run(made(epsilon=0.01, K=K, T=340, decay=decay), 40, classes())
         before = optimiser.w
         run(optimiser, 300, classes())
-        assert float((optimiser.w - before).norm()) == pytest.approx(optimiser.found.length, rel=0.35)
+        assert float((optimiser.w - before).norm()) == pytest.approx(
+            optimiser.found.length, rel=0.35
+        )
 
     def test_the_rate_falls_to_0_and_schedulers_take_a_part_of_it(self):
         optimiser = made()
@@ -116,13 +142,25 @@ class TestWhatIsFound:
         for _ in range(60):
             run(optimiser, 1, classes())
             scheduler.step()
-        rates = [step.eta for step, count in optimiser.record.stages if step.kind == "step" for _ in range(count)]
+        rates = [
+            step.eta
+            for step, count in optimiser.record.stages
+            if step.kind == "step"
+            for _ in range(count)
+        ]
         part = [(1 if t < 10 else 0.5) * (1 - t / 20) for t in range(20)]
         assert rates == pytest.approx([optimiser.found.rate * x for x in part])
 
     @pytest.mark.parametrize(
         "given, probes",
-        [((), 40), (("lr",), 40), (("lr", "xi"), 40), (("clip",), 20), (("clip", "lr"), 20), (("clip", "lr", "xi"), 0)],
+        [
+            ((), 40),
+            (("lr",), 40),
+            (("lr", "xi"), 40),
+            (("clip",), 20),
+            (("clip", "lr"), 20),
+            (("clip", "lr", "xi"), 0),
+        ],
     )
     def test_what_is_given_is_kept_and_no_probe_made_for_nothing(self, given, probes):
         optimiser = made(K=2, **{name: GIVEN[name] for name in given})
@@ -131,23 +169,35 @@ class TestWhatIsFound:
         step = optimiser.record.last
         found = {"lr": step.eta / 2, "clip": step.clip, "xi": step.xi}
         assert all((found[name] == pytest.approx(GIVEN[name])) == (name in given) for name in GIVEN)
-        assert optimiser.record.probes == probes and optimiser.probes_left == 0 and composed(optimiser) <= 2
+        assert (
+            optimiser.record.probes == probes
+            and optimiser.probes_left == 0
+            and composed(optimiser) <= 2
+        )
 
     def test_public_data_tell_it_for_nothing(self):
         X, y = classes()
         optimiser = made(scale_from=(X + 0.1, y), epsilon=1e6)
         assert optimiser.probes_left == 0 and optimiser.found.public
         private = run(made(epsilon=1e6, batch=None), 40, classes()).found
-        assert 1 / 3 < optimiser.found.length / private.length < 3 and 1 / 3 < optimiser.found.quotient / private.quotient < 3
+        assert (
+            1 / 3 < optimiser.found.length / private.length < 3
+            and 1 / 3 < optimiser.found.quotient / private.quotient < 3
+        )
         run(optimiser, 60, classes())
         assert not optimiser.record.probes
-        assert "[yours to vouch for] Scale: the batch that told it has no record" in repr(optimiser.privacy_report())
+        assert "[yours to vouch for] Scale: the batch that told it has no record" in repr(
+            optimiser.privacy_report()
+        )
 
 
 def moved(module, move):
     """A module's parameters at a distance."""
     parts = move.split([p.numel() for p in module.parameters()])
-    return {name: p + x.view_as(p) for (name, p), x in zip(module.named_parameters(), parts, strict=True)}
+    return {
+        name: p + x.view_as(p)
+        for (name, p), x in zip(module.named_parameters(), parts, strict=True)
+    }
 
 
 class TestProbes:
@@ -161,7 +211,9 @@ class TestProbes:
         run(optimiser, 1, classes())
         assert not torch.equal(optimiser.w, before)
 
-    @pytest.mark.parametrize("options", [{"keep_copy": False}, {"keep_copy": True}, {"directions": "streamed"}], ids=str)
+    @pytest.mark.parametrize(
+        "options", [{"keep_copy": False}, {"keep_copy": True}, {"directions": "streamed"}], ids=str
+    )
     def test_however_parameters_are_moved(self, options):
         assert run(made(**options), 45, classes()).found is not None
 
@@ -178,13 +230,20 @@ class TestProbes:
 
         optimiser = made(loss=loss, batch=None, microbatch=N)
         answers = optimiser._run.scale.answers
-        optimiser._run.scale.answers = lambda *given: seen.append(answers(*given).values.flatten()) or answers(*given)
+        optimiser._run.scale.answers = lambda *given: (
+            seen.append(answers(*given).values.flatten()) or answers(*given)
+        )
         run(optimiser, 40, classes())
-        assert all(torch.equal(x == 0, classes()[1] == 0) and set(x.tolist()) <= {-1.0, 0.0, 1.0} for x in seen)
+        assert all(
+            torch.equal(x == 0, classes()[1] == 0) and set(x.tolist()) <= {-1.0, 0.0, 1.0}
+            for x in seen
+        )
 
     def test_a_loss_below_0_is_refused_with_what_to_do(self):
         optimiser = made(loss=lambda outputs, targets: cross_entropy(outputs, targets) - 2)
-        with pytest.raises(ValueError, match="a loss below 0 is not allowed where a run finds its own scale"):
+        with pytest.raises(
+            ValueError, match="a loss below 0 is not allowed where a run finds its own scale"
+        ):
             run(optimiser, 1, classes())
         assert optimiser.steps == 0
 
@@ -195,8 +254,14 @@ class TestProbes:
     def test_a_plan_is_printed_in_words(self):
         said = []
         made(show=said.append)
-        assert "ε ≤ 2 at δ = 1e-05 for T = 60 steps on 6 of n = 24: 40 find the scale, 20 train; all cost the same." in said[0]
-        assert "With one record replaced ε ≤ 2, with one added or removed" in said[0] and "Nothing to tune." in said[0]
+        assert (
+            "ε ≤ 2 at δ = 1e-05 for T = 60 steps on 6 of n = 24: 40 find the scale, 20 train; all cost the same."
+            in said[0]
+        )
+        assert (
+            "With one record replaced ε ≤ 2, with one added or removed" in said[0]
+            and "Nothing to tune." in said[0]
+        )
         assert "× the median quotient" in said[0] and "smaller batches and more steps" in said[0]
 
     def test_losses_that_mix_records_are_found(self):
@@ -285,7 +350,9 @@ class TestTheTarget:
 
     def test_that_is_spent_already_is_refused_and_nothing_changed(self):
         first, second = run(made(), 55, classes()), made(epsilon=0.3)
-        with pytest.raises(ValueError, match=r"ε = 0.3 is not allowed: the steps so far cost 1\.\d+"):
+        with pytest.raises(
+            ValueError, match=r"ε = 0.3 is not allowed: the steps so far cost 1\.\d+"
+        ):
             second.load_state_dict(first.state_dict())
         assert run(second, 3, classes()).steps == 3 and composed(second) < 0.3
 
@@ -341,4 +408,7 @@ def test_what_is_none_is_found_as_what_is_auto(name):
 
 @pytest.mark.parametrize("lr, still", [(1e-9, True), (1.0, False), (None, False)])
 def test_a_rate_that_moves_nothing_is_warned_of_in_the_plan(lr, still):
-    assert ("multiply a rate of MeZO's by the number of trained parameters, d = 51" in said(lr=lr, clip=1.0)[1]) == still
+    assert (
+        "multiply a rate of MeZO's by the number of trained parameters, d = 51"
+        in said(lr=lr, clip=1.0)[1]
+    ) == still

@@ -1,4 +1,6 @@
-"""Rates and shares that vary: what they cost together, and the constant run that is no more private."""
+"""Rates and shares that vary: what they cost together, and the constant run that is no more
+private.
+"""
 
 from dataclasses import replace
 from math import inf
@@ -15,7 +17,9 @@ from tests.mechanism.test_report import ran, step_of
 from zoexplore.mechanism import Declared, privacy_report, variances
 from zoexplore.mechanism.guarantees import composition, constant, of_last
 
-SETTING = DEMONSTRATION.replace(n=2000, d=60, K=25, T=80, sigma=0.03, R=0.3, M=0.75, m=0.5, ridge=0.5)
+SETTING = DEMONSTRATION.replace(
+    n=2000, d=60, K=25, T=80, sigma=0.03, R=0.3, M=0.75, m=0.5, ridge=0.5
+)
 HIDDEN = "corollary", "theorem", "sharp"
 shares = st.lists(st.floats(0, 1), min_size=1, max_size=9).map(np.array)
 
@@ -42,24 +46,36 @@ def test_the_constant_run_has_the_least_noise_and_the_largest_moves_of_all_steps
     assert least * (1 - 1e-15) <= slowest * eta <= least
 
 
-RATES = {  # c is larger at the small rate for small orders of the norm, at the large one for large orders
+# c is larger at the small rate for small orders of the norm, at the large one for large orders
+RATES = {
     "idle": (dict(d=20, K=16, ridge=0.38, M=1.38), 0.15, (0.4, 1.07)),
     "acting": (dict(d=5, K=1, ridge=2.14, M=3.14), 0.17, (0.038, 0.466)),
     "of one linear form": (dict(d=10, K=7, ridge=1.2, M=2.2), 0.115, (0.18, 0.79)),
 }
 
 
-@pytest.mark.parametrize("name, sensitivity", [*((name, "clip") for name in RATES), ("of one linear form", "least")])
+@pytest.mark.parametrize(
+    "name, sensitivity", [*((name, "clip") for name in RATES), ("of one linear form", "least")]
+)
 def test_rates_that_vary_are_counted_by_the_worse_constants(name, sensitivity):
-    """A step is taken to be of the rate that is worse for each constant by itself: never below either rate's own number."""
+    """A step is taken to be of the rate that is worse for each constant by itself: never below
+    either rate's own number.
+    """
     changes, noise, rates = RATES[name]
     steepest, accounting = 1.0 if name == "idle" else 2.0, Accounting(sensitivity=sensitivity)
-    setting = SETTING.replace(n=50, T=40, R=inf, delta=1e-4, beta=0.3, m=changes["ridge"], **changes)
-    declared = Declared("convex", M=setting.M, lipschitz=steepest, linear=name == "of one linear form")
-    steps = [step_of(setting, eta=rate * setting.K, sigma=noise * rates[1] / rates[0]) for rate in rates]
+    setting = SETTING.replace(
+        n=50, T=40, R=inf, delta=1e-4, beta=0.3, m=changes["ridge"], **changes
+    )
+    declared = Declared(
+        "convex", M=setting.M, lipschitz=steepest, linear=name == "of one linear form"
+    )
+    steps = [
+        step_of(setting, eta=rate * setting.K, sigma=noise * rates[1] / rates[0]) for rate in rates
+    ]
     record = replace(ran(setting, declared=declared), stages=((steps[0], 10), (steps[1], 30)))
     runs = []
-    for step in steps:  # with the noise of the smaller, and moved as far by a record as by the larger
+    # with the noise of the smaller, and moved as far by a record as by the larger
+    for step in steps:
         heavier = steps[1].eta / step.eta
         quiet = step.sigma * steps[0].eta / step.eta
         runs.append(record.of(step, 40, sigma=quiet, clip=heavier, lipschitz=steepest * heavier))
@@ -77,7 +93,9 @@ def test_a_cool_down_is_counted_as_the_accountant_does_up_to_the_last_step_made(
     counted = setting.replace(T=made, cooldown=made - 70)
     for bound in HIDDEN:
         assert report.guarantees[bound].epsilon == epsilon(counted, bound)
-    assert report.guarantees["composition"].epsilon == pytest.approx(epsilon(counted, "composition"))
+    assert report.guarantees["composition"].epsilon == pytest.approx(
+        epsilon(counted, "composition")
+    )
     early = privacy_report(ran(setting, steps=70, shares=shares[:70]), sensitivity="clip")
     assert early.guarantees["sharp"].epsilon == epsilon(setting.replace(T=70, cooldown=0), "sharp")
 

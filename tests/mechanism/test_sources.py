@@ -20,9 +20,9 @@ from zoexplore.mechanism.rng import normal, untouched_on_error
 
 
 def numbers(sources):
-    return {name: normal(getattr(sources, name), (6,)).tolist() for name in ("directions", "noise")} | {
-        "data": sources.data.random(6).tolist()
-    }
+    return {
+        name: normal(getattr(sources, name), (6,)).tolist() for name in ("directions", "noise")
+    } | {"data": sources.data.random(6).tolist()}
 
 
 def test_both_seeds_repeat_a_run():
@@ -32,7 +32,9 @@ def test_both_seeds_repeat_a_run():
 def test_the_directions_seed_does_not_fix_the_noise():
     one, other = numbers(Sources(3)), numbers(Sources(3))
     assert one["noise"] != other["noise"]
-    assert {k: v for k, v in one.items() if k != "noise"} == {k: v for k, v in other.items() if k != "noise"}
+    assert {k: v for k, v in one.items() if k != "noise"} == {
+        k: v for k, v in other.items() if k != "noise"
+    }
 
 
 def test_the_noise_seed_fixes_nothing_but_the_noise():
@@ -93,19 +95,27 @@ def test_a_secure_run_never_saves_its_keys_and_takes_new_ones():
 
 def test_secure_and_seeded_runs_do_not_mix():
     with pytest.raises(
-        ValueError, match=r"the saved run drew from seeds, with directions of NumPy, this one draws from Sources.secure\(\)"
+        ValueError,
+        match=r"the saved run drew from seeds, with directions of NumPy, this one draws from Sources.secure\(\)",
     ):
         Sources.secure().gone_on(Sources(1, 2).state_dict())
 
 
 def test_what_is_said_names_demonstrations_and_limits():
-    assert "A demonstration: the noise comes from an ordinary generator and the seed 4" in Sources(3, 4).description
+    assert (
+        "A demonstration: the noise comes from an ordinary generator and the seed 4"
+        in Sources(3, 4).description
+    )
     assert "A demonstration" in Sources().description
     assert "ChaCha20" in Sources.secure().description
     assert "Mironov 2012" in Sources.secure().description
 
 
-@pytest.mark.parametrize("generator", [np.random.default_rng(0), torch.Generator().manual_seed(0)], ids=["numpy", "torch"])
+@pytest.mark.parametrize(
+    "generator",
+    [np.random.default_rng(0), torch.Generator().manual_seed(0)],
+    ids=["numpy", "torch"],
+)
 def test_an_error_gives_back_what_was_drawn(generator):
     with pytest.raises(KeyError), untouched_on_error(generator):
         first = normal(generator, (3,))

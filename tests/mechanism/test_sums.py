@@ -17,7 +17,10 @@ from zoexplore.mechanism.step import clipped, estimated
 
 def summed(values, step, parts=1):
     """The sum of all records' clipped numbers, which some processes have found."""
-    found = [clipped(Slopes(torch.from_numpy(some), 0, 0.0), step) for some in np.array_split(values, parts)]
+    found = [
+        clipped(Slopes(torch.from_numpy(some), 0, 0.0), step)
+        for some in np.array_split(values, parts)
+    ]
     return estimated(found, step, 1, 0.0).mean
 
 
@@ -36,4 +39,6 @@ def test_they_are_those_of_fractions_and_do_not_depend_on_the_order(b, exponent,
 def test_no_record_says_more_than_it_is_allowed():
     """Not even by what is rounded when a sum is made."""
     step = step_of(SETTING, clip=0.1, K=1, batch=1)
-    assert all(float(summed(np.full((b, 1), 7.0), step)) == float(b * Fraction(0.1)) for b in range(1, 60))
+    assert all(
+        float(summed(np.full((b, 1), 7.0), step)) == float(b * Fraction(0.1)) for b in range(1, 60)
+    )

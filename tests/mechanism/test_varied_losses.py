@@ -1,4 +1,6 @@
-"""Steps on batches that differ, converted exactly: against quadrature, the constant accountant and another library's."""
+"""Steps on batches that differ, converted exactly: against quadrature, the constant accountant and
+another library's.
+"""
 
 from math import exp, inf
 
@@ -19,7 +21,11 @@ TWO = [(0.1, 1.0, 0.3, 0.5), (0.01, 2.0, 0.5, 0.7), (0.9, 0.8, 0.2, 2.0)]
 
 def varied(steps, delta, sampling, rho=0.0):
     """epsilon of kinds of steps, each (how many, q, mu), and a Gaussian shift."""
-    return float(epsilon_of_parts(sampling, [Part.of_one(*each) for each in steps], np.array([rho]), np.array([delta]))[0])
+    return float(
+        epsilon_of_parts(
+            sampling, [Part.of_one(*each) for each in steps], np.array([rho]), np.array([delta])
+        )[0]
+    )
 
 
 def log_ratio(x, q, mu):
@@ -29,7 +35,11 @@ def log_ratio(x, q, mu):
 def profile(gamma, q, mu, order):
     """E_gamma of one step's pair, at every gamma > 0."""
     if order == "both":
-        return profile(gamma, q, mu, "remove") if gamma >= 1 else 1 - gamma + gamma * profile(1 / gamma, q, mu, "remove")
+        return (
+            profile(gamma, q, mu, "remove")
+            if gamma >= 1
+            else 1 - gamma + gamma * profile(1 / gamma, q, mu, "remove")
+        )
     if order == "add":  # E_gamma(P, Q) = 1 - gamma + gamma E_{1/gamma}(Q, P)
         return 1 - gamma + gamma * profile(1 / gamma, q, mu, "remove")
     if gamma <= 1 - q:
@@ -74,11 +84,15 @@ def test_two_steps_that_differ_are_what_quadrature_says(two, sampling):
 
 
 @pytest.mark.parametrize("sampling", [WITHOUT, POISSON])
-@pytest.mark.parametrize("N, q, mu, rho", [(200, 0.1, 0.5, 0.0), (1000, 0.016, 0.125, 0.02), (15_000, 0.01, 0.3, 0.1)])
+@pytest.mark.parametrize(
+    "N, q, mu, rho", [(200, 0.1, 0.5, 0.0), (1000, 0.016, 0.125, 0.02), (15_000, 0.01, 0.3, 0.1)]
+)
 def test_parts_of_equal_steps_are_the_whole(N, q, mu, rho, sampling):
     """The constant accountant's number is itself up to a thousandth above the truth."""
     whole = float(Losses(N, rho, q, mu, sampling).epsilon(1e-6))
-    assert varied([(N // 3, q, mu), (N - N // 3, q, mu)], 1e-6, sampling, rho) == pytest.approx(whole, rel=1e-3)
+    assert varied([(N // 3, q, mu), (N - N // 3, q, mu)], 1e-6, sampling, rho) == pytest.approx(
+        whole, rel=1e-3
+    )
 
 
 def test_another_library_says_the_same():
@@ -103,7 +117,14 @@ def test_a_run_of_batches_that_vary_is_between_its_extremes():
     setting, shares = SETTING.replace(batch=100), np.linspace(0.2, 0.7, 80)
     record = ran(setting, shares=shares)
     found = epsilons(record)["composition"]
-    assert epsilon(setting.replace(beta=0.7), "composition") < found < epsilon(setting.replace(beta=0.2), "composition")
-    assert "composed privacy-loss distribution" in privacy_report(record).guarantees["composition"].note
+    assert (
+        epsilon(setting.replace(beta=0.7), "composition")
+        < found
+        < epsilon(setting.replace(beta=0.2), "composition")
+    )
+    assert (
+        "composed privacy-loss distribution"
+        in privacy_report(record).guarantees["composition"].note
+    )
     constant = epsilons(ran(setting, shares=[0.5] * 40 + [0.5 + 1e-9] * 40))["composition"]
     assert constant == pytest.approx(epsilon(setting, "composition", Accounting()), rel=1e-3)

@@ -16,10 +16,14 @@ browser = pytest.fixture(launched, scope="module")
 
 
 def pytest_collection_modifyitems(items):
-    """Mark what opens a page `browser`, and skip it where there is none. In CI a missing browser is a failure instead."""
+    """Mark what opens a page `browser`, and skip it where there is none. In CI a missing browser is
+    a failure instead.
+    """
     skip = chromium.find() is None and os.environ.get("CI") != "true"
     for item in items:
-        if item.path.is_relative_to(Path(__file__).parent) and "page" in getattr(item, "fixturenames", ()):
+        if item.path.is_relative_to(Path(__file__).parent) and "page" in getattr(
+            item, "fixturenames", ()
+        ):
             item.add_marker(pytest.mark.browser)
             if skip:
                 item.add_marker(pytest.mark.skip(reason=NO_CHROMIUM))

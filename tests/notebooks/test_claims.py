@@ -19,16 +19,22 @@ PROSE = {path.stem.partition("-")[0]: path.read_text(encoding="utf-8") for path 
 
 
 def test_delta_is_nowhere_the_chance_that_the_promise_fails():
-    misread = re.compile(r"(probability|chance) (with which|that|by which) (the|a|this) (promise|guarantee) (may |might )?fails?")
+    misread = re.compile(
+        r"(probability|chance) (with which|that|by which) (the|a|this) (promise|guarantee) (may |might )?fails?"
+    )
     said = {number: [m.group() for m in misread.finditer(text)] for number, text in PROSE.items()}
-    assert said["0"] == ["chance that the promise fails"] and '*not* \\"the chance that the promise fails' in PROSE["0"]
+    assert (
+        said["0"] == ["chance that the promise fails"]
+        and '*not* \\"the chance that the promise fails' in PROSE["0"]
+    )
     assert not any(found for number, found in said.items() if number != "0")
 
 
 def test_outcomes_beyond_epsilon_are_several_times_as_likely_as_delta():
     """Notebook 0: five times at mu = 1."""
     epsilon = float(epsilon_of(0.5, 1e-5))
-    draws = np.random.default_rng(1).standard_normal(4_000_000) + 1.0  # from the world with the record
+    # from the world with the record
+    draws = np.random.default_rng(1).standard_normal(4_000_000) + 1.0
     ratio = draws - 0.5  # its logarithm
     assert (ratio > epsilon).mean() == pytest.approx(5.2e-5, rel=0.25)
     assert "are five times as likely as $\\\\delta$" in PROSE["0"]
@@ -37,7 +43,9 @@ def test_outcomes_beyond_epsilon_are_several_times_as_likely_as_delta():
 def test_the_lipschitz_push_is_shorter_by_the_root_of_d():
     """Notebook 6: the distance of two runs falls a little less than sqrt(d) times, epsilon more."""
     run = DEMONSTRATION.replace(T=600, sigma=1e-3)
-    by_clip, by_slope = (guarantee(run, "sharp", Accounting(sensitivity=which)) for which in ("clip", "least"))
+    by_clip, by_slope = (
+        guarantee(run, "sharp", Accounting(sensitivity=which)) for which in ("clip", "least")
+    )
     nearer = np.sqrt(by_clip.rho / by_slope.rho)
     assert 0.8 * np.sqrt(run.d) < nearer <= np.sqrt(run.d) < by_clip.epsilon / by_slope.epsilon
     assert f"\\\\sqrt d\\\\approx{np.sqrt(run.d):.0f}" in PROSE["6"]
@@ -54,20 +62,33 @@ def printed_by(number, words, **names):
 
 
 def test_formulas_of_the_clip_are_held_against_numbers_that_count_by_the_clip():
-    """They were held against numbers of gradients of length 1, after these had become the usual ones."""
+    """They were held against numbers of gradients of length 1, after these had become the usual
+    ones.
+    """
     formula, counted = printed_by("1", "noise = s.sigma", run=DEMONSTRATION)
     assert formula == pytest.approx(counted, rel=1e-12)
     by_clip, by_length = printed_by("3", "across / along", run=DEMONSTRATION.replace(K=52))
     assert by_clip == pytest.approx(10, rel=1e-12) and 9 < by_length < 10
-    assert printed_by("10", "two / one", unknown=DEMONSTRATION.replace(lipschitz=inf)) == [pytest.approx(2, rel=1e-12)]
+    assert printed_by("10", "two / one", unknown=DEMONSTRATION.replace(lipschitz=inf)) == [
+        pytest.approx(2, rel=1e-12)
+    ]
 
 
 def test_nothing_but_misprints_parts_the_papers_figures():
-    """Notebook 5 compared the paper's constants, by the clip, with a bound that counts the length of gradients."""
-    (cell,) = (c.source for c in nbformat.read(SERIES[5], as_version=4).cells if "corrected = " in c.source)
+    """Notebook 5 compared the paper's constants, by the clip, with a bound that counts the length
+    of gradients.
+    """
+    (cell,) = (
+        c.source for c in nbformat.read(SERIES[5], as_version=4).cells if "corrected = " in c.source
+    )
     names = {"Accounting": Accounting}
-    exec("\n".join(line for line in cell.splitlines() if line.startswith(("printed", "corrected"))), names)
-    assert names["printed"] == AS_PRINTED and names["corrected"] == AS_PRINTED.replace(printed=False)
+    exec(
+        "\n".join(line for line in cell.splitlines() if line.startswith(("printed", "corrected"))),
+        names,
+    )
+    assert names["printed"] == AS_PRINTED and names["corrected"] == AS_PRINTED.replace(
+        printed=False
+    )
 
 
 @pytest.mark.parametrize("number", PROSE)

@@ -42,13 +42,22 @@ def test_answers_have_their_questions_and_no_other_text(notebook):
     new = nbformat.v4.new_markdown_cell
     answer = "<details><summary>Answer</summary>\n\nYes.\n\n</details>"
     notebook.cells = [
-        new("# Title"), new("## Before\n\nText.\n\n**First.** Is it so?"), nbformat.v4.new_code_cell("1"),
-        new(f"{answer}\n\n**Then.** And this?"), new(f"{answer}\n\n## Another\n\nMore text."),
+        new("# Title"),
+        new("## Before\n\nText.\n\n**First.** Is it so?"),
+        nbformat.v4.new_code_cell("1"),
+        new(f"{answer}\n\n**Then.** And this?"),
+        new(f"{answer}\n\n## Another\n\nMore text."),
         new(f"Closing words.\n\n## Exercises\n\n**1.** Why?\n\n{answer}"),
-    ]  # fmt: skip
+    ]
     shown = text(executed.only_answers(executed.with_answers(notebook)))
-    assert shown.index("Is it so?") < shown.index("Yes.") and shown.count("And this?") == 1 and "Why?" in shown
-    assert shown.count("**Answer.**") == 3 and not any(word in shown for word in ("Before", "Text", "Another", "More", "Closing"))
+    assert (
+        shown.index("Is it so?") < shown.index("Yes.")
+        and shown.count("And this?") == 1
+        and "Why?" in shown
+    )
+    assert shown.count("**Answer.**") == 3 and not any(
+        word in shown for word in ("Before", "Text", "Another", "More", "Closing")
+    )
 
 
 def test_a_slide_holds_no_more_than_fits(notebook):
@@ -58,20 +67,38 @@ def test_a_slide_holds_no_more_than_fits(notebook):
     unfolded = f"<details><summary>Hint</summary>\n\n{paragraphs}\n\n</details>"
     new = nbformat.v4
     notebook.cells = [
-        new.new_markdown_cell(f"## Long\n\n{paragraphs}"), new.new_code_cell("a", outputs=[figure]),
-        new.new_markdown_cell("## Short"), new.new_code_cell("b", outputs=[figure]), new.new_code_cell("c", outputs=[figure]),
+        new.new_markdown_cell(f"## Long\n\n{paragraphs}"),
+        new.new_code_cell("a", outputs=[figure]),
+        new.new_markdown_cell("## Short"),
+        new.new_code_cell("b", outputs=[figure]),
+        new.new_code_cell("c", outputs=[figure]),
         new.new_markdown_cell(f"**1. Check.** Why?\n\n{unfolded}"),
-    ]  # fmt: skip
+    ]
     cells = slides.cut(handouts.without_answers(notebook)).cells
     kinds = {cell.source: cell.metadata.slideshow.slide_type for cell in cells}
-    assert (kinds["a"], kinds["b"], kinds["c"], kinds["## Short"]) == ("subslide", "-", "subslide", "slide")
+    assert (kinds["a"], kinds["b"], kinds["c"], kinds["## Short"]) == (
+        "subslide",
+        "-",
+        "subslide",
+        "slide",
+    )
     long = [cell.source for cell in cells[: [cell.source for cell in cells].index("a")]]
-    assert len(long) > 1 and max(map(len, long)) <= slides.LONGEST and "\n\n".join(long).count("word") == 480
-    assert cells[-1].source.endswith("</details>") and unfolded in "\n\n".join(cell.source for cell in cells)
+    assert (
+        len(long) > 1
+        and max(map(len, long)) <= slides.LONGEST
+        and "\n\n".join(long).count("word") == 480
+    )
+    assert cells[-1].source.endswith("</details>") and unfolded in "\n\n".join(
+        cell.source for cell in cells
+    )
 
 
 def test_what_moves_is_a_lesson_on_a_page_and_the_rest_says_that_it_is_a_picture(monkeypatch):
-    monkeypatch.setattr(prepared.page, "html", lambda setting, sliders, link: f"T={setting.T} {'|'.join(sliders)} {link}")
+    monkeypatch.setattr(
+        prepared.page,
+        "html",
+        lambda setting, sliders, link: f"T={setting.T} {'|'.join(sliders)} {link}",
+    )
     for kind in (Dial, Curves, Readouts):
         monkeypatch.setattr(kind, "__panel__", kind.__panel__)  # which is put back afterwards
     state, drawn = State(DEMONSTRATION.replace(T=77)), prepared.Drawn()
@@ -80,7 +107,9 @@ def test_what_moves_is_a_lesson_on_a_page_and_the_rest_says_that_it_is_a_picture
         return unescape(drawn.column(pn.Column(*parts))[0]["text/html"])
 
     assert 'srcdoc="T=77 T ?show=curves,table&against=T"' in shown(Dial(state, "T"), Curves(state))
-    assert "K+beta|T ?show=curves,table&against=beta" in shown(Dial(state, "T"), Dial(state, "K"), Curves(state, along="beta"))
+    assert "K+beta|T ?show=curves,table&against=beta" in shown(
+        Dial(state, "T"), Dial(state, "K"), Curves(state, along="beta")
+    )
     assert "sigma ?show=publish,verdict" in shown(Dial(state, "sigma"), Readouts(state))
     monkeypatch.setattr(drawn, "live", lambda column: ({"text/html": column[0].object}, {}))
     assert shown(Planner(state)) == STILL

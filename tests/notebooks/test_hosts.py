@@ -1,4 +1,6 @@
-"""Other hosts than JupyterLab, each with a real kernel and browser: a slider in a cell moves the figure beside it."""
+"""Other hosts than JupyterLab, each with a real kernel and browser: a slider in a cell moves the
+figure beside it.
+"""
 
 import os
 import sys
@@ -42,8 +44,14 @@ if __name__ == "__main__":
 @contextmanager
 def served(home, command, port):
     """A host, from its start to its end; the address of its page."""
-    private = {f"JUPYTER_{name}_DIR": str(home / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
-    environment = os.environ | private | {"PANEL_INLINE": "1", "PYTHONPATH": LEAN, "IPYTHONDIR": str(home / "ipython")}
+    private = {
+        f"JUPYTER_{name}_DIR": str(home / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")
+    }
+    environment = (
+        os.environ
+        | private
+        | {"PANEL_INLINE": "1", "PYTHONPATH": LEAN, "IPYTHONDIR": str(home / "ipython")}
+    )
     log, deadline = home / "host.log", time.monotonic() + SECONDS
     with running([sys.executable, "-m", *command], log, env=environment, cwd=home) as server:
         while True:
@@ -51,7 +59,9 @@ def served(home, command, port):
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5).close()
                 break
             except OSError:
-                assert server.poll() is None and time.monotonic() < deadline, log.read_text()[-3000:]
+                assert server.poll() is None and time.monotonic() < deadline, log.read_text()[
+                    -3000:
+                ]
                 time.sleep(0.3)
         yield f"http://127.0.0.1:{port}"
 
@@ -65,7 +75,9 @@ def from_here(page):
         name = address.rpartition("/")[2]
         if "/dist/" in address and address.startswith(PANEL):
             return route.fulfill(path=DIST_DIR / address.partition("/dist/")[2])
-        found = next(scripts.rglob(name.replace(f"-{name.split('-')[-1].partition('.min')[0]}", "")), None)
+        found = next(
+            scripts.rglob(name.replace(f"-{name.split('-')[-1].partition('.min')[0]}", "")), None
+        )
         return route.fulfill(path=found) if found else route.abort()
 
     page.route("https://**", answer)
@@ -73,9 +85,14 @@ def from_here(page):
 
 def moves(page):
     """Move the slider, and wait until the number beside it and the figure have followed."""
-    slider, field = page.locator(".zx-slider .noUi-handle").first, page.locator(".zx-field input").first
+    slider, field = (
+        page.locator(".zx-slider .noUi-handle").first,
+        page.locator(".zx-field input").first,
+    )
     slider.wait_for(timeout=SECONDS * 1000)
-    page.wait_for_function(f"() => ({canvases()})().length >= 1", polling=LOOK, timeout=SECONDS * 1000)
+    page.wait_for_function(
+        f"() => ({canvases()})().length >= 1", polling=LOOK, timeout=SECONDS * 1000
+    )
     before, was = steady(page, lambda: page.evaluate(canvases())), field.input_value()
     heard(page, lambda: slider.press("ArrowRight"), field.input_value)
     assert float(field.input_value()) > float(was)
@@ -89,7 +106,11 @@ def test_marimo(page, console_errors, tmp_path):
     (tmp_path / "run.py").write_text(MARIMO.format(cell=cell), encoding="utf-8")
     port = free_port()
     from_here(page)
-    with served(tmp_path, ["marimo", "run", "run.py", "--headless", "--host", "127.0.0.1", "--port", str(port)], port) as host:
+    with served(
+        tmp_path,
+        ["marimo", "run", "run.py", "--headless", "--host", "127.0.0.1", "--port", str(port)],
+        port,
+    ) as host:
         page.goto(host)
         moves(page)
         page.goto("about:blank")  # before the host ends, which an open page would say is an error
@@ -103,8 +124,15 @@ def test_notebook_7(page, console_errors, tmp_path):
     nbformat.write(notebook, tmp_path / "run.ipynb")
     port = free_port()
     from_here(page)
-    options = ["--no-browser", "--ip=127.0.0.1", f"--port={port}", "--allow-root", "--IdentityProvider.token=",
-               "--ServerApp.disable_check_xsrf=True", "--JupyterNotebookApp.expose_app_in_browser=True"]  # fmt: skip
+    options = [
+        "--no-browser",
+        "--ip=127.0.0.1",
+        f"--port={port}",
+        "--allow-root",
+        "--IdentityProvider.token=",
+        "--ServerApp.disable_check_xsrf=True",
+        "--JupyterNotebookApp.expose_app_in_browser=True",
+    ]
     with served(tmp_path, ["notebook", *options], port) as host:
         page.goto(f"{host}/notebooks/run.ipynb")
         idle = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status == 'idle'"

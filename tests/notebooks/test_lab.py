@@ -1,4 +1,6 @@
-"""Two of the series in a real JupyterLab: cells run, widgets appear, and moving them redraws the figures."""
+"""Two of the series in a real JupyterLab: cells run, widgets appear, and moving them redraws the
+figures.
+"""
 
 import re
 
@@ -26,7 +28,9 @@ def lab(tmp_path_factory):
 
 @pytest.fixture
 def notebook_page(page, console_errors):
-    """A page that answers Panel's questions for its style sheets from this machine, and holds nothing else against it."""
+    """A page that answers Panel's questions for its style sheets from this machine, and holds
+    nothing else against it.
+    """
     serve_panel_here(page, DIST_DIR)
     page.set_viewport_size({"width": 1280, "height": 1000})
     yield page
@@ -35,9 +39,15 @@ def notebook_page(page, console_errors):
 
 
 def of_the_splash(error):
-    """Whether JupyterLab took its own splash screen away twice: no code but its core's had a part in it."""
+    """Whether JupyterLab took its own splash screen away twice: no code but its core's had a part
+    in it.
+    """
     frames = re.findall(r"^ +at (.*)$", error, re.MULTILINE)
-    return "removeChild" in error and bool(frames) and all("/static/lab/jlab_core." in frame for frame in frames)
+    return (
+        "removeChild" in error
+        and bool(frames)
+        and all("/static/lab/jlab_core." in frame for frame in frames)
+    )
 
 
 def drawn_at(page, part):
@@ -48,7 +58,9 @@ def drawn_at(page, part):
 
 def redrawn(page, before, figures):
     """Wait until so many canvases show something else."""
-    script = f"before => ({canvases(NOTEBOOK)})().filter((c, i) => c != before[i]).length >= {figures}"
+    script = (
+        f"before => ({canvases(NOTEBOOK)})().filter((c, i) => c != before[i]).length >= {figures}"
+    )
     page.wait_for_function(script, arg=before, polling=LOOK, timeout=SECONDS * 1000)
 
 
@@ -68,15 +80,23 @@ def what_is_drawn_shows_on_its_ground(page):
         ground = page.locator(part).first.evaluate("e => getComputedStyle(e).backgroundColor")
         assert min(map(int, re.findall(r"\d+", ground)[:3])) > 240, part
     light = theme.colour("muted", dark=False)
-    assert page.locator(f"{FIGURE} >> .title").first.evaluate(INK) == f"rgb{tuple(int(light[i : i + 2], 16) for i in (1, 3, 5))}"
+    assert (
+        page.locator(f"{FIGURE} >> .title").first.evaluate(INK)
+        == f"rgb{tuple(int(light[i : i + 2], 16) for i in (1, 3, 5))}"
+    )
 
 
 def the_explorer_follows_its_sliders(page):
     explorer = page.locator(".zx-explorer")
-    slider, field = explorer.locator(".zx-slider .noUi-handle").first, explorer.locator(".zx-field input").first
+    slider, field = (
+        explorer.locator(".zx-slider .noUi-handle").first,
+        explorer.locator(".zx-field input").first,
+    )
     number, answer = explorer.locator(".epsilon b"), guarantee(DEMONSTRATION, "sharp").epsilon
     before = drawn_at(page, slider)
-    assert field.input_value() == str(DEMONSTRATION.K) and number.inner_text() == format_number(answer)
+    assert field.input_value() == str(DEMONSTRATION.K) and number.inner_text() == format_number(
+        answer
+    )
     heard(page, lambda: slider.press("ArrowRight"), field.input_value)
     redrawn(page, before, 1)
     becomes(page, lambda: number.inner_text() != format_number(answer), True)
@@ -86,7 +106,10 @@ def a_slider_redraws_the_curves_of_every_cell_that_shares_its_state(page):
     sliders = page.locator(".zx-slider .noUi-handle")
     assert sliders.count() == 3 + 7  # one at a time, then the explorer's
     becomes(page, page.locator(".zx-slider .noUi-handle[aria-label]").count, 3 + 7)
-    sigma, field = (page.locator(".zx-dial").nth(2).locator(part) for part in (".zx-slider .noUi-handle", ".zx-field input"))
+    sigma, field = (
+        page.locator(".zx-dial").nth(2).locator(part)
+        for part in (".zx-slider .noUi-handle", ".zx-field input")
+    )
     before, was = drawn_at(page, sigma), field.input_value()
     heard(page, lambda: sigma.press("ArrowRight"), field.input_value)
     for _ in range(5):

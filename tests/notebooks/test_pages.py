@@ -1,6 +1,8 @@
-"""Pages that need no kernel and no server, opened from files: they ask nobody for anything and draw their formulas.
+"""Pages that need no kernel and no server, opened from files: they ask nobody for anything and draw
+their formulas.
 
-Of slides, in windows of several sizes, nothing is outside, and figures stand at their true size, as the mouse needs it.
+Of slides, in windows of several sizes, nothing is outside, and figures stand at their true size, as
+the mouse needs it.
 """
 
 import nbformat
@@ -35,7 +37,8 @@ OUTSIDE = """() => {
 FITTED = "Reveal.getCurrentSlide().dataset.fitted === `${innerWidth} x ${innerHeight}`"
 
 
-@pytest.mark.parametrize("kind", ["handouts", proof("slides"), proof("answers")])  # slides are opened below
+# slides are opened below
+@pytest.mark.parametrize("kind", ["handouts", proof("slides"), proof("answers")])
 def test_a_page_asks_nobody_for_anything(kind, tmp_path, page, console_errors):
     notebook = nbformat.read(EXERCISES, as_version=4)
     file, asked = tmp_path / "page.html", []
@@ -74,22 +77,30 @@ def file(tmp_path_factory):
         plot = figure(height=300, **given)
         plot.line([1, 2, 3], [3, 1, 2])
         drawn.append("".join(components(plot)))
-    drawn[0] = f"<script>{INLINE.js_raw[0]}</script>{drawn[0]}"  # BokehJS, without what Panel would add
+    # BokehJS, without what Panel would add
+    drawn[0] = f"<script>{INLINE.js_raw[0]}</script>{drawn[0]}"
     shown = [new.new_output("execute_result", {"text/html": html}) for html in drawn]
     cells = [
         new.new_markdown_cell("# Slides"),
-        new.new_markdown_cell("## Some text\n\n" + "word " * 80), new.new_code_cell("a", outputs=shown[:1]),
-        new.new_markdown_cell("## Much of it\n\n" + "- an item\n" * 20), new.new_code_cell("b", outputs=[]),
-        new.new_markdown_cell("## Square"), new.new_code_cell("c", outputs=shown[1:]),
-    ]  # fmt: skip
+        new.new_markdown_cell("## Some text\n\n" + "word " * 80),
+        new.new_code_cell("a", outputs=shown[:1]),
+        new.new_markdown_cell("## Much of it\n\n" + "- an item\n" * 20),
+        new.new_code_cell("b", outputs=[]),
+        new.new_markdown_cell("## Square"),
+        new.new_code_cell("c", outputs=shown[1:]),
+    ]
     path = tmp_path_factory.mktemp("slides") / "slides.html"
     path.write_text(handouts.page(new.new_notebook(cells=cells), "slides"), encoding="utf-8")
     return path
 
 
 @pytest.mark.parametrize("windows", [WINDOWS[:2], proof(WINDOWS[2:])], ids=["two", "a third"])
-def test_slides_are_as_large_as_their_window_and_figures_take_what_the_text_leaves(windows, file, page, console_errors):
-    """More of a larger window, with little of it left over; a square one stays square. Text that is too much gets smaller."""
+def test_slides_are_as_large_as_their_window_and_figures_take_what_the_text_leaves(
+    windows, file, page, console_errors
+):
+    """More of a larger window, with little of it left over; a square one stays square. Text that is
+    too much gets smaller.
+    """
     for window in windows:
         found = outside(page, file, window)
         assert [title for _, title, _ in found] == ["Slides", "Some text", "Much of it", "Square"]
@@ -100,7 +111,9 @@ def test_slides_are_as_large_as_their_window_and_figures_take_what_the_text_leav
             width, height, _ = drawn_on(page, 3)
             assert width == pytest.approx(height, abs=2)
             page.evaluate("Reveal.slide(2)")
-            page.wait_for_function("Number(Reveal.getCurrentSlide().style.getPropertyValue('--smaller')) < 1")
+            page.wait_for_function(
+                "Number(Reveal.getCurrentSlide().style.getPropertyValue('--smaller')) < 1"
+            )
 
 
 def drawn_on(page, number):

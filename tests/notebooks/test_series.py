@@ -1,4 +1,6 @@
-"""Every notebook runs from top to bottom, offline, without a warning; its solutions run too; git holds it without outputs."""
+"""Every notebook runs from top to bottom, offline, without a warning; its solutions run too; git
+holds it without outputs.
+"""
 
 import asyncio
 import re
@@ -15,19 +17,27 @@ from tests.running import LEAN
 SOLUTION = re.compile(r"```python\n(.*?)```", re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 MOST_SECONDS = 120  # of processor time
-FORGET = "import gc; gc.freeze(); gc.disable()\n%reset -f"  # which otherwise looks through all that is imported, for a second
+# which otherwise looks through all that is imported, for a second
+FORGET = "import gc; gc.freeze(); gc.disable()\n%reset -f"
 SPENT = "import resource as r\nprint(sum(sum(r.getrusage(who)[:2]) for who in (r.RUSAGE_SELF, r.RUSAGE_CHILDREN)))"
 WIDEST = 88  # what a narrow window and a printed page show of a line
 
 
 def solutions(notebook):
     """The code in the hidden solutions, in order."""
-    return [code for cell in notebook.cells if cell.cell_type == "markdown" for code in SOLUTION.findall(cell.source)]
+    return [
+        code
+        for cell in notebook.cells
+        if cell.cell_type == "markdown"
+        for code in SOLUTION.findall(cell.source)
+    ]
 
 
 @pytest.fixture(scope="module")
 def offline(tmp_path_factory):
-    """Kernels find this package, keep what they write to themselves, and get nothing from the network."""
+    """Kernels find this package, keep what they write to themselves, and get nothing from the
+    network.
+    """
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("PANEL_INLINE", "1")
         environment.setenv("PYTHONPATH", LEAN)
@@ -39,17 +49,23 @@ def offline(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def kernel(offline):
-    """One kernel for the series, begun by the first notebook: most of what a notebook takes is what it imports."""
+    """One kernel for the series, begun by the first notebook: most of what a notebook takes is what
+    it imports.
+    """
     kernel = AsyncKernelManager()
     yield kernel
     asyncio.run(kernel.shutdown_kernel(now=True))
 
 
 def executed(notebook, kernel=None):
-    """Run a notebook, in its own kernel or in one whose names are forgotten first. Returns the processor time in seconds."""
+    """Run a notebook, in its own kernel or in one whose names are forgotten first. Returns the
+    processor time in seconds.
+    """
     forget, time = (nbformat.v4.new_code_cell(code) for code in (f"{FORGET}\n{SPENT}", SPENT))
     notebook.cells = [forget, *notebook.cells, time]
-    client = NotebookClient(notebook, km=kernel, timeout=600, resources={"metadata": {"path": str(FOLDER)}})
+    client = NotebookClient(
+        notebook, km=kernel, timeout=600, resources={"metadata": {"path": str(FOLDER)}}
+    )
     try:
         client.execute()
     finally:
@@ -83,12 +99,16 @@ def test_its_exercises_are_graded_and_have_hints_and_prose(notebook):
     graded = re.findall(r"^\*\*(\d)\. (Check|Think|Prove)\.\*\*", text, re.M)
     assert [int(number) for number, _ in graded] == list(range(1, len(graded) + 1))
     assert {grade for _, grade in graded} == {"Check", "Think", "Prove"}
-    hints, solved = (re.findall(rf"<summary>{what}</summary>\n\n(?!```)", text) for what in ("Hint", "Solution"))
+    hints, solved = (
+        re.findall(rf"<summary>{what}</summary>\n\n(?!```)", text) for what in ("Hint", "Solution")
+    )
     assert len(hints) == len(solved) == len(graded)
 
 
 def test_its_code_is_not_wide(notebook):
-    code = [cell.source for cell in notebook.cells if cell.cell_type == "code"] + solutions(notebook)
+    code = [cell.source for cell in notebook.cells if cell.cell_type == "code"] + solutions(
+        notebook
+    )
     assert [line for source in code for line in source.splitlines() if len(line) > WIDEST] == []
 
 
@@ -108,5 +128,9 @@ def test_it_runs_and_so_do_its_solutions(notebook, offline, kernel, alone):
         for output in cell.get("outputs", ()):
             assert output.output_type != "error"
             assert not (output.output_type == "stream" and output.name == "stderr"), output.text
-    shown = [cell for cell in notebook.cells[:count] if any("text/html" in o.get("data", {}) for o in cell.get("outputs", ()))]
+    shown = [
+        cell
+        for cell in notebook.cells[:count]
+        if any("text/html" in o.get("data", {}) for o in cell.get("outputs", ()))
+    ]
     assert len(shown) >= 3, "a lesson shows something"

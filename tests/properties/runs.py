@@ -20,7 +20,8 @@ accountings = st.builds(
     schedule=st.sampled_from(SCHEDULES),
 )
 
-# Few of these end at infinity, at zero or at composition: something is hidden, and a bound has something to search.
+# Few of these end at infinity, at zero or at composition: something is hidden, and a bound has
+# something to search.
 LIVELY = {
     "n": whole_powers(2, 6),
     "d": whole_powers(0.5, 5),
@@ -38,7 +39,9 @@ LIVELY = {
 
 
 def lively(**fixed):
-    """Runs that hide something; the fields in `fixed` are strategies that take the place of the usual ones."""
+    """Runs that hide something; the fields in `fixed` are strategies that take the place of the
+    usual ones.
+    """
     return settings_of_runs(**(LIVELY | fixed))
 
 

@@ -1,4 +1,6 @@
-"""Along a curve every bound goes the way it must: down with noise, records and delta, up with steps, the clip and the ball."""
+"""Along a curve every bound goes the way it must: down with noise, records and delta, up with
+steps, the clip and the ball.
+"""
 
 from dataclasses import dataclass
 
@@ -17,15 +19,18 @@ HIDDEN = ["theorem", "sharp", "noisy-gd"]
 POINTS = 12
 FEWER = 5  # on batches, where a point takes ten times as long
 ENDLESS = 1e25  # an epsilon beyond it is infinite to whoever reads it
-# And on batches beyond this, where exact conversion gives way to one Renyi order for some runs and not for their neighbours.
+# And on batches beyond this, where exact conversion gives way to one Renyi order for some runs and
+# not for their neighbours.
 GIVES_WAY = 100.0
 
 
 @dataclass(frozen=True)
 class Slope:
-    """What a field does to the bounds named, whatever the rest: +1 where more of it never costs less, -1 never more.
+    """What a field does to the bounds named, whatever the rest: +1 where more of it never costs
+    less, -1 never more.
 
-    `spread` is the factor between the ends of a curve; `fixed` the fields that must be so for it to be true.
+    `spread` is the factor between the ends of a curve; `fixed` the fields that must be so for it to
+    be true.
     """
 
     sign: int
@@ -34,17 +39,27 @@ class Slope:
     fixed: dict[str, st.SearchStrategy]
 
 
-LIKE_ITSELF = st.just(1.0)  # a ridge that is all of m: the assumption that the clip is idle does not end along R
+# a ridge that is all of m: the assumption that the clip is idle does not end along R
+LIKE_ITSELF = st.just(1.0)
 ANY = {}
 SLOPES = {
     "sigma": Slope(-1, IDS, powers(0.1, 4), ANY),
     "delta": Slope(-1, IDS, powers(0.1, 4), {"delta": powers(-9, -4.5)}),
     # two-point remainders and the closed form's condition on xi are not about records
     "n": Slope(-1, IDS, powers(0.5, 4), {"xi": st.just(0.0)}),
-    "clip": Slope(+1, ["composition", "output-perturbation", *HIDDEN], powers(0.1, 3), {"ridge": LIKE_ITSELF}),
-    "R": Slope(+1, ["output-perturbation", *HIDDEN], powers(0.1, 3), {"ridge": LIKE_ITSELF, "R": powers(-3, 2)}),
+    "clip": Slope(
+        +1, ["composition", "output-perturbation", *HIDDEN], powers(0.1, 3), {"ridge": LIKE_ITSELF}
+    ),
+    "R": Slope(
+        +1,
+        ["output-perturbation", *HIDDEN],
+        powers(0.1, 3),
+        {"ridge": LIKE_ITSELF, "R": powers(-3, 2)},
+    ),
     "T": Slope(+1, ["composition", *HIDDEN], powers(0.5, 5), {"T": whole_powers(0, 4)}),
-    "xi": Slope(+1, ["composition", *HIDDEN], powers(0.5, 4), {"ridge": LIKE_ITSELF, "xi": powers(-8, -4)}),
+    "xi": Slope(
+        +1, ["composition", *HIDDEN], powers(0.5, 4), {"ridge": LIKE_ITSELF, "xi": powers(-8, -4)}
+    ),
 }
 
 
@@ -57,7 +72,9 @@ def along(run, field, spread):
 def check(run, field, spread, accounting, bounds=IDS):
     slope = SLOPES[field]
     values = along(run, field, spread)
-    for bound, line in curve(run, field, values, [b for b in slope.bounds if b in bounds], accounting).items():
+    for bound, line in curve(
+        run, field, values, [b for b in slope.bounds if b in bounds], accounting
+    ).items():
         assert not np.isnan(line).any() and (line >= 0).all()
         line = np.where(line < (ENDLESS if run.full_batch else GIVES_WAY), line, np.inf)
         ordered = line if slope.sign > 0 else line[::-1]
@@ -87,8 +104,9 @@ def test_where_something_is_hidden(field, data, accounting):
     check(run, field, data.draw(SLOPES[field].spread), accounting)
 
 
-# On batches composition alone has a slope, which along a clip is that along the noise, and knows of no ball and no perturbation;
-# along delta it is that of the conversion, which tests/bounds/test_conversion.py has too.
+# On batches composition alone has a slope, which along a clip is that along the noise, and knows of
+# no ball and no perturbation; along delta it is that of the conversion, which
+# tests/bounds/test_conversion.py has too.
 ON_BATCHES = [proof(field) if field in ("clip", "R", "xi", "delta") else field for field in SLOPES]
 
 
@@ -96,11 +114,15 @@ ON_BATCHES = [proof(field) if field in ("clip", "R", "xi", "delta") else field f
 @given(st.data(), accountings)
 @examples(6)
 def test_on_batches(field, data, accounting):
-    """The sharper bound's choices on batches settle in one of several optima: of it only that it is never above composition."""
+    """The sharper bound's choices on batches settle in one of several optima: of it only that it is
+    never above composition.
+    """
     run = data.draw(runs_for(lively, field, batch=st.sampled_from([1, 10, 90])))
     spread = data.draw(SLOPES[field].spread)
     check(run, field, spread, accounting, ["composition", "output-perturbation", "theorem"])
-    lines = curve(run, field, along(run, field, spread)[[0, -1]], ["composition", "sharp"], accounting)
+    lines = curve(
+        run, field, along(run, field, spread)[[0, -1]], ["composition", "sharp"], accounting
+    )
     if np.isfinite(lines["sharp"]).any():
         assert (lines["sharp"] <= lines["composition"] * (1 + 1e-9)).all()
 
@@ -120,6 +142,8 @@ def test_the_sharper_bound_never_falls_along_steps(run, accounting, spread):
 @examples(10)
 def test_nor_does_composition_of_a_few_steps_that_hardly_hold_the_record(run, sampling):
     """Where some numbers of steps are converted more tightly than others."""
-    run = run.replace(sampling=sampling, neighbours="add-remove" if sampling == "poisson" else "replace-one")
+    run = run.replace(
+        sampling=sampling, neighbours="add-remove" if sampling == "poisson" else "replace-one"
+    )
     line = curve(run, "T", np.arange(1, 60), ["composition"])["composition"]
     assert (line[:-1] <= line[1:] * (1 + 1e-12)).all()

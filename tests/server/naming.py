@@ -1,4 +1,5 @@
-"""A page whose buttons bring a model and name it at once, as a view does that is shown for the first time, and take one away.
+"""A page whose buttons bring a model and name it at once, as a view does that is shown for the
+first time, and take one away.
 
 With `?explorer` the explorer is in its place.
 """
@@ -8,7 +9,8 @@ from bokeh.models import Button, Column, Div, Slider
 
 from zoexplore.views import app
 
-MARK, opening, ready = app.MARK, app.opening, app.ready  # for the explorer; the other page has no mark, and follows as a whole
+# for the explorer; the other page has no mark, and follows as a whole
+MARK, opening, ready = app.MARK, app.opening, app.ready
 
 
 def prime():
@@ -23,7 +25,11 @@ def begin():
 def serve():
     if "explorer" in pn.state.session_args:
         return app.serve()
-    brought, named, kept = Column(name="brought"), Column(name="named"), Slider(start=0, end=9, value=0, name="kept")
+    brought, named, kept = (
+        Column(name="brought"),
+        Column(name="named"),
+        Slider(start=0, end=9, value=0, name="kept"),
+    )
     lost = Column(Slider(start=0, end=9, value=0, name="lost"), Button(label="lost"))
     bring, lose, fail = Button(label="bring"), Button(label="lose"), Button(label="fail")
 
@@ -37,6 +43,7 @@ def serve():
         lost.children = []
 
     bring.on_click(do_bring)
+
     def do_fail():
         open("/no/such/secret")
 

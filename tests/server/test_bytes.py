@@ -21,7 +21,9 @@ def origin():
 
 
 def asked(origin, path, **headers):
-    request = urllib.request.Request(f"http://{origin}/{path}", headers={"Accept-Encoding": "gzip", **headers})
+    request = urllib.request.Request(
+        f"http://{origin}/{path}", headers={"Accept-Encoding": "gzip", **headers}
+    )
     with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
         return answer.headers, answer.read()
 
@@ -43,12 +45,17 @@ def test_a_page_is_packed_and_whatever_it_asks_for_is_kept(origin):
     files = {*re.findall(r'(?:src|href)="((?:\./)?(?:static/|favicon)[^"]*)"', page)}
     assert len(files) > 5 and not any("bokeh-gl" in file for file in files)
     for file in files:
-        age = re.search(r"max-age=(\d+)", asked(origin, file.removeprefix("./"))[0]["Cache-Control"])
+        age = re.search(
+            r"max-age=(\d+)", asked(origin, file.removeprefix("./"))[0]["Cache-Control"]
+        )
         assert int(age[1]) >= 86_400, file
     assert "max-age=315360000" in asked(origin, "static/js/bokeh.min.js?v=1")[0]["Cache-Control"]
 
 
-@pytest.mark.parametrize("path", ["static/../serving.py", "static/js/nothing.js", "static/extensions/nobody/x.js", "static/js"])
+@pytest.mark.parametrize(
+    "path",
+    ["static/../serving.py", "static/js/nothing.js", "static/extensions/nobody/x.js", "static/js"],
+)
 def test_nothing_else_is_served(origin, path):
     with pytest.raises(urllib.error.HTTPError, match=r"40[34]"):
         asked(origin, path)

@@ -1,4 +1,6 @@
-"""What is sent before there is a session: at once, whatever else goes on, and errors after it are told inside the page."""
+"""What is sent before there is a session: at once, whatever else goes on, and errors after it are
+told inside the page.
+"""
 
 import asyncio
 import os
@@ -43,7 +45,9 @@ async def begun(origin, until=QUESTION, path="/app"):
             there.set()
 
     whole = asyncio.ensure_future(
-        AsyncHTTPClient().fetch(f"http://{origin}{path}", streaming_callback=take, request_timeout=3600)
+        AsyncHTTPClient().fetch(
+            f"http://{origin}{path}", streaming_callback=take, request_timeout=3600
+        )
     )
     await asyncio.wait_for(there.wait(), PATIENCE)
     return "".join(came), whole, came
@@ -65,7 +69,10 @@ def test_the_first_words_do_not_wait_for_a_session(origin, monkeypatch):
         go.set()
         await whole
         page = "".join(came)
-        assert page.count("<html") == page.count("<title") == page.count("</body>") == 1 and '"token"' in page
+        assert (
+            page.count("<html") == page.count("<title") == page.count("</body>") == 1
+            and '"token"' in page
+        )
         assert MARK not in page
 
     asyncio.run(run())
@@ -119,13 +126,18 @@ def test_an_address_has_its_own_numbers_once_its_page_has_been_made(origin):
         return found
 
     found = asyncio.run(run())
-    for query, run in (("", DEMONSTRATION), ("?T=199&sigma=0.0017", DEMONSTRATION.replace(T=199, sigma=0.0017))):
+    for query, run in (
+        ("", DEMONSTRATION),
+        ("?T=199&sigma=0.0017", DEMONSTRATION.replace(T=199, sigma=0.0017)),
+    ):
         epsilon = format_number(guarantee(run, "best").epsilon)
         assert epsilon in found[query][1] and f"T = {run.T}" in found[query][1]
     assert "every step" in found[""][1] and not re.search(r"\d", found["?T=199&sigma=0.0017"][0])
 
 
-@pytest.mark.parametrize("query", ["?tab=theory", "?story=2", "?show=sigma,curves", "?say=hello", f"?T=9&x={'x' * 900}"])
+@pytest.mark.parametrize(
+    "query", ["?tab=theory", "?story=2", "?show=sigma,curves", "?say=hello", f"?T=9&x={'x' * 900}"]
+)
 def test_an_address_of_another_first_sight_has_the_question_alone(origin, query):
     async def run():
         for _ in range(2):
@@ -143,7 +155,9 @@ def test_an_unprepared_server_compiles_beside_its_event_loop_and_says_so(tmp_pat
     """The first words come while it does, and the page follows."""
     port, log = free_port(), tmp_path / "log"
     command = [sys.executable, "-m", "zoexplore", "serve", "--port", str(port)]
-    with running(command, log, env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}) as process:
+    with running(
+        command, log, env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    ) as process:
         wait_until_served(f"http://127.0.0.1:{port}/liveness", process, log)
 
         async def run():
@@ -153,7 +167,8 @@ def test_an_unprepared_server_compiles_beside_its_event_loop_and_says_so(tmp_pat
             while not whole.done():
                 began = time.monotonic()
                 await AsyncHTTPClient().fetch(f"http://127.0.0.1:{port}/liveness")
-                answered += time.monotonic() - began < 5  # where the loop compiles a kernel, tens of seconds
+                # where the loop compiles a kernel, tens of seconds
+                answered += time.monotonic() - began < 5
                 await asyncio.sleep(0.5)
             return "".join(came), answered
 

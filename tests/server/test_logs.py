@@ -12,7 +12,10 @@ from tornado.websocket import WebSocketClosedError
 from zoexplore.server import monitoring
 
 ASKED = RequestStartLine("GET", "/app?secret=1", "HTTP/1.1")
-NOBODY = SimpleNamespace(context=SimpleNamespace(remote_ip="198.51.100.7", protocol="http"), set_close_callback=lambda _: None)
+NOBODY = SimpleNamespace(
+    context=SimpleNamespace(remote_ip="198.51.100.7", protocol="http"),
+    set_close_callback=lambda _: None,
+)
 
 
 @pytest.fixture
@@ -48,7 +51,10 @@ def test_nobody_writes_a_line_of_the_log_or_commands_its_terminal(log, end):
     logger.error("given: %s", forged)
     failed(logger, said=forged)
     lines = written().splitlines()
-    assert not any(line.startswith("2026-01-01") for line in lines) and sum("forged" in line for line in lines) >= 2
+    assert (
+        not any(line.startswith("2026-01-01") for line in lines)
+        and sum("forged" in line for line in lines) >= 2
+    )
     assert all(character == "\n" or character.isprintable() for character in written())
 
 
@@ -62,7 +68,9 @@ def test_that_a_reader_leaves_while_something_is_on_its_way_is_not_logged(log):
 def test_no_request_is_logged(log, error):
     """Neither whose it was nor what it asked for."""
     headers = HTTPHeaders({"Host": "zo.example.org"})
-    handler = SimpleNamespace(request=HTTPServerRequest(headers=headers, connection=NOBODY, start_line=ASKED))
+    handler = SimpleNamespace(
+        request=HTTPServerRequest(headers=headers, connection=NOBODY, start_line=ASKED)
+    )
     handler._request_summary = lambda: f"GET {handler.request.uri} ({handler.request.remote_ip})"
     RequestHandler.log_exception(handler, type(error), error, error.__traceback__)
     written = log[1]()

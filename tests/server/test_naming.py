@@ -1,4 +1,6 @@
-"""A browser is sent no name of a model that it does not have, and what it says of one that is gone harms nothing."""
+"""A browser is sent no name of a model that it does not have, and what it says of one that is gone
+harms nothing.
+"""
 
 import asyncio
 import json
@@ -41,7 +43,9 @@ class Checking(Reader):
         self.sent, self.unknown = set(), []
 
     async def check(self):
-        """Read all that comes, for as long as somebody wants to; note what patches name and has not been sent."""
+        """Read all that comes, for as long as somebody wants to; note what patches name and has not
+        been sent.
+        """
         self.sent = {model["id"] for model in models(self.document) if "name" in model}
         while True:
             found = list(models(await self._until("PATCH-DOC")))
@@ -50,7 +54,9 @@ class Checking(Reader):
 
 
 def models(tree):
-    """Every model in a message: with its name where it is sent, by its id alone where it is only named."""
+    """Every model in a message: with its name where it is sent, by its id alone where it is only
+    named.
+    """
     if isinstance(tree, dict):
         if tree.get("type") == "bytes":  # in a part of its own, by the id of that
             return
@@ -91,11 +97,19 @@ def test_what_changes_before_a_browser_has_drawn_the_page_reaches_it(served):
     async def run():
         reader = await Reader.connect(origin, await token_of(origin))
         await reader.look()  # and `document_ready` is yet to come
-        named = next(model["id"] for model in models(reader.document) if model.get("attributes", {}).get("name") == "named")
+        named = next(
+            model["id"]
+            for model in models(reader.document)
+            if model.get("attributes", {}).get("name") == "named"
+        )
         reader.press(reader.find("Button", "bring"))
         changed = set()
         while named not in changed:
-            changed |= {event["model"]["id"] for event in (await reader._until("PATCH-DOC"))["events"] if "model" in event}
+            changed |= {
+                event["model"]["id"]
+                for event in (await reader._until("PATCH-DOC"))["events"]
+                if "model" in event
+            }
         reader.close()
 
     asyncio.run(run())
@@ -111,7 +125,10 @@ def test_a_browser_may_still_move_what_the_server_has_just_taken_away(served):
         for value in range(1, 10):
             if value == 4:
                 reader.press(lose)
-            reader._send("PATCH-DOC", {"events": [change(lost, value), click(button["id"]), change(kept, value)]})
+            reader._send(
+                "PATCH-DOC",
+                {"events": [change(lost, value), click(button["id"]), change(kept, value)]},
+            )
         end = time.monotonic() + PATIENCE
         while reader.find("Slider", "kept")["attributes"]["value"] != 9:
             assert time.monotonic() < end, "what was moved last never came"
@@ -140,7 +157,10 @@ def test_no_patch_names_a_model_before_it_is_sent(served, query, act):
         return reader
 
     reader = asyncio.run(run())
-    assert len(reader.sent) > len({model["id"] for model in models(reader.document)}) and not reader.unknown
+    assert (
+        len(reader.sent) > len({model["id"] for model in models(reader.document)})
+        and not reader.unknown
+    )
     assert "Traceback" not in log.read_text()
 
 
@@ -162,13 +182,22 @@ def change(model, value):
 
 
 def click(model):
-    event = {"type": "event", "name": "button_click", "values": {"type": "map", "entries": [["model", {"id": model}]]}}
+    event = {
+        "type": "event",
+        "name": "button_click",
+        "values": {"type": "map", "entries": [["model", {"id": model}]]},
+    }
     return {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": event}
 
 
 def test_what_is_said_of_a_model_that_is_gone_is_left_out_and_the_rest_is_taken():
     document, heard = Document(), []
-    kept, gone, pressed, lost = Slider(start=0, end=9, value=0), Slider(start=0, end=9, value=0), Button(), Button()
+    kept, gone, pressed, lost = (
+        Slider(start=0, end=9, value=0),
+        Slider(start=0, end=9, value=0),
+        Button(),
+        Button(),
+    )
     for button in (pressed, lost):
         button.on_click(lambda button=button: heard.append(button))
     page = Column(kept, gone, pressed, lost)
@@ -186,8 +215,15 @@ def test_of_what_a_browser_writes_out_as_a_whole_the_click_alone_is_taken():
     pressed = Button(label="as it was")
     pressed.on_click(lambda: heard.append(pressed))
     document.add_root(pressed)
-    whole = {"type": "object", "name": "bokeh.models.widgets.buttons.Button", "id": pressed.id, "attributes": {"label": "other"}}
+    whole = {
+        "type": "object",
+        "name": "bokeh.models.widgets.buttons.Button",
+        "id": pressed.id,
+        "attributes": {"label": "other"},
+    }
     event = click(pressed.id)
     event["msg_data"]["values"]["entries"] = [["model", whole]]
-    Patch({"msgid": "1", "msgtype": "PATCH-DOC"}, {}, {"events": [event]}).apply_to_document(document)
+    Patch({"msgid": "1", "msgtype": "PATCH-DOC"}, {}, {"events": [event]}).apply_to_document(
+        document
+    )
     assert heard == [pressed] and document.roots == [pressed] and pressed.label == "as it was"

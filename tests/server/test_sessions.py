@@ -29,8 +29,16 @@ def origin():
 
 
 def test_a_closed_session_is_let_go():
-    """Of a process of its own, as a server is: what other tests leave behind here may hold on to whatever runs beside it."""
-    ended = subprocess.run([sys.executable, "-m", "tests.server.visits"], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    """Of a process of its own, as a server is: what other tests leave behind here may hold on to
+    whatever runs beside it.
+    """
+    ended = subprocess.run(
+        [sys.executable, "-m", "tests.server.visits"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert ended.returncode == 0, f"{ended.returncode} explorers are left\n{ended.stderr[-3000:]}"
 
 
@@ -41,7 +49,10 @@ def test_one_reader_too_many_is_refused_and_a_seat_is_given_back(origin, monkeyp
         first = await Reader.open(origin, LITTLE)
         with pytest.raises(HTTPClientError) as refused:
             await Reader.open(origin, LITTLE)
-        assert refused.value.code == 503 and b"All seats of this server (1) are taken" in refused.value.response.body
+        assert (
+            refused.value.code == 503
+            and b"All seats of this server (1) are taken" in refused.value.response.body
+        )
         first.close()
         deadline = time.monotonic() + PATIENCE
         while seats.taken and time.monotonic() < deadline:
@@ -80,13 +91,19 @@ def test_no_part_of_a_message_waits_until_the_browser_has_confirmed_the_one_befo
 
 
 def test_who_waits_for_runs_with_batches_keeps_nobody_else_waiting(origin, monkeypatch):
-    """However long one reader's curves take, and here they take until we let go, another's follow at once."""
-    monkeypatch.setattr("zoexplore.compute.ask.REDRAW", inf)  # a busy machine's full batches are quick, too
+    """However long one reader's curves take, and here they take until we let go, another's follow
+    at once.
+    """
+    # a busy machine's full batches are quick, too
+    monkeypatch.setattr("zoexplore.compute.ask.REDRAW", inf)
     monkeypatch.setattr(pool(), "grace", 0.0)
 
     async def readers():
         slow, quick = await Reader.open(origin), await Reader.open(origin, LITTLE)
-        line = [pool().submit(time.sleep, (600,), address, urgent=True) for address in range(pool().count)]
+        line = [
+            pool().submit(time.sleep, (600,), address, urgent=True)
+            for address in range(pool().count)
+        ]
         await slow.unfold("More settings")
         slow.set(slow.find("TextInput", "b records per step"), "value", "100")
         redrawn = asyncio.create_task(slow.redrawn())

@@ -1,4 +1,6 @@
-"""Visits to the page. As a script: one, in a process that does nothing else; its exit code is how much of it is left."""
+"""Visits to the page. As a script: one, in a process that does nothing else; its exit code is how
+much of it is left.
+"""
 
 import asyncio
 import gc
@@ -65,7 +67,9 @@ async def visit(origin):
 
 
 def left():
-    """How many explorers and widgets are still in memory after a visit; the explorer had to be there during it."""
+    """How many explorers and widgets are still in memory after a visit; the explorer had to be
+    there during it.
+    """
     alive: WeakSet = WeakSet()
 
     def make(**given):
@@ -78,7 +82,9 @@ def left():
         asyncio.run(visit(origin))
         assert alive
         deadline = time.monotonic() + PATIENCE
-        while (held := len(alive) + sum(isinstance(each, Widget) for each in gc.get_objects())) and time.monotonic() < deadline:
+        while (
+            held := len(alive) + sum(isinstance(each, Widget) for each in gc.get_objects())
+        ) and time.monotonic() < deadline:
             time.sleep(0.2)
             gc.collect()  # which Python does by itself, but late
         return held

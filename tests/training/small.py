@@ -20,4 +20,6 @@ def blobs(n, f, classes, seed=0):
 def small_task(model="logistic", n=60, f=8, classes=None, **others):
     classes = classes or (2 if model == "logistic" else 3)
     values = {"ridge": 0.2, "R": 2.0, "K": 3, "T": 12, "sigmas": (0.01, 0.1)} | others
-    return Task(f"small {model}", "Small", "For tests.", partial(blobs, n, f, classes), model, **values)
+    return Task(
+        f"small {model}", "Small", "For tests.", partial(blobs, n, f, classes), model, **values
+    )

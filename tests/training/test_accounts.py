@@ -20,8 +20,9 @@ WIDTH = 2e-4  # of the other accountant's intervals of loss, as a share of epsil
 
 
 def multiplier(point):
-    """Noise over what one record adds, both of a step's movement along one direction: sensitivity is (eta/K) clip over the
-    records, noise eta sigma of which beta lies in K directions and the rest in all d.
+    """Noise over what one record adds, both of a step's movement along one direction: sensitivity
+    is (eta/K) clip over the records, noise eta sigma of which beta lies in K directions and the
+    rest in all d.
     """
     run = point.setting
     noise = point.sigma * sqrt(run.beta / run.K + (1 - run.beta) / run.d)
@@ -54,11 +55,17 @@ def of_kind(*counted):
 
 
 def some(points):
-    """The first, the last and the middle one of every task: of several methods and targets. The others are for `make proof`."""
+    """The first, the last and the middle one of every task: of several methods and targets. The
+    others are for `make proof`.
+    """
     tasks = {}
     for p in points:
         tasks.setdefault(p.id.partition(" ")[0], []).append(p)
-    kept = {id(p) for of_task in tasks.values() for p in (of_task[0], of_task[len(of_task) // 2], of_task[-1])}
+    kept = {
+        id(p)
+        for of_task in tasks.values()
+        for p in (of_task[0], of_task[len(of_task) // 2], of_task[-1])
+    }
     return [p if id(p) in kept else proof(*p.values, id=p.id) for p in points]
 
 
@@ -86,6 +93,8 @@ def test_a_clip_that_may_act_along_the_axes_is_not_the_sharper_bounds():
     for own, known in ((True, False), (False, True)):
         (account,) = accounts(task, Configuration("noisy-gd", setting, own_basis=own), Accounting())
         assert ("sharp" in account.bounds) == known
-        found = privacy(task, Configuration("noisy-gd", setting, own_basis=own), (1, 10), Accounting())
+        found = privacy(
+            task, Configuration("noisy-gd", setting, own_basis=own), (1, 10), Accounting()
+        )
         assert (found["sharp"].along[-1] < inf) == known
         assert known or "drawn at random" in found["sharp"].reason

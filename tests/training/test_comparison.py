@@ -39,18 +39,33 @@ def test_every_private_point_is_at_its_target_by_an_account_that_says_so(compari
         assert targets == set(made_by.COMPARED_ON[task])
         for p in found.points:
             if METHODS[p.method].noisy:
-                assert p.epsilon[p.by] == pytest.approx(p.target, rel=1e-6) and p.epsilon[p.by] <= p.target and p.counted[p.by]
-            if p.setting is not None and p.target == min(targets) and p.method in ("noisy-zogd", "noisy-gd"):
+                assert (
+                    p.epsilon[p.by] == pytest.approx(p.target, rel=1e-6)
+                    and p.epsilon[p.by] <= p.target
+                    and p.counted[p.by]
+                )
+            if (
+                p.setting is not None
+                and p.target == min(targets)
+                and p.method in ("noisy-zogd", "noisy-gd")
+            ):
                 own = METHODS[p.method].every_direction
                 made = Configuration(p.method, p.setting, True, own, target=1.0)
                 again = [
-                    guarantee(a.setting, p.by, a.accounting) for a in accounts(TASKS[task], made, LIPSCHITZ) if p.by in a.bounds
+                    guarantee(a.setting, p.by, a.accounting)
+                    for a in accounts(TASKS[task], made, LIPSCHITZ)
+                    if p.by in a.bounds
                 ]
                 assert min(g.epsilon for g in again) <= p.epsilon[p.by] * (1 + 1e-3)
 
 
 def test_no_choice_lies_at_an_end_of_its_grid(comparison):
-    found = [(task, key, draw.ends) for task, keys in comparison.tuning.items() for key, draws in keys.items() for draw in draws]
+    found = [
+        (task, key, draw.ends)
+        for task, keys in comparison.tuning.items()
+        for key, draws in keys.items()
+        for draw in draws
+    ]
     assert len(found) > 80 and [(task, key) for task, key, ends in found if ends] == []
 
 
@@ -61,15 +76,28 @@ def test_no_line_falls_by_more_than_its_bars(comparison):
             line = sorted((p for p in found.points if p.method == method), key=lambda p: p.target)
             for less, more in pairwise(line):
                 fallen = less.mean("accuracy") - more.mean("accuracy")
-                assert fallen <= less.error("accuracy") + more.error("accuracy"), (task, method, more.target)
+                assert fallen <= less.error("accuracy") + more.error("accuracy"), (
+                    task,
+                    method,
+                    more.target,
+                )
 
 
 def test_random_settings_of_ones_own_are_no_better_than_what_was_chosen(comparison):
-    """By more than twice the bars, the draw of the test records' included: what the search holds back as a check."""
+    """By more than twice the bars, the draw of the test records' included: what the search holds
+    back as a check.
+    """
     for task, found in comparison.control.items():
-        points = {f"{p.method} at {p.target:g}": p for p in comparison.finished[task].frontier.points if p.target}
+        points = {
+            f"{p.method} at {p.target:g}": p
+            for p in comparison.finished[task].frontier.points
+            if p.target
+        }
         for key, other in found.items():
-            assert other - points[key].mean("accuracy") <= 2 * points[key].error("accuracy"), (task, key)
+            assert other - points[key].mean("accuracy") <= 2 * points[key].error("accuracy"), (
+                task,
+                key,
+            )
 
 
 def test_the_mechanism_is_as_accurate_as_runs_in_law(comparison):
@@ -119,7 +147,10 @@ def test_the_objectives_excess_is_zero_at_the_minimum():
     for _ in range(2000):
         p = 1 / (1 + np.exp(-X @ best))
         best -= 3 * (X.T @ (p - y) / len(p) + TASK.ridge * best)
-    assert objective(best[None])[0] == pytest.approx(least(), abs=1e-12) and objective(2 * best[None])[0] > least() + 1e-6
+    assert (
+        objective(best[None])[0] == pytest.approx(least(), abs=1e-12)
+        and objective(2 * best[None])[0] > least() + 1e-6
+    )
 
 
 @pytest.mark.parametrize(
@@ -130,7 +161,10 @@ def test_without_privacy_it_is_as_good_as_scikit_learn(comparison, task, strengt
     from sklearn.linear_model import LogisticRegression
 
     data = TASKS[task].data
-    other = max(LogisticRegression(C=C, max_iter=300).fit(data.X, data.y).score(data.X_test, data.y_test) for C in strengths)
+    other = max(
+        LogisticRegression(C=C, max_iter=300).fit(data.X, data.y).score(data.X_test, data.y_test)
+        for C in strengths
+    )
     best = next(p for p in comparison.finished[task].frontier.points if p.method == "non-private")
     assert round(abs(best.mean("accuracy") - other), 6) <= 0.01
 
@@ -151,7 +185,11 @@ def small(monkeypatch, tmp_path):
     monkeypatch.setitem(GRIDS, "T", STEPS)
 
     def ask(*more):
-        monkeypatch.setattr(sys, "argv", ["comparison", "--folder", str(tmp_path), "--out", str(tmp_path / "out"), *more])
+        monkeypatch.setattr(
+            sys,
+            "argv",
+            ["comparison", "--folder", str(tmp_path), "--out", str(tmp_path / "out"), *more],
+        )
         made_by.main()
         return load(tmp_path / "out")
 
@@ -161,11 +199,13 @@ def small(monkeypatch, tmp_path):
 def test_a_comparison_that_was_cut_off_goes_on_where_it_was(small, tmp_path, capsys):
     first = small()
     assert [(p.method, p.target) for p in first.finished["small"].frontier.points] == [
-        ("aggzo", 1.0), ("aggzo", 4.0), ("non-private", None),
-    ]  # fmt: skip
-    assert all(len(draws) == made_by.DRAWS for draws in first.tuning["small"].values()) and set(first.control["small"]) == {
-        "aggzo at 4"
-    }
+        ("aggzo", 1.0),
+        ("aggzo", 4.0),
+        ("non-private", None),
+    ]
+    assert all(len(draws) == made_by.DRAWS for draws in first.tuning["small"].values()) and set(
+        first.control["small"]
+    ) == {"aggzo at 4"}
     capsys.readouterr()
     assert small() == first and capsys.readouterr().out == ""
     (tmp_path / "small-1.json").unlink()
@@ -184,7 +224,10 @@ def test_what_is_kept_is_read_again_and_like_lists_of_tasks_needs_no_torch(compa
         "import sys; from zoexplore.training import TASKS, METHODS, Frontier, load;"
         "from zoexplore.training.comparison import load; load(); print('torch' in sys.modules)"
     )
-    assert run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"
+    assert (
+        run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+        == "False"
+    )
 
 
 def test_tuning_never_sees_the_test_part():
@@ -204,7 +247,10 @@ def test_all_methods_have_as_many_trials_and_fresh_splits_decide(monkeypatch):
         return [crc32(f"{key} {point} {fold}".encode()) / 2**32 for point, fold in asked]
 
     monkeypatch.setattr(searching, "judged", judged)
-    task, keys = small_task("softmax", n=200, T=10), [("aggzo", 1.0), ("dp-sgd", 1.0), ("dpzero", 1.0)]
+    task, keys = (
+        small_task("softmax", n=200, T=10),
+        [("aggzo", 1.0), ("dp-sgd", 1.0), ("dpzero", 1.0)],
+    )
     for key in keys:
         found = search(task, key, draw=0)
         own = [(point, fold) for of, point, fold in tried if of == key]
@@ -212,7 +258,9 @@ def test_all_methods_have_as_many_trials_and_fresh_splits_decide(monkeypatch):
         fresh = sorted({fold for _, fold in own})[-sum(splits for _, splits in MEETINGS) :]
         (first, early), (few, _) = MEETINGS
         assert len({point for point, fold in own if fold in fresh[:early]}) == first
-        assert {point for point, fold in own if fold in fresh[early:]} == set(found.finalists) and len(found.finalists) == few
+        assert {point for point, fold in own if fold in fresh[early:]} == set(
+            found.finalists
+        ) and len(found.finalists) == few
     counts = [sum(of == key for of, *_ in tried) for key in keys]
     assert max(counts) <= 1.2 * min(counts)
 
@@ -222,7 +270,11 @@ def test_no_run_visits_a_record_more_often_than_may_be(method):
     most = VISITS[sort(method)]
     for T in (10, len(GRIDS["T"]) - 1):
         cheap = affordable(method, dear := (0, T, 0, 1, 1, 0))
-        assert GRIDS["T"][cheap[1]] / GRIDS["part"][cheap[2]] <= most < GRIDS["T"][T] / GRIDS["part"][0]
+        assert (
+            GRIDS["T"][cheap[1]] / GRIDS["part"][cheap[2]]
+            <= most
+            < GRIDS["T"][T] / GRIDS["part"][0]
+        )
         assert affordable(method, cheap) == cheap and dear[3:] == cheap[3:]
 
 
@@ -233,10 +285,14 @@ def test_a_target_that_no_noise_reaches_is_said():
 
 
 def test_delta_and_the_ball_are_those_that_were_asked_for():
-    found = frontier(task=small_task(), methods=("aggzo",), epsilons=(1.0,), K=3, T=4, seeds=1, delta=1e-7, R=0.5)
+    found = frontier(
+        task=small_task(), methods=("aggzo",), epsilons=(1.0,), K=3, T=4, seeds=1, delta=1e-7, R=0.5
+    )
     (point,) = found.points
     assert found.delta == point.setting.delta == 1e-7 and point.setting.R == 0.5
-    (usual,) = frontier(task=small_task(), methods=("aggzo",), epsilons=(1.0,), K=3, T=4, seeds=1).points
+    (usual,) = frontier(
+        task=small_task(), methods=("aggzo",), epsilons=(1.0,), K=3, T=4, seeds=1
+    ).points
     assert point.sigma > usual.sigma
     with pytest.raises(ValueError, match="xi is not part of a plan"):
         frontier(task=small_task(), methods=("aggzo",), epsilons=(1.0,), xi=0.1)
@@ -244,12 +300,19 @@ def test_delta_and_the_ball_are_those_that_were_asked_for():
 
 def test_without_noise_there_is_no_ball():
     noisy, free = frontier(
-        task=small_task(R=0.01), methods=("noisy-gd", "non-private"), epsilons=(1.0,), K=3, T=4, seeds=1
+        task=small_task(R=0.01),
+        methods=("noisy-gd", "non-private"),
+        epsilons=(1.0,),
+        K=3,
+        T=4,
+        seeds=1,
     ).points
     assert noisy.projected == 1 and free.projected == 0
 
 
 def test_directions_cost_passes_and_save_memory():
-    zeroth, first = frontier(task=small_task(), methods=("aggzo", "noisy-gd"), epsilons=(1.0,), K=3, T=4, seeds=1).points
+    zeroth, first = frontier(
+        task=small_task(), methods=("aggzo", "noisy-gd"), epsilons=(1.0,), K=3, T=4, seeds=1
+    ).points
     assert (passes(zeroth), passes(first)) == (2 * 3 * 4 * 60, 3 * 4 * 60)
     assert (kept(zeroth), kept(first)) == (3, 8)

@@ -16,7 +16,9 @@ from zoexplore.training.models import MODELS
 
 
 def multiplier(setting):
-    """The noise's standard deviation on the sum of gradients, over their clip: of energy (eta sigma)^2 in a step of eta/d."""
+    """The noise's standard deviation on the sum of gradients, over their clip: of energy (eta
+    sigma)^2 in a step of eta/d.
+    """
     return setting.sigma * sqrt(setting.d) * (setting.batch or setting.n) / setting.clip
 
 
@@ -42,7 +44,9 @@ def test_without_noise_it_is_clipped_gradient_descent(model, clip):
     each = vmap(grad(at), (None, 0, 0))(start, problem.X, problem.y)
     clipped = each * (clip / each.norm(dim=1, keepdim=True)).clamp(max=1)
     moved = start - setting.eta / setting.d * (clipped.mean(0) + setting.ridge * start)
-    torch.testing.assert_close(state.w[0], moved * min(1, setting.R / float(moved.norm())), rtol=1e-6, atol=1e-9)
+    torch.testing.assert_close(
+        state.w[0], moved * min(1, setting.R / float(moved.norm())), rtol=1e-6, atol=1e-9
+    )
     assert state.clipped[0] == int((each.norm(dim=1) > clip).sum())
 
 
@@ -62,13 +66,17 @@ def test_epsilon_is_that_of_another_accountant(target, batch):
     (made,) = plan_sweep(task, ("dp-sgd",), T=50, epsilons=(target,), batch=batch).configurations
     other = pld.PLDAccountant()
     gaussian = dp_accounting.GaussianDpEvent(multiplier(made.setting))
-    event = gaussian if batch is None else dp_accounting.PoissonSampledDpEvent(batch / 200, gaussian)
+    event = (
+        gaussian if batch is None else dp_accounting.PoissonSampledDpEvent(batch / 200, gaussian)
+    )
     other.compose(event, 50)
     assert other.get_epsilon(made.setting.delta) == pytest.approx(target, rel=3e-3)
 
 
 def test_a_batch_without_records_is_a_step_of_noise(monkeypatch):
-    monkeypatch.setattr("zoexplore.training.engine.drawn", lambda *_: torch.zeros(0, dtype=torch.long))
+    monkeypatch.setattr(
+        "zoexplore.training.engine.drawn", lambda *_: torch.zeros(0, dtype=torch.long)
+    )
     task = small_task("softmax", f=100, R=float("inf"))
     setting = task.setting(50.0, K=task.d, beta=0.0, batch=20, sampling="poisson")
     start, state = step(task, setting)
@@ -79,11 +87,16 @@ def test_a_batch_without_records_is_a_step_of_noise(monkeypatch):
 def test_only_composition_is_claimed_and_why():
     point = train(small_task(), "dp-sgd", 0.1)
     assert point.epsilon["composition"] < float("inf")
-    assert all(point.epsilon[b] == float("inf") and "released" in point.reason[b] for b in set(BOUNDS) - {"composition"})
+    assert all(
+        point.epsilon[b] == float("inf") and "released" in point.reason[b]
+        for b in set(BOUNDS) - {"composition"}
+    )
 
 
 def test_less_noise_learns_as_gradient_descent_does():
     task = small_task("softmax", n=200)
-    exact, private = frontier(task=task, methods=("non-private", "dp-sgd"), sigmas=(1e-5,), seeds=1, T=30).points
+    exact, private = frontier(
+        task=task, methods=("non-private", "dp-sgd"), sigmas=(1e-5,), seeds=1, T=30
+    ).points
     assert private.mean("loss") == pytest.approx(exact.mean("loss"), rel=1e-3)
     assert MODELS["softmax"].constants(0.2).lipschitz == pytest.approx(sqrt(2))

@@ -1,4 +1,6 @@
-"""The batched engine against the update written out record by record, against `NoisyZOGD`, and against closed forms."""
+"""The batched engine against the update written out record by record, against `NoisyZOGD`, and
+against closed forms.
+"""
 
 from dataclasses import replace
 from math import sqrt
@@ -31,7 +33,9 @@ def losses(task):
 
 
 def reference(task, setting, seed, noise_seed, T):
-    """The update of docs/bounds.md, "The mechanism": a loop over directions and records, with derivatives of single losses."""
+    """The update of docs/bounds.md, "The mechanism": a loop over directions and records, with
+    derivatives of single losses.
+    """
     sources, at = Sources(seed, noise_seed), losses(task)
     d, K, n = setting.d, setting.K, setting.n
     w = torch.zeros(d, dtype=torch.float64)
@@ -40,13 +44,23 @@ def reference(task, setting, seed, noise_seed, T):
         if not setting.full_batch:
             rows = sources.data.choice(n, setting.batch, replace=False, shuffle=False)
         U = stiefel(d, K, sources.directions)
-        G = torch.from_numpy(sources.noise.standard_normal((1, K)))[0] * sqrt(setting.beta) * setting.sigma
-        everywhere = torch.from_numpy(sources.noise.standard_normal((1, d)))[0] * sqrt(1 - setting.beta) * setting.sigma
+        G = (
+            torch.from_numpy(sources.noise.standard_normal((1, K)))[0]
+            * sqrt(setting.beta)
+            * setting.sigma
+        )
+        everywhere = (
+            torch.from_numpy(sources.noise.standard_normal((1, d)))[0]
+            * sqrt(1 - setting.beta)
+            * setting.sigma
+        )
         moved = w + setting.eta / sqrt(d) * everywhere
         for k in range(K):
             u = U[:, k]
             slopes = torch.stack([grad(lambda v, i=i: at(v)[i])(w) @ u for i in range(n)])
-            g = sum(max(-setting.clip, min(setting.clip, float(slopes[i]))) for i in rows) / len(rows)
+            g = sum(max(-setting.clip, min(setting.clip, float(slopes[i]))) for i in rows) / len(
+                rows
+            )
             g += setting.ridge * float(w @ u)
             moved = moved - setting.eta / K * g * u + setting.eta / sqrt(K) * G[k] * u
         w = moved * min(1.0, setting.R / float(moved.norm()))
@@ -69,11 +83,15 @@ def test_one_configuration_equals_the_update_written_out(model, clip, batch):
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("clip, batch", [(None, None), (0.2, None), (None, 25)])
 def test_equals_the_optimiser_that_people_import(model, clip, batch):
-    """With all noise along the directions: in every coordinate the optimiser's comes from a generator of its own."""
+    """With all noise along the directions: in every coordinate the optimiser's comes from a
+    generator of its own.
+    """
     task = small_task(model, clip=clip, R=3.0)
     setting = task.setting(0.05, batch=batch, beta=1.0)
     sources = Sources(3, Configuration("noisy-zogd", setting).noise_seed(3))
-    optimiser = NoisyZOGD(torch.zeros(setting.d, dtype=torch.float64), losses(task), setting, sources=sources)
+    optimiser = NoisyZOGD(
+        torch.zeros(setting.d, dtype=torch.float64), losses(task), setting, sources=sources
+    )
     X, y = torch.from_numpy(task.data.X), torch.from_numpy(task.data.y)
     for _ in range(setting.T):
         optimiser.step(optimiser.batch((X, y)))
@@ -114,9 +132,22 @@ def test_a_gradient_is_that_of_torch_in_one_block_and_in_many(monkeypatch, model
     w = torch.randn(4, task.d, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     problem, at = problem_of(task), losses(task)
     batch = problem.records(rows)
-    each = [[grad(lambda v, one: at(v, one).sum())(v, (x[None], y[None])) for x, y in zip(*batch, strict=True)] for v in w]
-    expected = torch.stack([sum(found, torch.zeros(task.d, dtype=torch.float64)) / max(1, len(batch[0])) for found in each])
-    longest = torch.tensor([max((float(g.norm()) for g in found), default=0.0) for found in each], dtype=torch.float64)
+    each = [
+        [
+            grad(lambda v, one: at(v, one).sum())(v, (x[None], y[None]))
+            for x, y in zip(*batch, strict=True)
+        ]
+        for v in w
+    ]
+    expected = torch.stack(
+        [
+            sum(found, torch.zeros(task.d, dtype=torch.float64)) / max(1, len(batch[0]))
+            for found in each
+        ]
+    )
+    longest = torch.tensor(
+        [max((float(g.norm()) for g in found), default=0.0) for found in each], dtype=torch.float64
+    )
     for block in (10**6, 70, 1):
         monkeypatch.setattr("zoexplore.training.problem.BLOCK", block)
         mean, length = problem.gradient(w, rows)
@@ -146,7 +177,11 @@ def test_every_direction_without_directional_noise_is_noisy_gradient_descent():
     at, w, noise = losses(task), torch.zeros(d, dtype=torch.float64), Sources(3, seed).noise
     for _ in range(5):
         step = grad(lambda v: at(v).mean())(w) + setting.ridge * w
-        w = w - setting.eta / d * step + setting.eta / sqrt(d) * 0.05 * torch.from_numpy(noise.standard_normal((1, d)))[0]
+        w = (
+            w
+            - setting.eta / d * step
+            + setting.eta / sqrt(d) * 0.05 * torch.from_numpy(noise.standard_normal((1, d)))[0]
+        )
         w = w * min(1.0, setting.R / float(w.norm()))
     torch.testing.assert_close(own, w)
 
@@ -159,18 +194,25 @@ def test_a_run_does_not_depend_on_its_company():
         Configuration("noisy-gd", task.setting(0.05, K=2, batch=25)),
         Configuration("dpzero", task.setting(0.1, K=1, batch=25)),
     ]
-    alone, last = job_of(task, one).advance(None, 1e9), job_of(task, *others, one).advance(None, 1e9)
+    alone, last = (
+        job_of(task, one).advance(None, 1e9),
+        job_of(task, *others, one).advance(None, 1e9),
+    )
     torch.testing.assert_close(last.w[-1], alone.w[0])
 
 
 def test_configurations_side_by_side_share_directions_but_no_noise():
-    """Without noise a configuration does the same in company as alone; with noise, two equal ones part."""
+    """Without noise a configuration does the same in company as alone; with noise, two equal ones
+    part.
+    """
     task = small_task("softmax")
     setting = task.setting(0.05)
     silent = Configuration("noisy-zogd", setting, noisy=False)
     noisy = Configuration("noisy-zogd", setting.replace(T=7))
     alone = job_of(task, silent).advance(None, 1e9)
-    together = job_of(task, silent, noisy, Configuration("noisy-gd", setting.replace(T=7))).advance(None, 1e9)
+    together = job_of(task, silent, noisy, Configuration("noisy-gd", setting.replace(T=7))).advance(
+        None, 1e9
+    )
     torch.testing.assert_close(together.w[0], alone.w[0])
     assert (together.w[1] - together.w[2]).norm() > 1e-3
 
@@ -184,7 +226,10 @@ def test_two_seeds_share_neither_directions_nor_noise():
 
 def test_seeds_side_by_side_do_what_each_does_alone():
     task = small_task("softmax")
-    configurations = Configuration("noisy-zogd", task.setting(0.05)), Configuration("dpzero", task.setting(0.05, K=1, beta=1.0))
+    configurations = (
+        Configuration("noisy-zogd", task.setting(0.05)),
+        Configuration("dpzero", task.setting(0.05, K=1, beta=1.0)),
+    )
     seeds = 3, 4
     both = Job(task, configurations, seeds, (2, 5)).advance(None, 1e9)
     for i, seed in enumerate(seeds):
@@ -194,7 +239,9 @@ def test_seeds_side_by_side_do_what_each_does_alone():
 
 
 def test_one_record_moves_a_step_by_no_more_than_its_share():
-    """Sensitivity by brute force: |w - w'| <= 2 eta clip / (n sqrt(K)) after a step from the same point, and nearly reached."""
+    """Sensitivity by brute force: |w - w'| <= 2 eta clip / (n sqrt(K)) after a step from the same
+    point, and nearly reached.
+    """
     task = small_task("logistic", n=10, f=6, clip=0.1, R=100.0)
     setting = task.setting(0.05, K=3)
     bound = 2 * setting.eta * setting.clip / (setting.n * sqrt(setting.K))
@@ -234,7 +281,9 @@ def test_a_joint_clip_shortens_each_record_s_derivatives_together(model, K, samp
     task, clip = small_task(model, n=40, f=4, R=3.0), 0.2
     d = task.d
     batch = 25 if sampling == "poisson" else None
-    setting = task.setting(0.05, K=K or d, clip=clip, beta=0.0, batch=batch, sampling=sampling, clipping="joint")
+    setting = task.setting(
+        0.05, K=K or d, clip=clip, beta=0.0, batch=batch, sampling=sampling, clipping="joint"
+    )
     configuration = Configuration("noisy-gd", setting, noisy=False, own_basis=K is None)
     state = job_of(task, configuration, T=1).advance(None, 1e9)
     sources, at = Sources(3, 11), losses(task)
@@ -251,5 +300,8 @@ def test_a_joint_clip_shortens_each_record_s_derivatives_together(model, K, samp
 def test_a_loss_that_is_not_finite_stops_the_run_and_says_so():
     task = small_task("logistic", R=float("inf"))
     setting = task.setting(0.05, eta=1e300)
-    with pytest.raises(ValueError, match=r"noisy-zogd at sigma = 0\.05 is (nan|inf) after \d+ steps: give a smaller eta"):
+    with pytest.raises(
+        ValueError,
+        match=r"noisy-zogd at sigma = 0\.05 is (nan|inf) after \d+ steps: give a smaller eta",
+    ):
         job_of(task, Configuration("noisy-zogd", setting), T=5).advance(None, 1e9)

@@ -1,4 +1,6 @@
-"""The constants stated of each model, against derivatives of its loss at random and at extreme points."""
+"""The constants stated of each model, against derivatives of its loss at random and at extreme
+points.
+"""
 
 from math import log, sqrt
 
@@ -39,14 +41,20 @@ def test_hessian_lies_between_m_and_M_and_gradient_within_the_lipschitz_constant
 
 
 def test_constants_are_reached():
-    """None of them could be smaller: logistic at w = 0 and far away; softmax between two classes alone, and at its limit."""
+    """None of them could be smaller: logistic at w = 0 and far away; softmax between two classes
+    alone, and at its limit.
+    """
     x, y = torch.tensor([1.0, 0.0, 0.0], dtype=torch.float64), torch.tensor([1])
     zero = torch.zeros(3, dtype=torch.float64)
-    assert torch.linalg.eigvalsh(hessian(record_loss("logistic", x, y))(zero)).max() == pytest.approx(0.25)
+    assert torch.linalg.eigvalsh(
+        hessian(record_loss("logistic", x, y))(zero)
+    ).max() == pytest.approx(0.25)
     assert grad(record_loss("logistic", x, y))(-40 * x).norm() == pytest.approx(1)
     two = torch.zeros(4, 3, dtype=torch.float64)
     two[:, 0] = torch.tensor([0.0, 0.0, -50.0, -50.0])
-    assert torch.linalg.eigvalsh(hessian(record_loss("softmax", x, y))(two.flatten())).max() == pytest.approx(0.5)
+    assert torch.linalg.eigvalsh(
+        hessian(record_loss("softmax", x, y))(two.flatten())
+    ).max() == pytest.approx(0.5)
     wrong = torch.zeros(4, 3, dtype=torch.float64)
     wrong[0, 0] = 50.0
     assert grad(record_loss("softmax", x, y))(wrong.flatten()).norm() == pytest.approx(sqrt(2))

@@ -1,4 +1,6 @@
-"""What default runs take, in processor time: it does not depend on who else computes, as long as they leave the caches alone."""
+"""What default runs take, in processor time: it does not depend on who else computes, as long as
+they leave the caches alone.
+"""
 
 from time import process_time
 
@@ -11,7 +13,9 @@ SIX = tuple(METHODS)
 
 
 def seconds(methods, seeds):
-    """Of all steps of a run on the default task, from the fastest of a few steps of each part; they all take alike."""
+    """Of all steps of a run on the default task, from the fastest of a few steps of each part; they
+    all take alike.
+    """
     total = 0.0
     with one_thread():
         for job in plan_sweep(methods=methods, seeds=seeds).jobs:
@@ -26,8 +30,12 @@ def seconds(methods, seeds):
 
 @pytest.mark.proof
 @pytest.mark.parametrize(
-    "methods, seeds, most", [(DEFAULT_METHODS, 2, 20), (SIX, 3, 180)], ids=["a visitor's press", "six methods"]
+    "methods, seeds, most",
+    [(DEFAULT_METHODS, 2, 20), (SIX, 3, 180)],
+    ids=["a visitor's press", "six methods"],
 )
 def test_default_runs_train_in_the_time_that_is_said(methods, seeds, most):
-    """On two quiet cores half of it: a press ends within 20 s, some 8 s of start-up included, six methods within two minutes."""
+    """On two quiet cores half of it: a press ends within 20 s, some 8 s of start-up included, six
+    methods within two minutes.
+    """
     assert seconds(methods, seeds) < most

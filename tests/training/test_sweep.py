@@ -1,4 +1,6 @@
-"""Sweeps: the same numbers wherever and in whatever pieces they are computed; progress, cancelling, errors."""
+"""Sweeps: the same numbers wherever and in whatever pieces they are computed; progress, cancelling,
+errors.
+"""
 
 import random
 import threading
@@ -65,15 +67,21 @@ def test_epsilon_is_the_accountants(expected):
         if p.method in ("noisy-zogd", "dpzero"):
             for bound in set(BOUNDS) - {"noisy-gd"}:
                 assert p.epsilon[bound] == p.epsilons[bound][-1]
-                alone = epsilon(p.setting, bound)  # of the sharper bound's plans a curve compares fewer than a run alone
+                # of the sharper bound's plans a curve compares fewer than a run alone
+                alone = epsilon(p.setting, bound)
                 assert p.epsilon[bound] == pytest.approx(alone, rel=5e-3 if bound == "sharp" else 0)
                 assert list(p.epsilons[bound]) == list(curve(p.setting, "T", p.steps)[bound])
-            assert p.epsilon["noisy-gd"] == inf and "does not take gradient steps" in p.reason["noisy-gd"]
+            assert (
+                p.epsilon["noisy-gd"] == inf
+                and "does not take gradient steps" in p.reason["noisy-gd"]
+            )
         assert all((p.epsilon[b] < inf) == (not p.reason[b]) for b in BOUNDS)
 
 
 def test_printed_constants_are_marked_at_every_point():
-    found = frontier(task=small_task(), methods=["noisy-zogd", "noisy-gd"], accounting=Accounting(printed=True))
+    found = frontier(
+        task=small_task(), methods=["noisy-zogd", "noisy-gd"], accounting=Accounting(printed=True)
+    )
     for p in found.points:
         for bound, value in p.epsilon.items():
             marked = p.reason[bound].startswith("as printed, not a guarantee")
@@ -107,21 +115,31 @@ def test_the_same_numbers_in_threads(expected, tiny_parts):
 def test_progress_is_real_and_ends_with_everything(expected, tiny_parts):
     updates = list(sweep(task=small_task(), methods=ALL, seeds=3))
     done = [u.done for u in updates]
-    assert done == sorted(done) and done[-1] == updates[-1].total == 3 * 12  # three seeds, all methods together
+    # three seeds, all methods together
+    assert done == sorted(done) and done[-1] == updates[-1].total == 3 * 12
     assert updates[-1].finished and not any(u.finished for u in updates[:-1])
     assert updates[-1].frontier == expected and updates[-1].seconds_left == 0
     assert all(u.seconds_left >= 0 for u in updates)
 
 
 def test_before_a_seed_is_done_points_are_the_shorter_runs(tiny_parts):
-    """What a sweep shows on the way are the runs as far as they all are, accounted as runs of so many steps."""
+    """What a sweep shows on the way are the runs as far as they all are, accounted as runs of so
+    many steps.
+    """
     *updates, last = sweep(task=small_task(), methods=("noisy-zogd",), seeds=2)
-    (whole, _), on_the_way = last.frontier.points, [u.frontier.points[0] for u in updates if u.frontier.points]
+    (whole, _), on_the_way = (
+        last.frontier.points,
+        [u.frontier.points[0] for u in updates if u.frontier.points],
+    )
     short = next(point for point in on_the_way if point.steps[-1] < whole.steps[-1])
     assert short.seeds == (0, 1) and short.setting.T == short.steps[-1]
     for before, after in zip(short.accuracy + short.loss, whole.accuracy + whole.loss, strict=True):
         assert before == after[: len(before)]
-    assert short.epsilon["composition"] == epsilon(short.setting, "composition") < whole.epsilon["composition"]
+    assert (
+        short.epsilon["composition"]
+        == epsilon(short.setting, "composition")
+        < whole.epsilon["composition"]
+    )
 
 
 def test_a_mean_is_over_the_same_seeds_until_the_end(tiny_parts):
@@ -193,7 +211,10 @@ def test_an_error_in_a_part_is_the_sweeps():
         ({"accounting": Accounting(schedule="optimal")}, "schedule = 'optimal' is not allowed"),
         ({"n": 5}, "n is not part of a plan"),
         ({"M": 5.0}, "M is not part of a plan"),
-        ({"batch": 9, "sampling": "cyclic"}, "sampling = 'cyclic' is not allowed: batches are drawn anew"),
+        (
+            {"batch": 9, "sampling": "cyclic"},
+            "sampling = 'cyclic' is not allowed: batches are drawn anew",
+        ),
         ({"sigmas": (0.1,), "epsilons": (1.0,)}, "both sigmas and epsilons were given"),
         ({"epsilons": (-1.0,)}, "epsilon = -1"),
     ],

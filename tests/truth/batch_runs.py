@@ -1,4 +1,6 @@
-"""Runs on fresh, secret batches in units of their noise, and the sharper bound under choices of every kind."""
+"""Runs on fresh, secret batches in units of their noise, and the sharper bound under choices of
+every kind.
+"""
 
 from math import inf, sqrt
 
@@ -15,16 +17,29 @@ POISSON = dict(sampling="poisson", neighbours="add-remove")
 
 
 def run(r, a, B, q, batch, T, replaced, d=1, K=1, **kw):
-    """A run whose step is r times w in the span but for a clip that may act on losses of curvature a, over eta/K; the record
-    moves it by B in units of noise.
+    """A run whose step is r times w in the span but for a clip that may act on losses of curvature
+    a, over eta/K; the record moves it by B in units of noise.
     """
     clip = B * batch * sqrt(K) / (2 if replaced else 1)
     how = {} if replaced else POISSON
-    given = dict(beta=0.5, R=inf, eta=float(K), sigma=1 / K, xi=0.0, delta=1e-5, lipschitz=inf) | how | kw
+    given = (
+        dict(beta=0.5, R=inf, eta=float(K), sigma=1 / K, xi=0.0, delta=1e-5, lipschitz=inf)
+        | how
+        | kw
+    )
     return Setting(
-        n=round(batch / q), d=d, K=K, T=T, clip=clip * given["sigma"], M=1 - r + a, m=1 - r, ridge=1 - r,
-        regime="strongly-convex" if r < 1 else "convex", batch=batch, **given,
-    )  # fmt: skip
+        n=round(batch / q),
+        d=d,
+        K=K,
+        T=T,
+        clip=clip * given["sigma"],
+        M=1 - r + a,
+        m=1 - r,
+        ridge=1 - r,
+        regime="strongly-convex" if r < 1 else "convex",
+        batch=batch,
+        **given,
+    )
 
 
 def windows_of(setting, deltas=DELTAS):
@@ -42,4 +57,12 @@ def drawn_choices(rng, of, T, random):
 
 def choices(*columns):
     """Orders, counted steps, shares of the noise and of delta, row by row or for the one row."""
-    return np.array(list(zip(*(x.tolist() for x in np.broadcast_arrays(*map(np.atleast_1d, columns))), strict=True)), CHOICE)
+    return np.array(
+        list(
+            zip(
+                *(x.tolist() for x in np.broadcast_arrays(*map(np.atleast_1d, columns))),
+                strict=True,
+            )
+        ),
+        CHOICE,
+    )

@@ -1,7 +1,8 @@
-"""The coupled processes of the sharper bound's proof, simulated under the accountant's fractions and budget.
+"""The coupled processes of the sharper bound's proof, simulated under the accountant's fractions
+and budget.
 
-Vectorised over runs. Two kinds: the difference of the coupled runs alone, its data and remainders pointed by an
-adversary, and whole runs with real losses, noise, clip and ball. No package code.
+Vectorised over runs. Two kinds: the difference of the coupled runs alone, its data and remainders
+pointed by an adversary, and whole runs with real losses, noise, clip and ball. No package code.
 """
 
 from dataclasses import dataclass
@@ -24,8 +25,8 @@ class Plan:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Per run: whether the budget stopped the shifts, the cost spent, the final difference, the log-likelihood ratio of
-    the shifted process's transcript to the neighbour's.
+    """Per run: whether the budget stopped the shifts, the cost spent, the final difference, the
+    log-likelihood ratio of the shifted process's transcript to the neighbour's.
     """
 
     stopped: np.ndarray
@@ -42,13 +43,16 @@ class Ledger:
         self.stopped, self.cost = np.zeros(count, bool), np.zeros(count)
 
     def shift(self, t, U, x, q):
-        """The step's shift, in the complement and in the span: none where the budget would be, or was, exceeded.
+        """The step's shift, in the complement and in the span: none where the budget would be, or
+        was, exceeded.
 
         q is the whole span part.
         """
         step, a, p = self.step, self.plan.alpha[t], self.plan.pi[t]
         outside = x - _project(U, x)
-        price = 0.5 * (p**2 * _squares(q) / step.S + (a**2 * _squares(outside) / step.s2 if a > 0 else 0))
+        price = 0.5 * (
+            p**2 * _squares(q) / step.S + (a**2 * _squares(outside) / step.s2 if a > 0 else 0)
+        )
         self.stopped |= self.cost + price > self.plan.rho
         self.cost += np.where(self.stopped, 0.0, price)
         going = ~self.stopped
@@ -56,8 +60,9 @@ class Ledger:
 
 
 def difference(run, plan, step, drift, count, seed, aligned=True):
-    """Differences alone: x <- (I - P) x + P Y x + b + e, with b and e at their largest, along Y x (b as far as
-    a clip on each quotient lets it) or at random."""
+    """Differences alone: x <- (I - P) x + P Y x + b + e, with b and e at their largest, along Y x
+    (b as far as a clip on each quotient lets it) or at random.
+    """
     rng, Y = np.random.default_rng(seed), drift_map(run, drift)
     ledger, x = Ledger(plan, step, count), np.zeros((count, run.d))
     x[:, 0] = plan.start
@@ -80,8 +85,9 @@ def difference(run, plan, step, drift, count, seed, aligned=True):
 def whole_runs(s, plan, step, quotients, count, seed):
     """Whole runs W on one dataset and W~ on the other: noise, projection and all.
 
-    `quotients(w, U)` gives both datasets' clipped mean difference quotients along the columns of U, shape (count, K);
-    the shared ridge is added outside the clip. A start apart is at opposite ends of the ball.
+    `quotients(w, U)` gives both datasets' clipped mean difference quotients along the columns of U,
+    shape (count, K); the shared ridge is added outside the clip. A start apart is at opposite ends
+    of the ball.
     """
     rng = np.random.default_rng(seed)
     W, V = np.zeros((count, s.d)), np.zeros((count, s.d))

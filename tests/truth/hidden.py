@@ -1,7 +1,8 @@
-"""Exact divergences of w_T alone, directions hidden, by quadrature over the whole space: one and two dimensions.
+"""Exact divergences of w_T alone, directions hidden, by quadrature over the whole space: one and
+two dimensions.
 
-A step is w <- project(w - (eta/K) (estimate and shared quadratic) + noise): real losses, real two-point estimates, real
-clip. No package code.
+A step is w <- project(w - (eta/K) (estimate and shared quadratic) + noise): real losses, real
+two-point estimates, real clip. No package code.
 """
 
 from dataclasses import dataclass
@@ -54,7 +55,9 @@ class Wave:
 
 
 def mean_quotient(records, x, along, xi, clip):
-    """The clipped difference quotients' mean at <w, e_1> = x, for a direction with <u, e_1> = along."""
+    """The clipped difference quotients' mean at <w, e_1> = x, for a direction with <u, e_1> =
+    along.
+    """
     total = 0.0
     for loss in records:
         h = max(xi, 1e-6)  # a directional derivative to 1e-12
@@ -77,21 +80,34 @@ class Density:
     def delta(self, epsilon):
         """The larger of the two divergences."""
         grown = np.exp(epsilon)
-        return max(np.maximum(p - grown * q, 0).sum() for p, q in ((self.one, self.other), (self.other, self.one)))
+        return max(
+            np.maximum(p - grown * q, 0).sum()
+            for p, q in ((self.one, self.other), (self.other, self.one))
+        )
 
 
 def on_a_line(s, datasets, nodes=1000):
-    """w_T for d = K = 1, from w_0 = 0, projected onto [-R, R]; R = inf becomes an interval that is never left."""
+    """w_T for d = K = 1, from w_0 = 0, projected onto [-R, R]; R = inf becomes an interval that is
+    never left.
+    """
     S = variances(s)[0]
     kept = (1 - s.eta * s.ridge) ** np.arange(s.T)
-    span = s.R if np.isfinite(s.R) else 8.5 * sqrt(S * (kept**2).sum()) + s.eta * s.clip * kept.sum()
+    span = (
+        s.R if np.isfinite(s.R) else 8.5 * sqrt(S * (kept**2).sum()) + s.eta * s.clip * kept.sum()
+    )
     x, weight = np.polynomial.legendre.leggauss(nodes)
     places, weight = np.concatenate([[-span], span * x, [span]]), span * weight
     results = []
     for records in datasets:
-        moved = places - s.eta * (mean_quotient(records, places, 1.0, s.xi, s.clip) + s.ridge * places)
-        inside = np.exp(-((places[1:-1] - moved[:, None]) ** 2) / (2 * S)) / sqrt(2 * pi * S) * weight
-        kernel = np.column_stack([ndtr((-span - moved) / sqrt(S)), inside, ndtr((moved - span) / sqrt(S))])
+        moved = places - s.eta * (
+            mean_quotient(records, places, 1.0, s.xi, s.clip) + s.ridge * places
+        )
+        inside = (
+            np.exp(-((places[1:-1] - moved[:, None]) ** 2) / (2 * S)) / sqrt(2 * pi * S) * weight
+        )
+        kernel = np.column_stack(
+            [ndtr((-span - moved) / sqrt(S)), inside, ndtr((moved - span) / sqrt(S))]
+        )
         zero = -s.eta * mean_quotient(records, np.zeros(1), 1.0, s.xi, s.clip)
         mass = np.exp(-((places[1:-1] - zero) ** 2) / (2 * S)) / sqrt(2 * pi * S) * weight
         mass = np.concatenate([ndtr((-span - zero) / sqrt(S)), mass, ndtr((zero - span) / sqrt(S))])
@@ -102,7 +118,9 @@ def on_a_line(s, datasets, nodes=1000):
 
 
 def on_a_plane(s, datasets, angles=12, cells=40, last_cells=80):
-    """w_T for d = 2, K = 1, from w_0 = 0 without a ball: the direction's angle by Gauss-Legendre, w by equal cells."""
+    """w_T for d = 2, K = 1, from w_0 = 0 without a ball: the direction's angle by Gauss-Legendre, w
+    by equal cells.
+    """
     reach = 6.5 * sqrt(s.T * (s.eta * s.sigma) ** 2) + s.eta * s.clip
     x, weights = np.polynomial.legendre.leggauss(angles)
     rotations = [(cos(a), sin(a), w / 2) for a, w in zip(x * pi / 2, weights, strict=True)]
@@ -112,7 +130,10 @@ def on_a_plane(s, datasets, angles=12, cells=40, last_cells=80):
         places, mass = np.zeros((1, 2)), np.ones(1)
         for t in range(s.T):
             to = last if t == s.T - 1 else grid
-            mass, places = sum(w * _step(s, records, places, mass, to, cu, su) for cu, su, w in rotations), to
+            mass, places = (
+                sum(w * _step(s, records, places, mass, to, cu, su) for cu, su, w in rotations),
+                to,
+            )
             mass = mass * (to[1, 1] - to[0, 1]) ** 2
         results.append(mass)
     return Density(*results)
@@ -127,7 +148,9 @@ def _step(s, records, places, mass, to, cu, su):
     """The density at `to` after one step along (cu, su)."""
     S, s2 = variances(s)
     along, across = places @ (cu, su), places @ (-su, cu)
-    along = along - s.eta * (mean_quotient(records, places[:, 0], cu, s.xi, s.clip) + s.ridge * along)
+    along = along - s.eta * (
+        mean_quotient(records, places[:, 0], cu, s.xi, s.clip) + s.ridge * along
+    )
     to_along, to_across = to @ (cu, su), to @ (-su, cu)
     kernel = np.subtract.outer(to_along, along) ** 2 / (-2 * S)
     kernel -= np.subtract.outer(to_across, across) ** 2 / (2 * s2)

@@ -1,7 +1,9 @@
-"""A joint clip that may act (docs/joint.md) from its text alone, and what it is held against. No package code.
+"""A joint clip that may act (docs/joint.md) from its text alone, and what it is held against. No
+package code.
 
-The norm of a step by its series, on a fine circle; the norm of the worst thing that the clip can do in a step, by quadrature over
-frames; and exact divergences of linear dynamics whose directions are revealed.
+The norm of a step by its series, on a fine circle; the norm of the worst thing that the clip can do
+in a step, by quadrature over frames; and exact divergences of linear dynamics whose directions are
+revealed.
 """
 
 from dataclasses import dataclass
@@ -12,36 +14,51 @@ from scipy.special import roots_jacobi
 
 from tests.truth.statement import Step, exact_moments, log_chances
 
-SPLITS = np.concatenate([np.linspace(0.1, 1.2, 23), [1.6, 2.5, 5.0]])  # of the square, in units of |q|/|p|
+# of the square, in units of |q|/|p|
+SPLITS = np.concatenate([np.linspace(0.1, 1.2, 23), [1.6, 2.5, 5.0]])
 
 
 def halves(r, low, top, angles, kappa=1.0):
-    """p and q in the plane of x and h, shape (2, angles) each, their second parts over kappa; low and top times eta/K."""
-    h = np.array([(top + low) / 2 + (top - low) / 2 * np.cos(angles), (top - low) / 2 * np.sin(angles)])
+    """p and q in the plane of x and h, shape (2, angles) each, their second parts over kappa; low
+    and top times eta/K.
+    """
+    h = np.array(
+        [(top + low) / 2 + (top - low) / 2 * np.cos(angles), (top - low) / 2 * np.sin(angles)]
+    )
     stretch = np.array([[1.0], [1 / kappa]])
     return (np.array([[r], [0.0]]) - h / 2) * stretch, h / 2 * stretch
 
 
 def eigenvalues(p, q, splits):
-    """Of (1 + t) pp' + (1 + 1/t) qq', for each angle and each split t = splits |q|/|p|: shape (2, splits, angles)."""
+    """Of (1 + t) pp' + (1 + 1/t) qq', for each angle and each split t = splits |q|/|p|: shape (2,
+    splits, angles).
+    """
     t = splits[:, None] * np.maximum(np.linalg.norm(q, axis=0) / np.linalg.norm(p, axis=0), 1e-12)
-    matrices = np.einsum("ta,ia,ja->taij", 1 + t, p, p) + np.einsum("ta,ia,ja->taij", 1 + 1 / t, q, q)
+    matrices = np.einsum("ta,ia,ja->taij", 1 + t, p, p) + np.einsum(
+        "ta,ia,ja->taij", 1 + 1 / t, q, q
+    )
     found = np.linalg.eigvalsh(matrices)
     return found[..., 1], np.maximum(found[..., 0], 0.0)
 
 
 def rows(K, order, larger, smaller):
-    """Logarithms of rho_0 .. rho_order, shape (order + 1, ...), by their recurrence, in units of the larger eigenvalue."""
+    """Logarithms of rho_0 .. rho_order, shape (order + 1, ...), by their recurrence, in units of
+    the larger eigenvalue.
+    """
     x = smaller / larger
     found = [np.ones_like(x), 1 + x]
     for i in range(2, order + 1):
         less = (i - 1) * (i - 2 + K) / ((K / 2 + i - 1) * (K / 2 + i - 2))
         found.append((1 + x) * found[-1] - x * less * found[-2])
-    return np.log(np.array(found[: order + 1])) + np.arange(order + 1)[:, None, None] * np.log(larger)
+    return np.log(np.array(found[: order + 1])) + np.arange(order + 1)[:, None, None] * np.log(
+        larger
+    )
 
 
 def norm(K, d, order, A, C, r, low, top, angles=181, splits=SPLITS):
-    """J(A, C): the largest over the circle of the least over the splits, and of both parts' norms added up."""
+    """J(A, C): the largest over the circle of the least over the splits, and of both parts' norms
+    added up.
+    """
     if K == d:
         return C * constant(r, low, top) ** 2
     p, q = halves(r, low, top, np.linspace(0, pi, angles), sqrt((d - 1.5) / (d + 2 * order - 1.36)))
@@ -49,7 +66,11 @@ def norm(K, d, order, A, C, r, low, top, angles=181, splits=SPLITS):
     logs = log_chances(K, d, order)[:, None, None] + rows(K, order, larger, smaller)
     i = np.arange(order + 1)[:, None, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = logs + np.where(i < order, (order - i) * np.log(A), 0.0) + np.where(i > 0, i * np.log(C), 0.0)
+        logs = (
+            logs
+            + np.where(i < order, (order - i) * np.log(A), 0.0)
+            + np.where(i > 0, i * np.log(C), 0.0)
+        )
     values = np.logaddexp.reduce(logs, axis=0) / order
     together = float(np.exp(values.min(axis=0).max()))
     o, g = exact_moments(K, d, order)
@@ -57,7 +78,9 @@ def norm(K, d, order, A, C, r, low, top, angles=181, splits=SPLITS):
 
 
 def hull(K, d, order, A, C, *of_step):
-    """The lower hull of `norm` over rays, at one of them; by lines between rays that are not the accountant's, so from above."""
+    """The lower hull of `norm` over rays, at one of them; by lines between rays that are not the
+    accountant's, so from above.
+    """
     t = np.unique(np.concatenate([[0.0, 1.0], 1 / (1 + np.exp(np.linspace(-9, 9, 73)))]))
     values = np.array([norm(K, d, order, 1 - c, c, *of_step, angles=61) for c in t])
     at = C / (A + C)
@@ -74,8 +97,9 @@ def constant(r, low, top, angles=20001):
 
 
 def frames(K, d, nodes=24):
-    """Weights and what a K-dimensional random span sees of two orthonormal vectors: gamma, the square of the first one's part;
-    and of the second the part along the first's, and the length of the rest.
+    """Weights and what a K-dimensional random span sees of two orthonormal vectors: gamma, the
+    square of the first one's part; and of the second the part along the first's, and the length of
+    the rest.
     """
     gamma, by_gamma = _beta(K / 2, (d - K) / 2, nodes)
     if d == 2:
@@ -99,23 +123,32 @@ def _beta(a, b, nodes):
 
 
 def worst_norm(K, d, order, A, C, r, low, top, angles=31):
-    """The largest norm of A times what the span misses of x and C times the longest that a clip can make of what it sees."""
+    """The largest norm of A times what the span misses of x and C times the longest that a clip can
+    make of what it sees.
+    """
     weight, gamma, along, rest = frames(K, d)
     worst = 0.0
     for p, q in zip(*(x.T for x in halves(r, low, top, np.linspace(0, pi, angles))), strict=True):
         seen = [np.hypot(v[0] * np.sqrt(gamma) + v[1] * along, v[1] * rest) for v in (p, q)]
-        worst = max(worst, float(weight @ (A * (1 - gamma) + C * (seen[0] + seen[1]) ** 2) ** order) ** (1 / order))
+        worst = max(
+            worst,
+            float(weight @ (A * (1 - gamma) + C * (seen[0] + seen[1]) ** 2) ** order)
+            ** (1 / order),
+        )
     return worst
 
 
 def worst_linear_norm(K, d, order, A, C, r, low, top, angles=31):
-    """The same of a linear model: the clip lets through a share of the curvature that depends on how much the span sees of the
-    form alone, so that for each such length one of two ends is the worst.
+    """The same of a linear model: the clip lets through a share of the curvature that depends on
+    how much the span sees of the form alone, so that for each such length one of two ends is the
+    worst.
     """
     nodes = 24
     weight, gamma, along, rest = frames(K, d, nodes)
     worst = 0.0
-    for x1, x2 in zip(np.cos(np.linspace(0, pi / 2, angles)), np.sin(np.linspace(0, pi / 2, angles)), strict=True):
+    for x1, x2 in zip(
+        np.cos(np.linspace(0, pi / 2, angles)), np.sin(np.linspace(0, pi / 2, angles)), strict=True
+    ):
         missed = 1 - (x1 * np.sqrt(gamma) + x2 * along) ** 2 - (x2 * rest) ** 2
         ends = []
         for D in (low, top):
@@ -144,14 +177,17 @@ class JointStep(Step):
         S = s.eta**2 * beta * s.sigma**2 / s.K + s2
         f = delta_f ** (-1 / (2 * order)) if delta_f > 0 else 1.0
         sizes = (1 - step * s.ridge, step * low, step * top)
-        return cls(s.K, s.d, order, 1.0, B + remainder, B + remainder, B, B, f, S, s2, of_step=sizes)
+        return cls(
+            s.K, s.d, order, 1.0, B + remainder, B + remainder, B, B, f, S, s2, of_step=sizes
+        )
 
 
 def mahalanobis(s, angle, count, seed):
-    """Mahalanobis distances of the two means after the run, directions revealed, for `count` draws of all of them.
+    """Mahalanobis distances of the two means after the run, directions revealed, for `count` draws
+    of all of them.
 
-    A difference of gradients is at this angle on its circle; of it the clip lets through whatever makes the runs' difference
-    longest, and the record pushes along that as far as the clip lets it.
+    A difference of gradients is at this angle on its circle; of it the clip lets through whatever
+    makes the runs' difference longest, and the record pushes along that as far as the clip lets it.
     """
     rng, d, step = np.random.default_rng(seed), s.d, s.eta / s.K
     top = s.M - s.ridge
@@ -164,7 +200,8 @@ def mahalanobis(s, angle, count, seed):
         U = np.linalg.qr(rng.standard_normal((count, d, s.K)))[0]
         seen, drifted = np.einsum("sdk,sd->sk", U, x), np.einsum("sdk,de,se->sk", U, H, x)
         away = _unit(r * seen - step / 2 * drifted)
-        let = drifted / 2 - np.linalg.norm(drifted, axis=1, keepdims=True) / 2 * away  # on the ball, and as far back as it goes
+        # on the ball, and as far back as it goes
+        let = drifted / 2 - np.linalg.norm(drifted, axis=1, keepdims=True) / 2 * away
         along = (let * drifted).sum(axis=1)
         D = np.einsum("sk,sl->skl", let, let) / np.where(along > 1e-300, along, inf)[:, None, None]
         V = r * U.swapaxes(1, 2) - step * D @ U.swapaxes(1, 2) @ H
@@ -176,7 +213,9 @@ def mahalanobis(s, angle, count, seed):
 
 
 def turn(d, angle):
-    """A rotation by the angle in every other plane of two coordinates; of a last one that is left, none."""
+    """A rotation by the angle in every other plane of two coordinates; of a last one that is left,
+    none.
+    """
     R = np.eye(d)
     for i in range(0, d - 1, 2):
         R[i : i + 2, i : i + 2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
@@ -186,4 +225,6 @@ def turn(d, angle):
 def _unit(v):
     """At length 1; the first direction where there is none."""
     length = np.linalg.norm(v, axis=1, keepdims=True)
-    return np.where(length > 1e-300, v / np.where(length > 1e-300, length, 1.0), np.eye(v.shape[1])[0])
+    return np.where(
+        length > 1e-300, v / np.where(length > 1e-300, length, 1.0), np.eye(v.shape[1])[0]
+    )

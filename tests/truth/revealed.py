@@ -1,17 +1,19 @@
-"""Linear dynamics with the directions revealed: both runs end in Gaussians of one covariance, an exact divergence.
+"""Linear dynamics with the directions revealed: both runs end in Gaussians of one covariance, an
+exact divergence.
 
-Given the directions the neighbours' last iterates are N(W, C) and N(W', C), and delta(epsilon) is the Gaussian one at
-the Mahalanobis distance of W and W'. Whoever sees the directions beside w_T distinguishes at least as well as whoever
-sees w_T alone, so these are truths for a stronger release; the sharper bound's proof reveals them, and so must hold
-even here.
+Given the directions the neighbours' last iterates are N(W, C) and N(W', C), and delta(epsilon) is
+the Gaussian one at the Mahalanobis distance of W and W'. Whoever sees the directions beside w_T
+distinguishes at least as well as whoever sees w_T alone, so these are truths for a stronger
+release; the sharper bound's proof reveals them, and so must hold even here.
 
-A run is `w <- (I - P) w + P Y w + r(w) + noise`, the other one the same and `b`: Y is the drift, a multiple of the identity and
-anything linear of norm `radius` (what the gradients' range of curvatures allows); b
-is the differing record's part and r the two-point remainder, both in the span of the directions and chosen by an
-adversary who knows the past and the directions drawn so far. The remainder is one function for both runs: values at
-two points differ, at equal points they do not (a fixed vector for one run only would be the record's part, and too
-much of it). Where the runs may be, but for a chance of `UNLIKELY` a step, it is taken to be linear and as steep as
-its size, eta M xi/(2 sqrt(K)), allows. Nothing here imports the package's bounds.
+A run is `w <- (I - P) w + P Y w + r(w) + noise`, the other one the same and `b`: Y is the drift, a
+multiple of the identity and anything linear of norm `radius` (what the gradients' range of
+curvatures allows); b is the differing record's part and r the two-point remainder, both in the span
+of the directions and chosen by an adversary who knows the past and the directions drawn so far. The
+remainder is one function for both runs: values at two points differ, at equal points they do not (a
+fixed vector for one run only would be the record's part, and too much of it). Where the runs may
+be, but for a chance of `UNLIKELY` a step, it is taken to be linear and as steep as its size, eta M
+xi/(2 sqrt(K)), allows. Nothing here imports the package's bounds.
 """
 
 from dataclasses import dataclass, replace
@@ -21,7 +23,8 @@ from math import inf, sqrt
 import numpy as np
 from scipy.special import log_ndtr
 
-REACH = 7.0  # K standard Gaussians are longer than sqrt(K) + REACH with probability at most UNLIKELY
+# K standard Gaussians are longer than sqrt(K) + REACH with probability at most UNLIKELY
+REACH = 7.0
 UNLIKELY = float(np.exp(-(REACH**2) / 2))
 
 
@@ -33,7 +36,9 @@ def curvatures(s):
 
 @dataclass(frozen=True)
 class Run:
-    """One setting's numbers, from docs/bounds.md, "The mechanism", alone; c = centre + radius is the norm of the drift."""
+    """One setting's numbers, from docs/bounds.md, "The mechanism", alone; c = centre + radius is
+    the norm of the drift.
+    """
 
     d: int
     K: int
@@ -41,12 +46,16 @@ class Run:
     centre: float
     radius: float
     B: float  # the differing record's part, in norm (in norm before the projection, if `before`)
-    remainder: float  # the most that the two-point remainder, shared by both runs, can be at a point, in norm
+    # the most that the two-point remainder, shared by both runs, can be at a point, in norm
+    remainder: float
     own: float  # the differing record's share in the remainder, where B does not cover it
-    before: bool  # the record's part is a vector fixed before the directions: the "lipschitz" sensitivity
+    # the record's part is a vector fixed before the directions: the "lipschitz" sensitivity
+    before: bool
     s1: float
     s2: float
-    ball: bool = False  # a joint clip: the differing record's part may point anywhere; else each entry of it is as large
+    # a joint clip: the differing record's part may point anywhere; else each entry of it is as
+    # large
+    ball: bool = False
 
     @property
     def c(self):
@@ -84,11 +93,13 @@ class Adversary:
     """How data and remainders are pointed.
 
     Args:
-        drift: what is added to the centre, of norm `radius`: "shrink" (Y = c), "flip" (the centre less the radius), "turn" (a
-            rotation) or "uneven" (symmetric, eigenvalues spread over both).
-        power: vectors are pointed along C^-power times the drifted difference of the means: 0 to add to it, 1 to add to
-            the Mahalanobis distance; no other.
-        greedy: for so many steps at the end, along what makes the Mahalanobis distance after that step the largest.
+        drift: what is added to the centre, of norm `radius`: "shrink" (Y = c), "flip" (the centre
+            less the radius), "turn" (a rotation) or "uneven" (symmetric, eigenvalues spread over
+            both).
+        power: vectors are pointed along C^-power times the drifted difference of the means: 0 to
+            add to it, 1 to add to the Mahalanobis distance; no other.
+        greedy: for so many steps at the end, along what makes the Mahalanobis distance after that
+            step the largest.
         aim: "drift", "random" (a new vector every step) or "fixed" (the same vector always).
     """
 
@@ -99,8 +110,8 @@ class Adversary:
 
 
 def directions(rng, count, d, K, axes=True):
-    """Orthonormal bases of uniformly drawn K-dimensional spaces, shape (count, d, K); of the whole space the `axes`, which serve
-    wherever it does not matter how they are turned.
+    """Orthonormal bases of uniformly drawn K-dimensional spaces, shape (count, d, K); of the whole
+    space the `axes`, which serve wherever it does not matter how they are turned.
     """
     if K == d and axes:
         return np.broadcast_to(np.eye(d), (count, d, d))
@@ -112,7 +123,9 @@ def directions(rng, count, d, K, axes=True):
 
 @lru_cache(maxsize=2)
 def drawn(count, d, K, steps, seed):
-    """What each step draws, a Gaussian vector and directions: the same for whatever is let through and pushed."""
+    """What each step draws, a Gaussian vector and directions: the same for whatever is let through
+    and pushed.
+    """
     rng = np.random.default_rng(seed)
     return [(rng.standard_normal((count, d)), directions(rng, count, d, K)) for _ in range(steps)]
 
@@ -133,15 +146,19 @@ def mahalanobis(run, adversary, count, seed, start=0.0, steps=None):
         y = x @ Y.T
         aim = _aim(run, adversary, rng, y, C, fixed, steps - t)
         steeper = 1 + _slope(run, U, y, Y, C) / run.c
-        x_new, C_new = x + _project(U, steeper[:, None] * y - x), _spread(run, U, steeper[:, None, None] * Y, C)
+        x_new, C_new = (
+            x + _project(U, steeper[:, None] * y - x),
+            _spread(run, U, steeper[:, None, None] * Y, C),
+        )
         x = x_new + _push(run, adversary, U, aim, x_new, C_new, steps - t)
         C = C_new
     return np.sqrt(np.maximum(0.0, (x * _solve(C, x)).sum(axis=1)))
 
 
 def clipped(s, adversary, count, seed, start=0.0, steps=None):
-    """`mahalanobis` where the clip acts: along each direction it lets through a slope in [0, 1] of the data's part, and the
-    adversary, who sees the direction, takes all of it or nothing, whichever leaves the runs further apart.
+    """`mahalanobis` where the clip acts: along each direction it lets through a slope in [0, 1] of
+    the data's part, and the adversary, who sees the direction, takes all of it or nothing,
+    whichever leaves the runs further apart.
     """
     run, rng, d = Run.of(s), np.random.default_rng(seed), s.d
     low, top = curvatures(s)
@@ -165,11 +182,13 @@ def clipped(s, adversary, count, seed, start=0.0, steps=None):
 
 
 def of_one_form(s, adversary, turn, kept, count, seed):
-    """`clipped` where a record's loss is of one linear form: of the data's part the clip lets through what is a function of how
-    much a direction sees of the form, a unit vector at the angle `turn` from the difference of the means.
+    """`clipped` where a record's loss is of one linear form: of the data's part the clip lets
+    through what is a function of how much a direction sees of the form, a unit vector at the angle
+    `turn` from the difference of the means.
 
     Args:
-        kept: of |<u, a>| sqrt(d), the share of the curvature that is let through, between low/top and 1.
+        kept: of |<u, a>| sqrt(d), the share of the curvature that is let through, between low/top
+            and 1.
     """
     run, d = Run.of(s), s.d
     top = curvatures(s)[1]
@@ -226,8 +245,9 @@ def _push(run, adversary, U, aim, x_new, C_new, left):
 
 
 def _furthest(run, U, aim):
-    """The record's part that reaches furthest along `aim`: a vector of length B in the span where the clip is joint, and else one
-    whose entry along each direction is B/sqrt(K), with the sign of aim's.
+    """The record's part that reaches furthest along `aim`: a vector of length B in the span where
+    the clip is joint, and else one whose entry along each direction is B/sqrt(K), with the sign of
+    aim's.
     """
     if run.ball:
         return run.B * _unit(_project(U, aim), U[:, :, 0])
@@ -236,12 +256,16 @@ def _furthest(run, U, aim):
 
 
 def _slope(run, U, y, Y, C):
-    """The steepest that r may be along PY/c: run.remainder over the furthest that either run is from their midpoint."""
+    """The steepest that r may be along PY/c: run.remainder over the furthest that either run is
+    from their midpoint.
+    """
     if run.remainder == 0 or not C.any():
         return np.zeros(len(y))
     V = U.swapaxes(1, 2) @ Y
     spread = np.sqrt(np.linalg.eigvalsh(V @ C @ V.swapaxes(1, 2))[:, -1])
-    reach = np.linalg.norm(np.einsum("sdk,sd->sk", U, y), axis=1) / 2 + spread * (sqrt(run.K) + REACH)
+    reach = np.linalg.norm(np.einsum("sdk,sd->sk", U, y), axis=1) / 2 + spread * (
+        sqrt(run.K) + REACH
+    )
     return np.where(reach > 0, run.remainder * run.c / np.where(reach > 0, reach, 1.0), 0.0)
 
 
@@ -273,7 +297,9 @@ def _solve(C, x):
 
 
 def gaussian_delta(mu, epsilon):
-    """Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu), elementwise; 1 at epsilon = -inf, 0 where mu = 0."""
+    """Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu), elementwise; 1 at epsilon = -inf, 0 where mu
+    = 0.
+    """
     mu = np.asarray(mu, float)
     if epsilon == inf:
         return np.zeros_like(mu)

@@ -1,6 +1,8 @@
-"""The sharper bound's theorem (docs/sharp.md) step by step, for whatever fractions it is given. No package code.
+"""The sharper bound's theorem (docs/sharp.md) step by step, for whatever fractions it is given. No
+package code.
 
-It evaluates, and does not look for anything: what the accountant found must be no better than this says.
+It evaluates, and does not look for anything: what the accountant found must be no better than this
+says.
 """
 
 from dataclasses import dataclass
@@ -14,7 +16,9 @@ from scipy.optimize import minimize_scalar
 
 @cache
 def moments(K, d, order):
-    """(o, g), rounded up: E[(1-gamma)^order] and E[gamma^order] of Beta(K/2, (d-K)/2), to the power 1/(2 order)."""
+    """(o, g), rounded up: E[(1-gamma)^order] and E[gamma^order] of Beta(K/2, (d-K)/2), to the power
+    1/(2 order).
+    """
     return tuple(nextafter(float(x), inf) for x in exact_moments(K, d, order))
 
 
@@ -24,14 +28,21 @@ def exact_moments(K, d, order):
         K, d, order = mpf(K), mpf(d), mpf(order)
 
         def moment(a):  # of Beta(a, d/2 - a)
-            return mp.loggamma(a + order) - mp.loggamma(a) + mp.loggamma(d / 2) - mp.loggamma(d / 2 + order)
+            return (
+                mp.loggamma(a + order)
+                - mp.loggamma(a)
+                + mp.loggamma(d / 2)
+                - mp.loggamma(d / 2 + order)
+            )
 
-        return mp.exp(moment((d - K) / 2) / (2 * order)) if K < d else mpf(0), mp.exp(moment(K / 2) / (2 * order))
+        return mp.exp(moment((d - K) / 2) / (2 * order)) if K < d else mpf(0), mp.exp(
+            moment(K / 2) / (2 * order)
+        )
 
 
 def log_chance_of_spans(K, d, T, total):
-    """Of T shares of vectors' squares, each seen by a span of its own, to add up to `total` or more: the least bound on the
-    logarithm by exponential moments or by norms.
+    """Of T shares of vectors' squares, each seen by a span of its own, to add up to `total` or
+    more: the least bound on the logarithm by exponential moments or by norms.
     """
     a, b, x = K / 2, (d - K) / 2, total / T
     if x <= K / d:
@@ -39,7 +50,10 @@ def log_chance_of_spans(K, d, T, total):
 
     def exponential(log_z):
         with mp.workdps(30):
-            return float(T * mp.log(mp.hyp1f1(a, d / 2, mp.exp(log_z), maxterms=10**7)) - mp.exp(log_z) * total)
+            return float(
+                T * mp.log(mp.hyp1f1(a, d / 2, mp.exp(log_z), maxterms=10**7))
+                - mp.exp(log_z) * total
+            )
 
     def norm(order):
         return 2 * order * (log(exact_moments(K, d, order)[1]) - log(x) / 2)
@@ -49,15 +63,25 @@ def log_chance_of_spans(K, d, T, total):
     z = log(b / (1 - x) - a / x)  # about where the first is least
     orders = np.unique(np.geomspace(x * np.exp(z) / 5, x * np.exp(z) * 5, 80).round())
     by_norms = min(norm(int(order)) for order in orders if order > 0)
-    return min(0.0, by_norms, minimize_scalar(exponential, bounds=(z - 2, z + 2), method="bounded").fun)
+    return min(
+        0.0, by_norms, minimize_scalar(exponential, bounds=(z - 2, z + 2), method="bounded").fun
+    )
 
 
 @cache
 def log_chances(K, d, order):
-    """Logarithms of the chances of a Beta-binomial variable, order trials, Beta(K/2, (d-K)/2); K < d."""
+    """Logarithms of the chances of a Beta-binomial variable, order trials, Beta(K/2, (d-K)/2); K <
+    d.
+    """
     with mp.workdps(40):
         a, b = mpf(K) / 2, mpf(d - K) / 2
-        chance = mp.exp(mp.loggamma(b + order) - mp.loggamma(b) + mp.loggamma(a + b) - mp.loggamma(a + b + order))  # of none
+        # of none
+        chance = mp.exp(
+            mp.loggamma(b + order)
+            - mp.loggamma(b)
+            + mp.loggamma(a + b)
+            - mp.loggamma(a + b + order)
+        )
         logs = [float(mp.log(chance))]
         for i in range(order):
             chance *= (order - i) * (a + i) / ((i + 1) * (b + order - i - 1))
@@ -66,14 +90,19 @@ def log_chances(K, d, order):
 
 
 def norm(K, d, order, A, C):
-    """(J, its slopes in A and C): E[(A (1-gamma) + C gamma)^order]^(1/order), C to include the drift's constant."""
+    """(J, its slopes in A and C): E[(A (1-gamma) + C gamma)^order]^(1/order), C to include the
+    drift's constant.
+    """
     if K == d:
         return C, 0.0, 1.0
     i = np.arange(order + 1)
     if A == 0 and C == 0:
         return 0.0, 0.0, 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
-        first, second = np.where(i < order, (order - i) * np.log(A), 0.0), np.where(i > 0, i * np.log(C), 0.0)
+        first, second = (
+            np.where(i < order, (order - i) * np.log(A), 0.0),
+            np.where(i > 0, i * np.log(C), 0.0),
+        )
     logs = log_chances(K, d, order) + first + second
     top = logs.max()
     terms = np.exp(logs - top)
@@ -82,34 +111,52 @@ def norm(K, d, order, A, C):
     return J, (1 - share) * J / A if A > 0 else 0.0, share * J / C if C > 0 else 0.0
 
 
-RAYS = np.linspace(-1, 1, 641)  # the accountant's and more between them: its lines are not below those between neighbours here
+# the accountant's and more between them: its lines are not below those between neighbours here
+RAYS = np.linspace(-1, 1, 641)
 
 
 @cache
 def hull(K, d, order, ratio, apart):
-    """At rays (1 - t, t): t, and the lower hull of J and of another bound at (1 - t, ratio t): of J times its growth for linear
-    models, and of the norms of both parts added up for an idle clip, `apart`.
+    """At rays (1 - t, t): t, and the lower hull of J and of another bound at (1 - t, ratio t): of J
+    times its growth for linear models, and of the norms of both parts added up for an idle clip,
+    `apart`.
     """
     with mp.workdps(40):
         half, many = mpf(d - 1) / 2, mpf(order)
-        product = mp.loggamma(half + many) - mp.loggamma(half) + mp.loggamma(2 * half) - mp.loggamma(2 * half + many)
+        product = (
+            mp.loggamma(half + many)
+            - mp.loggamma(half)
+            + mp.loggamma(2 * half)
+            - mp.loggamma(2 * half + many)
+        )
         kappa = mp.exp(2 * mp.loggamma(mpf(d) / 2) - mp.loggamma(half) - mp.loggamma(half + 1))
         growth = float(2 * mp.exp(product / many) / kappa**2)
     x = np.exp(RAYS * (4 + 14 * RAYS**6))
     t = np.concatenate([[0.0], x[1:-1] / (1 + x[1:-1]), [1.0]])
     o, g = moments(K, d, order)
-    other = [(1 - c) * o**2 + ratio * c * g**2 if apart else growth * norm(K, d, order, 1 - c, ratio * c)[0] for c in t]
-    values = [min(norm(K, d, order, 1 - c, c)[0], second) for c, second in zip(t, other, strict=True)]
+    other = [
+        (1 - c) * o**2 + ratio * c * g**2
+        if apart
+        else growth * norm(K, d, order, 1 - c, ratio * c)[0]
+        for c in t
+    ]
+    values = [
+        min(norm(K, d, order, 1 - c, c)[0], second) for c, second in zip(t, other, strict=True)
+    ]
     kept = []
     for k in range(t.size):
-        while len(kept) > 1 and values[kept[-1]] >= np.interp(t[kept[-1]], t[[kept[-2], k]], [values[kept[-2]], values[k]]):
+        while len(kept) > 1 and values[kept[-1]] >= np.interp(
+            t[kept[-1]], t[[kept[-2], k]], [values[kept[-2]], values[k]]
+        ):
             kept.pop()
         kept.append(k)
     return t[kept], np.array(values)[kept]
 
 
 def hull_norm(K, d, order, ratio, apart, A, C):
-    """`norm` for linear models whose clip may act, C to include the constant of any such clip; `apart` for an idle one."""
+    """`norm` for linear models whose clip may act, C to include the constant of any such clip;
+    `apart` for an idle one.
+    """
     t, values = hull(K, d, order, ratio, apart)
     k = min(max(int(np.searchsorted(t, C / (A + C))), 1), t.size - 1)
     slope = (values[k] - values[k - 1]) / (t[k] - t[k - 1])
@@ -126,7 +173,9 @@ def curvatures(s):
 
 
 def drift_constant(s, order, acting=False, points=20001):
-    """c^2 of the span's drift: by brute force over the circle of difference quotients, and the disc of drifts."""
+    """c^2 of the span's drift: by brute force over the circle of difference quotients, and the disc
+    of drifts.
+    """
     step, (low, top) = s.eta / s.K, curvatures(s)
     r, middle, radius = 1 - step * s.ridge, step * (top + low) / 2, step * (top - low) / 2
     if s.d == 1:
@@ -144,8 +193,9 @@ def drift_constant(s, order, acting=False, points=20001):
 
 @dataclass(frozen=True)
 class Step:
-    """One step's numbers: norm and drift's constant; what record and remainder add, w to the distance and w_f to the cost,
-    w_0 and w_0f at distance 0; the tail's factor; the noise variances.
+    """One step's numbers: norm and drift's constant; what record and remainder add, w to the
+    distance and w_f to the cost, w_0 and w_0f at distance 0; the tail's factor; the noise
+    variances.
     """
 
     K: int
@@ -159,7 +209,8 @@ class Step:
     f: float
     S: float
     s2: float
-    ratio: float | None = None  # of linear models: their constant's square over c2; or of an idle clip, the one that is certain
+    # of linear models: their constant's square over c2; or of an idle clip, the one that is certain
+    ratio: float | None = None
     apart: bool = False
 
     def norm(self, A, C):
@@ -182,18 +233,38 @@ class Step:
         w = w_f = B + remainder
         w_0 = w_0f = B
         if sensitivity == "least":
-            data, own, g = 2 * s.eta * s.clip / (s.n * s.K), remainder / s.n, moments(s.K, s.d, order)[1]
+            data, own, g = (
+                2 * s.eta * s.clip / (s.n * s.K),
+                remainder / s.n,
+                moments(s.K, s.d, order)[1],
+            )
             tail = min(f * g, 1.0)  # a projection shortens by g in the moment, and never lengthens
             w, w_f = min(g * data, B) + remainder, min(tail * data, B) + remainder
             w_0, w_0f = min(g * data + own, B), min(tail * data + own, B)
         r, step = 1 - s.eta / s.K * s.ridge, s.eta / s.K
         certain = max(abs(r) if acting else 0.0, abs(r - step * top), abs(r - step * low)) ** 2
         apart = not acting and 1 < s.d > s.K and certain < c2 * (1 - 1e-9)
-        return cls(s.K, s.d, order, c2, w, w_f, w_0, w_0f, f, S, s2, certain / c2 if by_form or apart else None, apart)
+        return cls(
+            s.K,
+            s.d,
+            order,
+            c2,
+            w,
+            w_f,
+            w_0,
+            w_0f,
+            f,
+            S,
+            s2,
+            certain / c2 if by_form or apart else None,
+            apart,
+        )
 
 
 def backward(step, start, alpha, pi, drift):
-    """(rho, slopes of J at every step) of the theorem, the splits of (drift + w)^2 made for these drifts."""
+    """(rho, slopes of J at every step) of the theorem, the splits of (drift + w)^2 made for these
+    drifts.
+    """
     v, worth, paid, slopes = 0.0, 0.0, 0.0, []
     for t in range(len(pi) - 1, -1, -1):
         a, p, x = alpha[t], pi[t], drift[t]
@@ -212,8 +283,9 @@ def backward(step, start, alpha, pi, drift):
 
 
 def budget(step, start, alpha, pi, rounds=30):
-    """(rho, distances) of the theorem under the fractions; the last step's must both be 1. The splits come from rounds over the
-    distances that J's slopes lead to: any would do, these are stationary.
+    """(rho, distances) of the theorem under the fractions; the last step's must both be 1. The
+    splits come from rounds over the distances that J's slopes lead to: any would do, these are
+    stationary.
     """
     least, best = inf, None
     drift = np.full(len(pi), max(start, step.w) * sqrt(step.c2 * step.K / step.d))

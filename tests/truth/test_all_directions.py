@@ -1,4 +1,6 @@
-"""K = d, and one step: nothing is random, and the sharper bound is the exact divergence of Gaussians."""
+"""K = d, and one step: nothing is random, and the sharper bound is the exact divergence of
+Gaussians.
+"""
 
 from math import inf, sqrt
 
@@ -16,7 +18,9 @@ from zoexplore.run.setting import SENSITIVITIES
 
 
 def shifted_interpolation(s, c, drift):
-    """Bok, Su, Altschuler 2024: 1/2 (b^2/S)(1-c^T)(1+c)/((1+c^T)(1-c)), b the most that data add in a step."""
+    """Bok, Su, Altschuler 2024: 1/2 (b^2/S)(1-c^T)(1+c)/((1+c^T)(1-c)), b the most that data add in
+    a step.
+    """
     S = s.eta**2 * s.sigma**2 * (s.beta / s.K + (1 - s.beta) / s.d)
     grown = s.T if c == 1 else (1 - c**s.T) * (1 + c) / ((1 + c**s.T) * (1 - c))
     return 0.5 * drift**2 / S * grown
@@ -41,15 +45,23 @@ def test_k_is_d_is_the_exact_divergence_of_a_linear_run(c, T):
     s = run_of(c, 5, 5, T, 0.4)
     truth = Truth(mahalanobis(Run.of(s), Adversary(), 2, 1))
     for delta in (0.2, 1e-2, 1e-5):
-        assert epsilon(s.replace(delta=delta), "sharp") == pytest.approx(truth.epsilon(delta), rel=1e-6)
+        assert epsilon(s.replace(delta=delta), "sharp") == pytest.approx(
+            truth.epsilon(delta), rel=1e-6
+        )
 
 
 @pytest.mark.parametrize("c", [1.05, 1.2])
 def test_an_expanding_run_with_k_d_hides_no_less_than_its_last_steps(c):
-    """The bound is the least over shifts: never below the linear run's exact divergence, and composition at most."""
+    """The bound is the least over shifts: never below the linear run's exact divergence, and
+    composition at most.
+    """
     s = run_of(c, 5, 5, 12, 0.4)
     truth = Truth(mahalanobis(Run.of(s), Adversary(), 2, 1))
-    assert truth.epsilon(s.delta) <= epsilon(s, "sharp") * (1 + 1e-9) <= epsilon(s, "composition") * (1 + 2e-9)
+    assert (
+        truth.epsilon(s.delta)
+        <= epsilon(s, "sharp") * (1 + 1e-9)
+        <= epsilon(s, "composition") * (1 + 2e-9)
+    )
 
 
 @given(settings_of_runs(T=st.just(1), R=st.just(inf)))
@@ -60,4 +72,6 @@ def test_one_step_from_the_start_is_composition(s):
 
 
 def test_one_step_from_the_start_is_composition_by_default():
-    assert epsilon(DEMONSTRATION.replace(T=1), "sharp") == epsilon(DEMONSTRATION.replace(T=1), "composition")
+    assert epsilon(DEMONSTRATION.replace(T=1), "sharp") == epsilon(
+        DEMONSTRATION.replace(T=1), "composition"
+    )

@@ -1,4 +1,6 @@
-"""Values at the ends of what doubles hold: an epsilon is never 0, nor below the true one, because something underflowed."""
+"""Values at the ends of what doubles hold: an epsilon is never 0, nor below the true one, because
+something underflowed.
+"""
 
 from math import inf
 
@@ -28,7 +30,8 @@ def composition_rho(s):
 
 
 @pytest.mark.parametrize(
-    "sigma, clip, n", [(1e200, 1.0, 1000), (1.0, 1e-200, 1000), (1e300, 1e-300, 2**53), (1e150, 1e-8, 2**53)]
+    "sigma, clip, n",
+    [(1e200, 1.0, 1000), (1.0, 1e-200, 1000), (1e300, 1e-300, 2**53), (1e150, 1e-8, 2**53)],
 )
 @pytest.mark.parametrize("batch", [None, 10])
 def test_a_shift_too_small_to_be_squared_still_costs(sigma, clip, n, batch):
@@ -44,7 +47,8 @@ def test_a_shift_too_small_to_be_squared_still_costs(sigma, clip, n, batch):
 
 
 @pytest.mark.parametrize(
-    "changes", [{"M": 1e-200, "xi": 1e-200, "sigma": 1e-300, "clip": 1e-300}, {"xi": 5e-324, "sigma": 1e200}]
+    "changes",
+    [{"M": 1e-200, "xi": 1e-200, "sigma": 1e-300, "clip": 1e-300}, {"xi": 5e-324, "sigma": 1e200}],
 )
 def test_a_remainder_too_small_for_a_product_still_counts(changes):
     """M xi underflows; over the noise scale it need not."""
@@ -62,7 +66,9 @@ def test_a_delta_of_few_digits_is_not_rounded_to_a_larger_one(rho, delta):
 
 @pytest.mark.parametrize("delta", [1e-300, 1.7e-300, 3e-300])
 def test_half_of_the_smallest_delta_is_no_more_than_half(delta):
-    """The closed form gives delta/2 to the chance of failing: the same delta may not be spent on both halves."""
+    """The closed form gives delta/2 to the chance of failing: the same delta may not be spent on
+    both halves.
+    """
     s = DEMONSTRATION.replace(n=1000, d=10**7, K=10**6, T=20, delta=delta, m=0.75, ridge=0.75)
     g = guarantee(s, "corollary")
     if g.valid:
@@ -79,7 +85,11 @@ def test_what_hardly_anything_is_left_of_has_all_its_digits(A, L):
     left, total = blocks.affine(A, 1e-300, 1e150, L)
     with mp.workdps(60):
         exact = mp.mpf(A) ** int(L) * mp.mpf(1e150)
-        assert exact * (1 - mp.mpf(10) ** -13) <= left <= exact * (1 + mp.mpf(10) ** -13) + mp.mpf(10) ** -299
+        assert (
+            exact * (1 - mp.mpf(10) ** -13)
+            <= left
+            <= exact * (1 + mp.mpf(10) ** -13) + mp.mpf(10) ** -299
+        )
     assert total == pytest.approx(1e150 * (1 - A**L) / (1 - A), rel=1e-12)
 
 
@@ -89,13 +99,19 @@ def test_a_far_start_does_not_vanish_with_its_factor():
     with mp.workdps(40):
         left = (mp.mpf(1e300) * mp.exp(mp.mpf(kappa) * N)) ** 2
         weights = (1 - mp.exp(2 * mp.mpf(kappa) * N)) / (1 - mp.exp(2 * mp.mpf(kappa)))
-    assert shifted_divergence.least_shift(kappa, N, 1e300, 0.0) == pytest.approx(float(left / weights), rel=1e-10)
+    assert shifted_divergence.least_shift(kappa, N, 1e300, 0.0) == pytest.approx(
+        float(left / weights), rel=1e-10
+    )
 
 
-@pytest.mark.parametrize("K, d, N", [(100, 1000, 1e9), (1, 10**6, 1e15), (10**5, 10**6, 1e14), (260, 520, 1e12)])
+@pytest.mark.parametrize(
+    "K, d, N", [(100, 1000, 1e9), (1, 10**6, 1e15), (10**5, 10**6, 1e14), (260, 520, 1e12)]
+)
 @pytest.mark.parametrize("log_delta_f", [-12.0, -40.0])
 def test_a_distance_that_hardly_shrinks_is_not_rounded_to_one_that_does(K, d, N, log_delta_f):
-    """The theorem's growth is a small difference, taken N times: at 1 - c^2 where the two nearly cancel."""
+    """The theorem's growth is a small difference, taken N times: at 1 - c^2 where the two nearly
+    cancel.
+    """
 
     def exact(gap):
         with mp.workdps(50):
@@ -108,5 +124,7 @@ def test_a_distance_that_hardly_shrinks_is_not_rounded_to_one_that_does(K, d, N,
     balance = float(2 * theta / (1 + theta))
     for gap in (balance * (1 + x) for x in (-1e-3, -1e-9, -1e-15, 0.0, 1e-15, 1e-9)):
         if gap < 1:
-            found = float(shifted_divergence.theorem_growth(N, log_delta_f, float(K), float(d), gap))
+            found = float(
+                shifted_divergence.theorem_growth(N, log_delta_f, float(K), float(d), gap)
+            )
             assert found >= exact(gap)[1] * (1 - mp.sign(found) * mp.mpf(10) ** -15)

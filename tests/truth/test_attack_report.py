@@ -1,8 +1,10 @@
-"""The privacy report of the real optimiser against exact divergences, in every pair of bound, clip, estimator and declaration.
+"""The privacy report of the real optimiser against exact divergences, in every pair of bound, clip,
+estimator and declaration.
 
-The neighbours' runs share their directions, which are revealed: given them the last iterates are Gaussian with one covariance.
-What separates the means is measured by running the optimiser without noise, so that nothing here trusts what the package says of
-its own sensitivity. A recursion of this file foretells it, and goes on with many more frames: delta is an average over them.
+The neighbours' runs share their directions, which are revealed: given them the last iterates are
+Gaussian with one covariance. What separates the means is measured by running the optimiser without
+noise, so that nothing here trusts what the package says of its own sensitivity. A recursion of this
+file foretells it, and goes on with many more frames: delta is an average over them.
 """
 
 from math import inf
@@ -38,7 +40,9 @@ def inner_product(w, batch):
 
 
 def curved(curvature):
-    """The first record's loss is linear, all others' have one curvature in every direction: an inner product and a paraboloid."""
+    """The first record's loss is linear, all others' have one curvature in every direction: an
+    inner product and a paraboloid.
+    """
     return lambda w, batch: batch @ w + curvature / 2 * (w @ w) * (batch == 0).all(-1)
 
 
@@ -47,16 +51,22 @@ def end(setting, record, seed, rule, declared, loss=inner_product):
     data = torch.zeros(setting.n, setting.d, dtype=torch.float64)
     data[0] = record
     start = torch.zeros(setting.d, dtype=torch.float64)
-    made = NoisyZOGD(start, loss, setting, sources=Sources(seed, seed + 1), declared=declared, clipping=rule)
+    made = NoisyZOGD(
+        start, loss, setting, sources=Sources(seed, seed + 1), declared=declared, clipping=rule
+    )
     for _ in range(setting.T):
         made.step(made.batch(data))
     return made
 
 
 def spans(setting, seed):
-    """The directions of every step, (T, d, K), from the generator that the optimiser draws them from."""
+    """The directions of every step, (T, d, K), from the generator that the optimiser draws them
+    from.
+    """
     draw = Sources(seed, seed + 1).directions
-    return [stiefel(setting.d, setting.K, draw, dtype=torch.float64).numpy() for _ in range(setting.T)]
+    return [
+        stiefel(setting.d, setting.K, draw, dtype=torch.float64).numpy() for _ in range(setting.T)
+    ]
 
 
 def measured(setting, rule, declared, seed, slope=ALMOST, curvature=0.0):
@@ -65,11 +75,16 @@ def measured(setting, rule, declared, seed, slope=ALMOST, curvature=0.0):
     first = torch.zeros(setting.d, dtype=torch.float64)
     first[0] = slope
     loss = curved(curvature)
-    return (end(quiet, first, seed, rule, declared, loss).w - end(quiet, -first, seed, rule, declared, loss).w).numpy()
+    return (
+        end(quiet, first, seed, rule, declared, loss).w
+        - end(quiet, -first, seed, rule, declared, loss).w
+    ).numpy()
 
 
 def foretold(setting, U, slope=ALMOST, curvature=0.0):
-    """The same by frames of shape (runs, T, d, K), and the covariance of either end: shapes (runs, d), (runs, d, d)."""
+    """The same by frames of shape (runs, T, d, K), and the covariance of either end: shapes (runs,
+    d), (runs, d, d).
+    """
     runs, _, d, K = U.shape
     s1 = setting.eta**2 * setting.beta * setting.sigma**2 / K
     s2 = setting.eta**2 * (1 - setting.beta) * setting.sigma**2 / d
@@ -77,20 +92,27 @@ def foretold(setting, U, slope=ALMOST, curvature=0.0):
     for frames in np.moveaxis(U, 1, 0):
         P = frames @ np.swapaxes(frames, 1, 2)
         step = np.eye(d) - setting.eta / K * (setting.ridge + curvature * (1 - 1 / setting.n)) * P
-        seen = np.clip(slope * frames[:, 0], -setting.clip, setting.clip)  # no joint clip acts on slopes below 1
+        # no joint clip acts on slopes below 1
+        seen = np.clip(slope * frames[:, 0], -setting.clip, setting.clip)
         apart = step @ apart - 2 * setting.eta / (setting.n * K) * frames @ seen[..., None]
         covariance = step @ covariance @ step + s1 * P + s2 * np.eye(d)
     return apart[..., 0], covariance
 
 
 def separations(setting, rule, declared, *loss):
-    """The Mahalanobis distance mu between both ends, for many draws of the frames; some runs are checked."""
+    """The Mahalanobis distance mu between both ends, for many draws of the frames; some runs are
+    checked.
+    """
     U = np.array([spans(setting, seed) for seed in range(0, 2 * RUNS, 2)])
     runs = [measured(setting, rule, declared, seed, *loss) for seed in range(0, 2 * RUNS, 2)]
     assert foretold(setting, U, *loss)[0] == pytest.approx(np.array(runs), rel=1e-6, abs=1e-9)
     size = (1 if setting.K == setting.d else FRAMES, setting.T, setting.d, setting.K)
-    apart, covariance = foretold(setting, np.linalg.qr(np.random.default_rng(0).standard_normal(size))[0], *loss)
-    return np.sqrt(np.einsum("ri,ri->r", apart, np.linalg.solve(covariance, apart[..., None])[..., 0]))
+    apart, covariance = foretold(
+        setting, np.linalg.qr(np.random.default_rng(0).standard_normal(size))[0], *loss
+    )
+    return np.sqrt(
+        np.einsum("ri,ri->r", apart, np.linalg.solve(covariance, apart[..., None])[..., 0])
+    )
 
 
 def delta_of(epsilon, mu):
@@ -102,9 +124,23 @@ def delta_of(epsilon, mu):
 @pytest.mark.parametrize("rule", ["joint", "each"])
 @pytest.mark.parametrize("xi", [0.0, 0.1])
 def test_no_reported_epsilon_is_below_the_truth(d, K, T, ridge, rule, xi):
-    """Every bound that says anything, under every declaration that is true of the loss, tells at least what an adversary sees."""
+    """Every bound that says anything, under every declaration that is true of the loss, tells at
+    least what an adversary sees.
+    """
     setting = Setting(
-        n=10, d=d, K=K, T=T, sigma=0.05, beta=0.5, regime="convex", clip=1.0, M=1.0, m=ridge, ridge=ridge, eta=1.0, xi=xi
+        n=10,
+        d=d,
+        K=K,
+        T=T,
+        sigma=0.05,
+        beta=0.5,
+        regime="convex",
+        clip=1.0,
+        M=1.0,
+        m=ridge,
+        ridge=ridge,
+        eta=1.0,
+        xi=xi,
     )
     mus = separations(setting, rule, Declared())
     for name, declared in DECLARATIONS.items():
@@ -118,29 +154,49 @@ def test_no_reported_epsilon_is_below_the_truth(d, K, T, ridge, rule, xi):
 
 
 @pytest.mark.parametrize("d, K", [(4, 4), (6, 3), (1, 1)])
-@pytest.mark.parametrize("regime, curvature", [("convex", 0.25), proof("convex", 0.0), ("non-convex", -0.25)])
+@pytest.mark.parametrize(
+    "regime, curvature", [("convex", 0.25), proof("convex", 0.0), ("non-convex", -0.25)]
+)
 def test_where_the_clip_acts_no_reported_epsilon_is_below_the_truth(d, K, regime, curvature):
-    """One record so steep that the clip acts on it at every step; the others, far from their clip, curved as far as is declared.
-    Given the directions the iterates are Gaussian.
+    """One record so steep that the clip acts on it at every step; the others, far from their clip,
+    curved as far as is declared. Given the directions the iterates are Gaussian.
     """
-    setting = Setting(n=100, d=d, K=K, T=15, sigma=0.08, beta=0.3, regime=regime, clip=1.0, M=1.75, m=1.5, ridge=1.5, eta=0.5 * K)
+    setting = Setting(
+        n=100,
+        d=d,
+        K=K,
+        T=15,
+        sigma=0.08,
+        beta=0.3,
+        regime=regime,
+        clip=1.0,
+        M=1.75,
+        m=1.5,
+        ridge=1.5,
+        eta=0.5 * K,
+    )
     declared = Declared(regime, M=1.75, m=1.5, lipschitz=None if curvature else STEEP)
     record = STEEP * torch.eye(d, dtype=torch.float64)[0]
     made = end(setting, record, 0, "each", declared, curved(curvature))
     assert made.counts.clipped == K * setting.T  # the first record's, and no other's
-    said = {bound: g.epsilon for bound, g in made.privacy_report().guarantees.items() if g.epsilon < inf}
+    said = {
+        bound: g.epsilon for bound, g in made.privacy_report().guarantees.items() if g.epsilon < inf
+    }
     assert set(said) == {"composition", "sharp"} and said["sharp"] < 0.8 * said["composition"]
     mus = separations(setting, "each", declared, STEEP, curvature)
     for bound, reported in said.items():
         assert delta_of(reported, mus).mean() <= setting.delta, bound
-    assert delta_of(0.3 * said["sharp"], mus).mean() > setting.delta  # it is not far above the truth
+    # it is not far above the truth
+    assert delta_of(0.3 * said["sharp"], mus).mean() > setting.delta
 
 
 @pytest.mark.parametrize("sensitivity", ["clip", "least"])
 @pytest.mark.parametrize("bound", list(BOUNDS))
 def test_a_joint_clip_in_all_directions(bound, sensitivity):
     """e_1 against -e_1 moves the one step by 2/n: mu = 2.5, an epsilon of 13.2 at delta = 1e-5."""
-    setting = Setting(n=10, d=16, K=16, T=1, sigma=0.02, beta=0.5, regime="convex", clip=1.0, M=1.0, eta=1.0)
+    setting = Setting(
+        n=10, d=16, K=16, T=1, sigma=0.02, beta=0.5, regime="convex", clip=1.0, M=1.0, eta=1.0
+    )
     record = ALMOST * torch.eye(16, dtype=torch.float64)[0]
     made = end(setting, record, 0, "joint", DECLARATIONS["idle"])
     (mu,) = separations(setting, "joint", DECLARATIONS["idle"])

@@ -1,4 +1,6 @@
-"""Fresh, secret batches: what w_T alone says of a record, exactly, is below the sharper bound, whatever its choices."""
+"""Fresh, secret batches: what w_T alone says of a record, exactly, is below the sharper bound,
+whatever its choices.
+"""
 
 from itertools import product
 from math import inf, sqrt
@@ -24,7 +26,11 @@ GRID = 2e-3  # of delta, that quadrature may be off by, beside 1e-8
 
 def line(rng, replaced):
     """(A setting, its pair) with maps drawn at random."""
-    r, q, T = rng.choice([0.3, 0.6, 0.85, 0.95]), rng.choice([0.03, 0.1, 0.3, 0.5, 0.8]), int(rng.integers(2, 26))
+    r, q, T = (
+        rng.choice([0.3, 0.6, 0.85, 0.95]),
+        rng.choice([0.03, 0.1, 0.3, 0.5, 0.8]),
+        int(rng.integers(2, 26)),
+    )
     a, B = rng.choice([0.0, 0.3, 0.9]) * r, rng.choice([0.1, 0.4, 1.0, 2.0])
     R = rng.choice([inf, inf, 2.0])
     setting = run(r, a, B, q, int(rng.integers(60, 200)), T, replaced, R=R)
@@ -35,7 +41,11 @@ def line(rng, replaced):
 def least(rng, setting, deltas, tried):
     """The least epsilon that so many choices claim at each delta."""
     of = windows_of(setting, np.repeat(deltas, tried))
-    return of.evaluate(drawn_choices(rng, of, setting.T, False), EXACT).epsilon.reshape(-1, tried).min(axis=1)
+    return (
+        of.evaluate(drawn_choices(rng, of, setting.T, False), EXACT)
+        .epsilon.reshape(-1, tried)
+        .min(axis=1)
+    )
 
 
 def over(pair, found, deltas):
@@ -68,14 +78,24 @@ def straight(r, B, q, T, replaced):
     """A line where the record pushes one way wherever the run is: the hardest to hide."""
     setting = run(r, 0.0, B, q, 100, T, replaced)
     always = Map(r, 0.0, 0.5, 0.0, 0.0, 1.0, B, 0.0, 0.0)
-    return setting, on_a_line(np.random.default_rng(0), [always], T, setting.batch / setting.n, replaced)
+    return setting, on_a_line(
+        np.random.default_rng(0), [always], T, setting.batch / setting.n, replaced
+    )
 
 
-STRAIGHT = [(0.5, 1.0, 0.5, 8), (0.9, 0.3, 0.2, 25), (0.8, 0.8, 0.05, 20), (0.7, 0.5, 0.8, 12), (0.5, 2.0, 0.9, 8)]
+STRAIGHT = [
+    (0.5, 1.0, 0.5, 8),
+    (0.9, 0.3, 0.2, 25),
+    (0.8, 0.8, 0.05, 20),
+    (0.7, 0.5, 0.8, 12),
+    (0.5, 2.0, 0.9, 8),
+]
 
 
 def over_straight_lines(rng, tried):
-    """How far the truth is above delta at the least epsilon that `tried` choices claim, over all straight lines."""
+    """How far the truth is above delta at the least epsilon that `tried` choices claim, over all
+    straight lines.
+    """
     worst = []
     for case, replaced in product(STRAIGHT, (False, True)):
         setting, pair = straight(*case, replaced)
@@ -100,12 +120,16 @@ def test_budgets_by_half_would_be_noticed(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("case", "replaced"), [(STRAIGHT[0], False), (STRAIGHT[0], True), (STRAIGHT[2], False), (STRAIGHT[4], True)]
+    ("case", "replaced"),
+    [(STRAIGHT[0], False), (STRAIGHT[0], True), (STRAIGHT[2], False), (STRAIGHT[4], True)],
 )
 def test_what_is_reported_is_above_the_truth_on_a_line(case, replaced):
     setting, pair = straight(*case, replaced)
     for delta in DELTAS[1::3]:
-        assert pair.deltas(epsilon(setting.replace(delta=delta), "sharp")).max() <= delta * (1 + GRID) + 1e-8
+        assert (
+            pair.deltas(epsilon(setting.replace(delta=delta), "sharp")).max()
+            <= delta * (1 + GRID) + 1e-8
+        )
 
 
 @pytest.mark.parametrize("replaced", [True, False])
@@ -122,11 +146,18 @@ def test_a_released_iterate_costs_a_run_of_its_own(replaced):
 
 
 def frames(seed, count, paths=40, draws=300):
-    """How far the mean over frames of the exact divergence, less three standard errors, is above delta."""
+    """How far the mean over frames of the exact divergence, less three standard errors, is above
+    delta.
+    """
     rng, ratios = np.random.default_rng(seed), []
     for _ in range(count):
         d = int(rng.integers(2, 5))
-        K, T, replaced, by_length = int(rng.integers(1, d + 1)), int(rng.integers(2, 7)), rng.random() < 0.5, rng.random() < 0.5
+        K, T, replaced, by_length = (
+            int(rng.integers(1, d + 1)),
+            int(rng.integers(2, 7)),
+            rng.random() < 0.5,
+            rng.random() < 0.5,
+        )
         r, q, B, share = (
             rng.choice([0.2, 0.5, 0.8]),
             rng.choice([0.1, 0.3, 0.6]),
@@ -137,10 +168,13 @@ def frames(seed, count, paths=40, draws=300):
         if by_length:  # the clip is wide, gradients have length L
             length = rng.choice([0.5, 0.8, 1.2])
             setting = setting.replace(lipschitz=length * setting.clip * sqrt(K))
-        half = B / 2 if replaced else B  # of a replaced record's effect: it pushes one run up, the other down
+        # of a replaced record's effect: it pushes one run up, the other down
+        half = B / 2 if replaced else B
         push = _by_length(length * half, half / sqrt(K)) if by_length else _by_signs(half / sqrt(K))
         S, s2 = share / K + (1 - share) / d, (1 - share) / d
-        up, down = in_frames(rng, d, K, T, setting.batch / setting.n, push, r, S, s2, replaced, paths, draws)
+        up, down = in_frames(
+            rng, d, K, T, setting.batch / setting.n, push, r, S, s2, replaced, paths, draws
+        )
         of = windows_of(setting, DELTAS[:5])
         found = of.evaluate(drawn_choices(rng, of, T, True), EXACT).epsilon
         for x, delta in zip(found, DELTAS, strict=False):
@@ -192,19 +226,22 @@ SMOOTH = {
 
 
 def game(rng, nodes=60):
-    """By how much E f of two steps' ratio exceeds the lemma's bound, at the worst f: labels with budgets of their own;
-    memberships, the public outcome of each step and the noise so far steer all later shifts.
+    """By how much E f of two steps' ratio exceeds the lemma's bound, at the worst f: labels with
+    budgets of their own; memberships, the public outcome of each step and the noise so far steer
+    all later shifts.
     """
     x, weight = np.polynomial.hermite_e.hermegauss(nodes)
     weight = weight / weight.sum()
     labels, q = int(rng.integers(2, 4)), rng.uniform(0.05, 0.6)
     p, budget = rng.dirichlet(np.ones(labels)), rng.choice([0.0, 0.3, 1.0, 2.0], labels)
-    base, met = rng.dirichlet(np.ones(2), (2, 2))  # chances of each step's outcomes, without the record and with it
+    # chances of each step's outcomes, without the record and with it
+    base, met = rng.dirichlet(np.ones(2), (2, 2))
     chances = np.array([1 - q, q])
     tilt, part = rng.normal(0, 1.5, (labels, 2, 2, 2, 2)), rng.uniform(0, 1, (labels, 2, 2))
     sign, turn = rng.choice([-1.0, 1.0], (labels, 2, 2)), rng.normal(0, 1, (labels, 2, 2, 2, 2))
     held = rng.random() < 0.3  # nothing steers: then the lemma is an equality
-    outcomes = [np.stack([np.ones(2), met[t] / base[t]]) for t in (0, 1)]  # their ratio, by membership and outcome
+    # their ratio, by membership and outcome
+    outcomes = [np.stack([np.ones(2), met[t] / base[t]]) for t in (0, 1)]
     left = dict.fromkeys(SMOOTH, 0.0)
     right = dict.fromkeys(SMOOTH, 0.0)
     for v, w in product(range(2), range(2)):
@@ -214,7 +251,9 @@ def game(rng, nodes=60):
             rest = sqrt(max(budget[k] - first**2, 0.0))
             second = rest * np.sin(tilt[k, chi, psi, v, w] * x + turn[k, chi, psi, v, w])[:, None]
             weigh = p[k] * chances[chi] * chances[psi] * outcomes[0][chi, v] * outcomes[1][psi, w]
-            ratio += weigh * np.exp(first * x[:, None] - first**2 / 2 + second * x[None, :] - second**2 / 2)
+            ratio += weigh * np.exp(
+                first * x[:, None] - first**2 / 2 + second * x[None, :] - second**2 / 2
+            )
         known = np.prod([chances @ outcomes[0][:, v], chances @ outcomes[1][:, w]])
         one = known * (p * np.exp(np.sqrt(budget) * x[:, None] - budget / 2)).sum(axis=1)
         seen = base[0, v] * base[1, w]
@@ -234,7 +273,10 @@ def test_atoms_of_hidden_budgets_dominate_them_closely(order):
     """The profile of the atoms is nowhere below the mixture's, by quadrature, and hardly above it."""
     rng, fine = np.random.default_rng(4), np.linspace(-12, 20, 200_001)
     for _ in range(times(5)):
-        roots, share = rng.uniform(0, 2.5, 6) * (rng.random(6) < 0.8), rng.dirichlet(np.full(6, 0.5))
+        roots, share = (
+            rng.uniform(0, 2.5, 6) * (rng.random(6) < 0.8),
+            rng.dirichlet(np.full(6, 0.5)),
+        )
         kind = laws.REMOVE if order == "remove" else laws.ADD
         v, mass, size, off = laws.all_hidden(kind, roots[None], share[None], np.array([35.0]))
         v, mass = v[0, : size[0]], mass[0, : size[0]]
@@ -263,10 +305,16 @@ def labels_of(setting, order):
 
 
 HISTORIES = [  # r, a, B, q, d, K, xi, order
-    (0.5, 0.0, 1.0, 0.5, 1, 1, 0.0, 2), (0.9, 0.0, 0.3, 0.5, 1, 1, 0.0, 2), (0.9, 0.2, 0.3, 0.1, 1, 1, 0.02, 2),
-    (0.95, 0.0, 0.3, 0.03, 1, 1, 0.0, 2), (0.99, 0.0, 0.1, 0.01, 1, 1, 0.0, 2), (0.97, 0.1, 0.5, 0.001, 1, 1, 0.01, 2),
-    (0.3, 0.0, 1.0, 0.3, 6, 3, 0.0, 3), (0.5, 0.1, 1.0, 0.2, 20, 10, 0.01, 12), (0.5, 0.0, 0.5, 0.05, 4, 2, 0.0, 6),
-]  # fmt: skip
+    (0.5, 0.0, 1.0, 0.5, 1, 1, 0.0, 2),
+    (0.9, 0.0, 0.3, 0.5, 1, 1, 0.0, 2),
+    (0.9, 0.2, 0.3, 0.1, 1, 1, 0.02, 2),
+    (0.95, 0.0, 0.3, 0.03, 1, 1, 0.0, 2),
+    (0.99, 0.0, 0.1, 0.01, 1, 1, 0.0, 2),
+    (0.97, 0.1, 0.5, 0.001, 1, 1, 0.01, 2),
+    (0.3, 0.0, 1.0, 0.3, 6, 3, 0.0, 3),
+    (0.5, 0.1, 1.0, 0.2, 20, 10, 0.01, 12),
+    (0.5, 0.0, 0.5, 0.05, 4, 2, 0.0, 6),
+]
 
 
 @pytest.mark.parametrize("case", HISTORIES)
@@ -277,16 +325,30 @@ def test_labels_are_above_the_law_of_the_distance(case):
     h, share, s = labels_of(setting, float(order))
     assert h.max() < inf
     for T in (1, 7, min(int(12 / (1 - norm(K, d, order, 1.0, s["c2"]))), 4000)):
-        at, law = history_from_below(K, d, order, float(s["c2"]), float(s["kick"]), float(s["e"]), setting.batch / setting.n, T)
+        at, law = history_from_below(
+            K,
+            d,
+            order,
+            float(s["c2"]),
+            float(s["kick"]),
+            float(s["e"]),
+            setting.batch / setting.n,
+            T,
+        )
         beyond = np.cumsum(law[::-1])[::-1]
         claimed = np.array([share[h >= x * (1 - 1e-9)].sum() for x in at])
         some = beyond > 1e-11
-        assert (claimed[some] >= beyond[some] * (1 - 1e-9) - 1e-12).all(), (T, (beyond[some] / claimed[some]).max())
+        assert (claimed[some] >= beyond[some] * (1 - 1e-9) - 1e-12).all(), (
+            T,
+            (beyond[some] / claimed[some]).max(),
+        )
 
 
 def test_kicks_and_constants_of_the_history_are_the_theorems():
     for r, a, B, q, d, K, xi, order in HISTORIES:
-        s = labels_of(run(r, a, B, q, 40 if q < 0.01 else 100, 500, True, d, K, xi=xi), float(order))[2]
+        s = labels_of(
+            run(r, a, B, q, 40 if q < 0.01 else 100, 500, True, d, K, xi=xi), float(order)
+        )[2]
         e = a * sqrt(K) * xi / 2
         assert s["kick"] == pytest.approx(B + e, rel=1e-9) and s["e"] == pytest.approx(e, abs=1e-12)
         assert s["c2"] >= (max(r, abs(r - a)) if d == 1 else r) ** 2

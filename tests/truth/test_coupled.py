@@ -1,6 +1,8 @@
-"""The proof's coupled processes, run under the accountant's own fractions and budget, do what the proof says of them.
+"""The proof's coupled processes, run under the accountant's own fractions and budget, do what the
+proof says of them.
 
-delta is large, so that its part for the coupling to fail is large enough for failures to be counted.
+delta is large, so that its part for the coupling to fail is large enough for failures to be
+counted.
 """
 
 from itertools import product
@@ -45,7 +47,8 @@ def at_most(count, of):
     return 1.0 if count == of else beta_law.ppf(1 - MISTAKEN, count + 1, of - count)
 
 
-# By default the other drifts, which bring runs together sooner, are those of one run with everything in it.
+# By default the other drifts, which bring runs together sooner, are those of one run with
+# everything in it.
 WITH_ALL = "K=2 of 6, remainder"
 COUPLED = [
     case if case[2] == "shrink" or case[:2] == (WITH_ALL, "clip") else proof(*case)
@@ -59,7 +62,9 @@ def test_the_budget_runs_out_no_more_often_than_delta_f(name, sensitivity, drift
     _, s = RUNS[name]
     g, plan, step = planned(s, sensitivity)
     seen = difference(Run.of(s, sensitivity), plan, step, drift, times(1000), 1, aim == "aligned")
-    assert at_most(seen.stopped.sum(), seen.stopped.size) <= max(g.delta_f, at_most(0, seen.stopped.size))
+    assert at_most(seen.stopped.sum(), seen.stopped.size) <= max(
+        g.delta_f, at_most(0, seen.stopped.size)
+    )
     assert (seen.apart[~seen.stopped] <= 1e-12 * max(plan.start, s.eta / s.n)).all()
     assert (seen.cost <= plan.rho).all()
 
@@ -74,7 +79,9 @@ def test_stops_are_counted():
 
 
 def soft_records(n, d, width=0.3):
-    """Convex records width log cosh((<v, w> - at)/width), the last one replaced by its opposite; Delta = 1."""
+    """Convex records width log cosh((<v, w> - at)/width), the last one replaced by its opposite;
+    Delta = 1.
+    """
     rng = np.random.default_rng(8)
     v = rng.standard_normal((n, d))
     v /= np.linalg.norm(v, axis=1, keepdims=True)
@@ -99,7 +106,11 @@ def estimates(xi, records):
         means = []
         for at in ats:
             centre = (x - at)[..., None]
-            means.append(np.clip((loss(centre + h * along) - loss(centre - h * along)) / (2 * h), -1, 1).mean(axis=1))
+            means.append(
+                np.clip(
+                    (loss(centre + h * along) - loss(centre - h * along)) / (2 * h), -1, 1
+                ).mean(axis=1)
+            )
         return means
 
     return quotients
@@ -116,11 +127,17 @@ REAL = {
 def test_whole_runs_meet_and_leak_no_more_than_promised(name):
     n, d, K = 6, 5, 2
     records = soft_records(n, d)
-    s = DEMONSTRATION.replace(n=n, d=d, K=K, clip=1.0, M=1 / records[2] + 1.0, m=1.0, ridge=1.0, **REAL[name])
+    s = DEMONSTRATION.replace(
+        n=n, d=d, K=K, clip=1.0, M=1 / records[2] + 1.0, m=1.0, ridge=1.0, **REAL[name]
+    )
     g, plan, step = planned(s)
     seen = whole_runs(s, plan, step, estimates(s.xi, records), times(2000), 4)
-    assert at_most(seen.stopped.sum(), seen.stopped.size) <= max(g.delta_f, at_most(0, seen.stopped.size))
+    assert at_most(seen.stopped.sum(), seen.stopped.size) <= max(
+        g.delta_f, at_most(0, seen.stopped.size)
+    )
     assert (seen.apart[~seen.stopped] <= 1e-9).all()
     leaked = np.maximum(0.0, -np.expm1(np.minimum(0.0, g.epsilon - seen.ratio)))
     assert leaked.mean() + 4 * leaked.std() / sqrt(leaked.size) <= DELTA - g.delta_f
-    assert np.exp(-seen.ratio).mean() == pytest.approx(1, abs=5 * np.exp(-seen.ratio).std() / sqrt(leaked.size))
+    assert np.exp(-seen.ratio).mean() == pytest.approx(
+        1, abs=5 * np.exp(-seen.ratio).std() / sqrt(leaked.size)
+    )

@@ -1,4 +1,6 @@
-"""A joint clip that may act: what the accountant reports is what docs/joint.md says, and no exact divergence is above it."""
+"""A joint clip that may act: what the accountant reports is what docs/joint.md says, and no exact
+divergence is above it.
+"""
 
 from math import inf, pi, sqrt
 
@@ -15,9 +17,21 @@ from tests.truth.revealed import Truth
 from tests.truth.tails import check_tails
 
 RUN = Setting(
-    n=20_000, d=520, K=260, T=200, sigma=1e-3, beta=0.5, regime="convex", R=0.31, M=0.75, m=0.5, ridge=0.5,
-    clip=sqrt(260), clipping="joint", lipschitz=inf,
-)  # fmt: skip
+    n=20_000,
+    d=520,
+    K=260,
+    T=200,
+    sigma=1e-3,
+    beta=0.5,
+    regime="convex",
+    R=0.31,
+    M=0.75,
+    m=0.5,
+    ridge=0.5,
+    clip=sqrt(260),
+    clipping="joint",
+    lipschitz=inf,
+)
 TABLE = {  # K, T, ridge: composition, a joint clip, and one of a linear model
     (260, 200, 0.5): (7.809, 0.883, 0.846),
     (260, 200, 0.2): (7.809, 2.056, 1.491),
@@ -32,14 +46,22 @@ TABLE = {  # K, T, ridge: composition, a joint clip, and one of a linear model
     (52, 2000, 0.5): (43.15, 2.320, 2.319),
     (52, 2000, 0.1): (43.15, 31.24, 6.074),
 }
-ALL_DIRECTIONS = {0.5: (0.5301, 0.4970), 0.3: (0.8646, 0.7255), 0.2: (1.3295, 0.9465), 0.1: (6.573, 1.4442)}  # by ridge
+# by ridge
+ALL_DIRECTIONS = {
+    0.5: (0.5301, 0.4970),
+    0.3: (0.8646, 0.7255),
+    0.2: (1.3295, 0.9465),
+    0.1: (6.573, 1.4442),
+}
 
 
 def of(K, T, ridge, **changes):
     return RUN.replace(**{"K": K, "T": T, "m": ridge, "ridge": ridge, "clip": sqrt(K)} | changes)
 
 
-@pytest.mark.parametrize("row", usually([(260, 200, 0.5), (260, 2000, 0.1), (52, 200, 0.2)], of=TABLE), ids=str)
+@pytest.mark.parametrize(
+    "row", usually([(260, 200, 0.5), (260, 2000, 0.1), (52, 200, 0.2)], of=TABLE), ids=str
+)
 def test_the_page_s_numbers(row):
     run, (composed, joint, linear) = of(*row), TABLE[row]
     assert epsilon(run, "composition") == pytest.approx(composed, rel=1e-4 * 2)
@@ -64,11 +86,15 @@ def test_with_all_directions_nothing_is_random(ridge):
 
 def test_other_runs_of_the_page():
     assert epsilon(of(52, 200, 0.5, regime="non-convex"), "sharp") == pytest.approx(3.287, rel=4e-3)
-    assert epsilon(of(260, 200, 0.5, clip=3 * sqrt(0.5)), "sharp") == pytest.approx(0.0966, rel=4e-3)
+    assert epsilon(of(260, 200, 0.5, clip=3 * sqrt(0.5)), "sharp") == pytest.approx(
+        0.0966, rel=4e-3
+    )
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"regime": "non-convex"}, {"linear": True}, {"beta": 0.0}, {"d": 260}, {"xi": 1e-3}], ids=str
+    "changes",
+    [{}, {"regime": "non-convex"}, {"linear": True}, {"beta": 0.0}, {"d": 260}, {"xi": 1e-3}],
+    ids=str,
 )
 def test_one_step_is_composition(changes):
     run = of(260, 1, 0.3, **changes)
@@ -76,27 +102,60 @@ def test_one_step_is_composition(changes):
 
 
 CERTIFIED = [
-    of(52, 12, 0.3), of(260, 25, 0.5, xi=1e-5), of(40, 15, 0.6, d=60, regime="non-convex", M=0.9, xi=1e-4),
-    of(8, 10, 0.4, d=40, sigma=2e-3), proof(of(260, 200, 0.2)),
-]  # fmt: skip
+    of(52, 12, 0.3),
+    of(260, 25, 0.5, xi=1e-5),
+    of(40, 15, 0.6, d=60, regime="non-convex", M=0.9, xi=1e-4),
+    of(8, 10, 0.4, d=40, sigma=2e-3),
+    proof(of(260, 200, 0.2)),
+]
 
 
 @pytest.mark.parametrize("run", CERTIFIED)
 def test_the_tails_are_the_page_s_for_the_fractions_shown(run):
-    """By the independent norm. It is not the hull of itself, so that it may be a little above the accountant's."""
+    """By the independent norm. It is not the hull of itself, so that it may be a little above the
+    accountant's.
+    """
     assert check_tails(run, within=1e-3)
 
 
 @given(
-    st.sampled_from([(2, 2), (5, 3), (60, 60), (520, 4), (10**4, 900)]), st.sampled_from(["convex", "non-convex"]),
-    st.floats(0, 0.95), powers(-1.3, 0.4), powers(-4, -1), st.sampled_from([1, 7, 400, 10**9]), st.booleans(),
-    st.sampled_from([{}, {"xi": 1e-6}, {"beta": 0.0}, {"beta": 1.0}, {"releases": 3}, {"R": inf}, {"neighbours": "add-remove"}]),
-)  # fmt: skip
+    st.sampled_from([(2, 2), (5, 3), (60, 60), (520, 4), (10**4, 900)]),
+    st.sampled_from(["convex", "non-convex"]),
+    st.floats(0, 0.95),
+    powers(-1.3, 0.4),
+    powers(-4, -1),
+    st.sampled_from([1, 7, 400, 10**9]),
+    st.booleans(),
+    st.sampled_from(
+        [
+            {},
+            {"xi": 1e-6},
+            {"beta": 0.0},
+            {"beta": 1.0},
+            {"releases": 3},
+            {"R": inf},
+            {"neighbours": "add-remove"},
+        ]
+    ),
+)
 @examples(12)
 def test_never_above_composition(size, regime, ridge, step, sigma, T, linear, changes):
     d, K = size
-    sizes = {"d": d, "K": K, "n": 100, "T": T, "eta": K * step, "clip": 1.0, "sigma": sigma, "R": 1.0}
-    run = RUN.replace(**{"regime": regime, "M": 1.0, "m": ridge, "ridge": ridge, "linear": linear} | sizes | changes)
+    sizes = {
+        "d": d,
+        "K": K,
+        "n": 100,
+        "T": T,
+        "eta": K * step,
+        "clip": 1.0,
+        "sigma": sigma,
+        "R": 1.0,
+    }
+    run = RUN.replace(
+        **{"regime": regime, "M": 1.0, "m": ridge, "ridge": ridge, "linear": linear}
+        | sizes
+        | changes
+    )
     composed, found = epsilon(run, "composition"), epsilon(run, "sharp")
     assert 0 < found <= composed * (1 + 1e-9)
     if run.beta == 1 and K < d:
@@ -105,8 +164,25 @@ def test_never_above_composition(size, regime, ridge, step, sigma, T, linear, ch
 
 def small(d, K, T, **changes):
     """A run whose noise is a few times what a record moves in all steps together."""
-    fields = {"regime": "convex", "M": 1.0, "m": 0.4, "ridge": 0.4, "beta": 0.4, "eta": K * 1.0} | changes
-    return Setting(n=50, d=d, K=K, T=T, sigma=0.03 * sqrt(T * K) / K, clip=1.0, clipping="joint", lipschitz=inf, **fields)
+    fields = {
+        "regime": "convex",
+        "M": 1.0,
+        "m": 0.4,
+        "ridge": 0.4,
+        "beta": 0.4,
+        "eta": K * 1.0,
+    } | changes
+    return Setting(
+        n=50,
+        d=d,
+        K=K,
+        T=T,
+        sigma=0.03 * sqrt(T * K) / K,
+        clip=1.0,
+        clipping="joint",
+        lipschitz=inf,
+        **fields,
+    )
 
 
 GAMES = {
@@ -125,7 +201,9 @@ GAMES = {
 @pytest.mark.parametrize("angle", usually([1.9, pi], of=[0.0, 1.2, 1.9, 2.4, pi]))
 @pytest.mark.parametrize("name", GAMES)
 def test_no_clip_and_no_record_get_past_the_bound(name, angle):
-    """Directions revealed, kicks anywhere in the ball; delta is taken four standard errors above its average over directions."""
+    """Directions revealed, kicks anywhere in the ball; delta is taken four standard errors above
+    its average over directions.
+    """
     run = GAMES[name]
     truth, said = Truth(mahalanobis(run, angle, 400, 1)), False
     for delta in (0.3, 0.05, 1e-2, 1e-3, 1e-5):
@@ -137,32 +215,53 @@ def test_no_clip_and_no_record_get_past_the_bound(name, angle):
 
 
 def test_at_all_directions_the_worst_clip_attains_the_bound():
-    """Revealed directions mean nothing there, and a clip that is chosen anew at each step comes to the page's constant."""
+    """Revealed directions mean nothing there, and a clip that is chosen anew at each step comes to
+    the page's constant.
+    """
     run = small(2, 2, 30, delta=1e-3)
-    nearest = max(Truth(mahalanobis(run, angle, 2, 1)).epsilon(1e-3) for angle in np.linspace(1.4, 2.4, 21))
+    nearest = max(
+        Truth(mahalanobis(run, angle, 2, 1)).epsilon(1e-3) for angle in np.linspace(1.4, 2.4, 21)
+    )
     assert 0.99 * epsilon(run, "sharp") <= nearest <= epsilon(run, "sharp") * (1 + 1e-9)
 
 
 def test_a_clip_counted_on_each_quotient_would_be_found_out():
-    """The per-quotient bound for C/sqrt(K) on each, at all directions: below what a joint clip attains."""
+    """The per-quotient bound for C/sqrt(K) on each, at all directions: below what a joint clip
+    attains.
+    """
     run = small(2, 2, 30, delta=1e-3)
     each = epsilon(run.replace(clipping="each", clip=1 / sqrt(2)), "sharp")
     assert each > 0
     wrong = epsilon(run.replace(clipping="joint", lipschitz=None), "sharp")  # as if it were idle
-    nearest = max(Truth(mahalanobis(run, angle, 2, 1)).epsilon(1e-3) for angle in np.linspace(1.4, 2.4, 21))
+    nearest = max(
+        Truth(mahalanobis(run, angle, 2, 1)).epsilon(1e-3) for angle in np.linspace(1.4, 2.4, 21)
+    )
     assert wrong < nearest
 
 
 @pytest.mark.parametrize("lipschitz", [inf, None])
 @pytest.mark.parametrize("d, T, c", [(10, 50, 0.5), (200, 50, 0.8)])
 def test_a_linear_record_attains_what_a_joint_clip_allows(d, T, c, lipschitz):
-    """All directions seen, it pushes the same way at every step, as far as the ball reaches. On each quotient a clip of C/sqrt(K)
-    confines the push to a cube, which is worth less: what is proved of cubes would say too little here, idle or acting.
+    """All directions seen, it pushes the same way at every step, as far as the ball reaches. On
+    each quotient a clip of C/sqrt(K) confines the push to a cube, which is worth less: what is
+    proved of cubes would say too little here, idle or acting.
     """
     run = Setting(
-        n=10, d=d, K=d, T=T, sigma=0.1 * sqrt(T) / sqrt(d), beta=0.5, regime="convex", M=1 - c + 1e-9, m=1 - c, ridge=1 - c,
-        eta=d * 1.0, clip=1.0, clipping="joint", lipschitz=lipschitz,
-    )  # fmt: skip
+        n=10,
+        d=d,
+        K=d,
+        T=T,
+        sigma=0.1 * sqrt(T) / sqrt(d),
+        beta=0.5,
+        regime="convex",
+        M=1 - c + 1e-9,
+        m=1 - c,
+        ridge=1 - c,
+        eta=d * 1.0,
+        clip=1.0,
+        clipping="joint",
+        lipschitz=lipschitz,
+    )
     B, S = 2 / 10, (run.eta * run.sigma) ** 2 / d
     moved, noise = B * (1 - c**T) / (1 - c), S * (1 - c ** (2 * T)) / (1 - c * c)
     attained = Truth(np.array([moved / sqrt(noise)])).epsilon(run.delta)

@@ -1,6 +1,8 @@
-"""With the directions revealed, linear dynamics have exact divergences, and the sharper bound is never below them.
+"""With the directions revealed, linear dynamics have exact divergences, and the sharper bound is
+never below them.
 
-delta(epsilon) is an average over directions; it is taken four standard errors higher than sampled. Seeds are fixed.
+delta(epsilon) is an average over directions; it is taken four standard errors higher than sampled.
+Seeds are fixed.
 """
 
 from functools import cache
@@ -19,7 +21,9 @@ from zoexplore.run.setting import SENSITIVITIES
 
 DELTAS = (0.5, 0.2, 0.05, 1e-2, 1e-3, 1e-4, 1e-6)
 ERRORS = 4
-DRAWS = round(400 * EFFORT)  # of all directions: fewer of them make the check stricter, since their average counts with its error
+# of all directions: fewer of them make the check stricter, since their average counts with its
+# error
+DRAWS = round(400 * EFFORT)
 
 ADVERSARIES = {
     "random": Adversary(aim="random"),
@@ -31,21 +35,38 @@ ADVERSARIES = {
     "where the noise is least": Adversary(power=1),
     "greedy": Adversary(greedy=inf),
 }
-CANDIDATES = [Adversary(*choice) for choice in product(("shrink", "turn"), (0.0, 0.5, 2.0), (0, 1, 3))]
+CANDIDATES = [
+    Adversary(*choice) for choice in product(("shrink", "turn"), (0.0, 0.5, 2.0), (0, 1, 3))
+]
 
 
 def run_of(c, d, K, T, beta, spread=1.0, n=50, xi=0.0, R=inf, delta=1e-2):
-    """A setting whose drift has norm c exactly, noise in units of sqrt(T) records' parts and xi in those of a record.
+    """A setting whose drift has norm c exactly, noise in units of sqrt(T) records' parts and xi in
+    those of a record.
 
-    For c < 1 by a ridge of 1 - c, outside the clip, beside convex losses that are c-smooth; for c > 1 by non-convex ones.
+    For c < 1 by a ridge of 1 - c, outside the clip, beside convex losses that are c-smooth; for c >
+    1 by non-convex ones.
     """
     regime = "strongly-convex" if c < 1 else "convex" if c == 1 else "non-convex"
     eta = K * (1.0 if c < 1 else 0.7 if c == 1 else c - 1)
     m = 1 - c if c < 1 else 0.0
     return Setting(
-        n=n, d=d, K=K, T=T, sigma=spread * 2 * sqrt(T) / n, beta=beta, regime=regime, R=R, clip=1.0, M=1.0, m=m,
-        ridge=m, eta=eta, xi=xi / n, delta=delta,
-    )  # fmt: skip
+        n=n,
+        d=d,
+        K=K,
+        T=T,
+        sigma=spread * 2 * sqrt(T) / n,
+        beta=beta,
+        regime=regime,
+        R=R,
+        clip=1.0,
+        M=1.0,
+        m=m,
+        ridge=m,
+        eta=eta,
+        xi=xi / n,
+        delta=delta,
+    )
 
 
 RUNS = {
@@ -88,12 +109,18 @@ def check(s, c, accounting, adversary, draws, seed=1):
             samples[counted] = Truth(mahalanobis(run, adversary, draws, seed, *counted))
         mean, error = samples[counted].delta(g.epsilon)
         unlikely = 4 * counted[1] * UNLIKELY * (1 + np.exp(g.epsilon)) if s.xi > 0 else 0.0
-        assert mean + ERRORS * error <= delta * (1 + 1e-9) + unlikely, (delta, g.epsilon, mean, error)
+        assert mean + ERRORS * error <= delta * (1 + 1e-9) + unlikely, (
+            delta,
+            g.epsilon,
+            mean,
+            error,
+        )
         nearest = max(nearest, mean / delta)
     return nearest
 
 
-# Whoever does not aim along the drift is further from the bound, and so is who flips it or keeps only a part of it.
+# Whoever does not aim along the drift is further from the bound, and so is who flips it or keeps
+# only a part of it.
 NEAREST = ("aligned", "aligned, turned", "where the noise is least", "greedy")
 
 
@@ -102,7 +129,9 @@ NEAREST = ("aligned", "aligned, turned", "where the noise is least", "greedy")
 @pytest.mark.parametrize("name", RUNS)
 def test_no_adversary_gets_past_the_bound(name, sensitivity, adversary):
     c, s = RUNS[name]
-    check(s, c, Accounting(sensitivity=sensitivity), ADVERSARIES[adversary], DRAWS if s.d < 20 else 60)
+    check(
+        s, c, Accounting(sensitivity=sensitivity), ADVERSARIES[adversary], DRAWS if s.d < 20 else 60
+    )
 
 
 @pytest.mark.parametrize("adversary", ["aligned", "aligned, turned", "greedy"])
@@ -116,10 +145,18 @@ def test_none_does_from_the_diameter(name, sensitivity, adversary):
 
 
 MANY_DIRECTIONS = [  # so many that the theorem too has a number
-    DEMONSTRATION.replace(n=20, d=24, K=6, T=12, sigma=0.5, beta=0.5, M=1, m=0.7, ridge=0.7, R=inf, delta=1e-3),
-    DEMONSTRATION.replace(n=20, d=24, K=12, T=60, sigma=0.3, beta=0.1, M=1, m=0.9, ridge=0.9, R=inf, delta=1e-2),
-    DEMONSTRATION.replace(n=5, d=40, K=2, T=25, sigma=1.0, beta=0.9, M=1, m=0.3, ridge=0.3, R=inf, delta=1e-3, eta=1.0),
-    DEMONSTRATION.replace(n=50, d=30, K=15, T=200, sigma=0.05, beta=0.5, M=2, m=1.5, ridge=1.5, R=inf, delta=1e-4),
+    DEMONSTRATION.replace(
+        n=20, d=24, K=6, T=12, sigma=0.5, beta=0.5, M=1, m=0.7, ridge=0.7, R=inf, delta=1e-3
+    ),
+    DEMONSTRATION.replace(
+        n=20, d=24, K=12, T=60, sigma=0.3, beta=0.1, M=1, m=0.9, ridge=0.9, R=inf, delta=1e-2
+    ),
+    DEMONSTRATION.replace(
+        n=5, d=40, K=2, T=25, sigma=1.0, beta=0.9, M=1, m=0.3, ridge=0.3, R=inf, delta=1e-3, eta=1.0
+    ),
+    DEMONSTRATION.replace(
+        n=50, d=30, K=15, T=200, sigma=0.05, beta=0.5, M=2, m=1.5, ridge=1.5, R=inf, delta=1e-4
+    ),
 ]
 
 
@@ -163,9 +200,13 @@ def test_no_random_run_gets_past_it(size, c, T, beta, spread, xi, sensitivity, a
 
 
 def test_the_truth_is_near_where_it_should_be():
-    """The sampled truth is no straw man: exact where nothing is random, within a few per cent on some random runs."""
+    """The sampled truth is no straw man: exact where nothing is random, within a few per cent on
+    some random runs.
+    """
     for T in (1, 20):
-        assert check(run_of(0.5, 4, 4, T, 0.5), 0.5, Accounting(), Adversary(), 2) == pytest.approx(1, abs=1e-6)
+        assert check(run_of(0.5, 4, 4, T, 0.5), 0.5, Accounting(), Adversary(), 2) == pytest.approx(
+            1, abs=1e-6
+        )
     c, s = RUNS["K=3 of 6, much directional"]
     assert check(s, c, Accounting(), ADVERSARIES["greedy"], 1000) > 0.97
 

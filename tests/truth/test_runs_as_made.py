@@ -1,6 +1,8 @@
-"""Exact divergences, directions revealed, of runs whose clip acts, with released checkpoints, other neighbours and people.
+"""Exact divergences, directions revealed, of runs whose clip acts, with released checkpoints, other
+neighbours and people.
 
-delta(epsilon) is an average over directions; it is taken four standard errors higher than sampled. Seeds are fixed.
+delta(epsilon) is an average over directions; it is taken four standard errors higher than sampled.
+Seeds are fixed.
 """
 
 from functools import cache
@@ -16,17 +18,31 @@ from tests.truth.test_revealed import run_of
 
 DELTAS = (0.2, 1e-2, 1e-4)
 ADVERSARIES = {
-    "all of the drift": Adversary(), "flipped": Adversary("flip"), "turned": Adversary("turn"),
-    "where the noise is least": Adversary("uneven", power=1), "greedy": Adversary("turn", greedy=inf),
-}  # fmt: skip
+    "all of the drift": Adversary(),
+    "flipped": Adversary("flip"),
+    "turned": Adversary("turn"),
+    "where the noise is least": Adversary("uneven", power=1),
+    "greedy": Adversary("turn", greedy=inf),
+}
 
 
 def acting(regime, d, K, T, beta, step, ridge, spread=1.0, R=inf):
     """A run whose clip may act, the noise in units of sqrt(T) records' parts."""
     return Setting(
-        n=50, d=d, K=K, T=T, sigma=spread * 2 * T**0.5 / 50, beta=beta, regime=regime, R=R, M=1.0, m=ridge, ridge=ridge,
-        eta=K * step, lipschitz=inf,
-    )  # fmt: skip
+        n=50,
+        d=d,
+        K=K,
+        T=T,
+        sigma=spread * 2 * T**0.5 / 50,
+        beta=beta,
+        regime=regime,
+        R=R,
+        M=1.0,
+        m=ridge,
+        ridge=ridge,
+        eta=K * step,
+        lipschitz=inf,
+    )
 
 
 ACTING = {
@@ -67,24 +83,39 @@ def test_no_slope_of_the_clip_gets_past_the_bound(name, adversary):
 
 
 def test_the_clip_matters():
-    """Where it acts it keeps the data's part from contracting: the truth with it is far above that of the same run without."""
+    """Where it acts it keeps the data's part from contracting: the truth with it is far above that
+    of the same run without.
+    """
     s = acting("convex", 4, 4, 60, 0.5, 0.9, 0.05)
-    with_it, without = clipped(s, Adversary(), 50, 1), mahalanobis(Run.of(s), Adversary("flip"), 50, 1)
+    with_it, without = (
+        clipped(s, Adversary(), 50, 1),
+        mahalanobis(Run.of(s), Adversary("flip"), 50, 1),
+    )
     assert Truth(with_it).epsilon(s.delta) > 2 * Truth(without).epsilon(s.delta)
 
 
 @pytest.mark.parametrize("releases", [2, 3, 6])
 @pytest.mark.parametrize("name", ["shrinking", "expanding", "clipped"])
 def test_checkpoints_give_away_no_more_than_promised(name, releases):
-    """Given a released iterate, what comes after starts from one point: squared distances of the stretches add up."""
-    s = {"shrinking": run_of(0.6, 6, 2, 12, 0.4), "expanding": run_of(1.1, 5, 3, 12, 0.6), "clipped": ACTING["K=3 of 6"]}[name]
+    """Given a released iterate, what comes after starts from one point: squared distances of the
+    stretches add up.
+    """
+    s = {
+        "shrinking": run_of(0.6, 6, 2, 12, 0.4),
+        "expanding": run_of(1.1, 5, 3, 12, 0.6),
+        "clipped": ACTING["K=3 of 6"],
+    }[name]
     steps = ceil(s.T / releases)
     tell = clipped if name == "clipped" else lambda s, *rest: mahalanobis(Run.of(s), *rest)
     stretches = [tell(s, Adversary(), 600, seed, 0.0, steps) for seed in range(releases)]
     never_above(s.replace(releases=releases), np.sqrt(np.square(stretches).sum(axis=0)))
 
 
-OTHERS = [{"neighbours": "add-remove"}, {"records_per_person": 4}, {"neighbours": "add-remove", "records_per_person": 3}]
+OTHERS = [
+    {"neighbours": "add-remove"},
+    {"records_per_person": 4},
+    {"neighbours": "add-remove", "records_per_person": 3},
+]
 
 
 @pytest.mark.parametrize("changes", OTHERS, ids=str)
@@ -94,9 +125,14 @@ def test_other_neighbours_and_people_are_covered(c, changes):
     assert never_above(s, mahalanobis(Run.of(s), Adversary(greedy=1), 800, 1)) > 1e-4
 
 
-@pytest.mark.parametrize("neighbours, sampling, moved", [("replace-one", "without-replacement", 2), ("add-remove", "poisson", 1)])
+@pytest.mark.parametrize(
+    "neighbours, sampling, moved",
+    [("replace-one", "without-replacement", 2), ("add-remove", "poisson", 1)],
+)
 def test_one_step_is_distinguished_as_two_gaussians_are(neighbours, sampling, moved):
-    """A record at the clip, along the directions, against its opposite or nothing: on all records, or on hidden batches."""
+    """A record at the clip, along the directions, against its opposite or nothing: on all records,
+    or on hidden batches.
+    """
     s = run_of(0.6, 6, 3, 1, 0.5).replace(neighbours=neighbours, sampling=sampling, delta=1e-3)
     noise = s.sigma * sqrt(s.beta + (1 - s.beta) * s.K / s.d)
     for people in (1, 3):
@@ -106,7 +142,9 @@ def test_one_step_is_distinguished_as_two_gaussians_are(neighbours, sampling, mo
     for batch in (10, 40):
         q, shift = batch / s.n, moved * s.clip / batch / noise
         found = epsilon(s.replace(batch=batch), "composition")
-        assert found == pytest.approx(log1p(q * expm1(float(exact.gaussian(shift**2 / 2, s.delta / q)))), rel=1e-9)
+        assert found == pytest.approx(
+            log1p(q * expm1(float(exact.gaussian(shift**2 / 2, s.delta / q)))), rel=1e-9
+        )
 
 
 def test_all_iterates_released_is_composition():

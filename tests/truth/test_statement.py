@@ -1,4 +1,6 @@
-"""What the accountant reports of the sharper bound is what its theorem says of the fractions that it shows."""
+"""What the accountant reports of the sharper bound is what its theorem says of the fractions that
+it shows.
+"""
 
 from math import inf, isfinite, log
 
@@ -23,11 +25,19 @@ SHOWN = 1e-6  # relative rounding between blocks of steps and single ones
 
 SHORT_RUNS = settings_of_runs(T=st.one_of(st.integers(1, 40), whole_powers(0, 2.6)))
 LIVELY_RUNS = settings_of_runs(  # few of these end at composition or at infinity
-    T=whole_powers(0, 2.6), n=whole_powers(2, 5), d=whole_powers(0.5, 3), sigma=powers(-4, -0.5),
-    beta=st.floats(0, 0.95), delta=powers(-8, -0.5), M=st.just(1.0), m=st.sampled_from([0.1, 0.5, 1.0]),
-    ridge=st.just(1.0), eta=st.none(), R=st.one_of(st.just(inf), powers(-2, 0)),
+    T=whole_powers(0, 2.6),
+    n=whole_powers(2, 5),
+    d=whole_powers(0.5, 3),
+    sigma=powers(-4, -0.5),
+    beta=st.floats(0, 0.95),
+    delta=powers(-8, -0.5),
+    M=st.just(1.0),
+    m=st.sampled_from([0.1, 0.5, 1.0]),
+    ridge=st.just(1.0),
+    eta=st.none(),
+    R=st.one_of(st.just(inf), powers(-2, 0)),
     xi=st.one_of(st.just(0.0), powers(-8, -4)),
-)  # fmt: skip
+)
 ACCOUNTINGS = st.builds(
     Accounting,
     conversion=st.sampled_from(CONVERSIONS),
@@ -37,7 +47,9 @@ ACCOUNTINGS = st.builds(
 
 
 def check_certificate(s, accounting):
-    """Whether the bound was a plan's own (and not composition or K = d), once all that it reports is checked."""
+    """Whether the bound was a plan's own (and not composition or K = d), once all that it reports
+    is checked.
+    """
     g = guarantee(s, "sharp", accounting)
     if not g.valid:
         return False
@@ -47,10 +59,17 @@ def check_certificate(s, accounting):
     if g._solved.kind == BY_COMPOSITION and g.delta_f > 0:  # its data are random
         runs = RunArrays.of(s).counted_by(accounting)
         S = runs.s1 + runs.s2 if accounting.schedule == "constant" else 1 / runs.K
-        length = (np.sqrt(2 * g.rho * S / s.T) - runs.quotient_bias_at_zero) / runs.B_lipschitz  # in the span, at most
-        assert log(g.delta_f) >= log_chance_of_spans(s.K, s.d, s.T, float(length) ** 2 * s.T) * (1 + 1e-6) - 1e-6
-    at_least = float(exact.EXACT[accounting.conversion](g.rho, s.delta - g.delta_f)) if g.rho > 0 else 0.0
-    assert g.epsilon >= at_least * (1 - 1e-9) or accounting.conversion == "gaussian"  # whose tail says more than one budget
+        # in the span, at most
+        length = (np.sqrt(2 * g.rho * S / s.T) - runs.quotient_bias_at_zero) / runs.B_lipschitz
+        assert (
+            log(g.delta_f)
+            >= log_chance_of_spans(s.K, s.d, s.T, float(length) ** 2 * s.T) * (1 + 1e-6) - 1e-6
+        )
+    at_least = (
+        float(exact.EXACT[accounting.conversion](g.rho, s.delta - g.delta_f)) if g.rho > 0 else 0.0
+    )
+    # whose tail says more than one budget
+    assert g.epsilon >= at_least * (1 - 1e-9) or accounting.conversion == "gaussian"
     return check_tails(s, accounting)
 
 
@@ -66,20 +85,41 @@ def test_the_tails_are_the_theorems_where_hiding_pays(s, accounting):
     assume(check_certificate(s, accounting))
 
 
-@pytest.mark.parametrize("changes", [{}, {"xi": 1e-4}, {"regime": "non-convex", "m": 0.9, "ridge": 0.9, "xi": 1e-6}, {"R": 0.02}])
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"xi": 1e-4}, {"regime": "non-convex", "m": 0.9, "ridge": 0.9, "xi": 1e-6}, {"R": 0.02}],
+)
 @pytest.mark.parametrize("T", [3, proof(40), 300])
 @pytest.mark.parametrize("lipschitz", [None, inf])
 @pytest.mark.parametrize("sensitivity", SENSITIVITIES)
 def test_the_tails_are_the_theorems_for_linear_models(changes, T, lipschitz, sensitivity):
-    run = Setting(n=1000, d=520, K=260, T=T, sigma=0.1, beta=0.5, regime="strongly-convex", M=1.1, m=0.1, ridge=0.1, linear=True)
-    check_certificate(run.replace(lipschitz=lipschitz, **changes), Accounting(sensitivity=sensitivity))
+    run = Setting(
+        n=1000,
+        d=520,
+        K=260,
+        T=T,
+        sigma=0.1,
+        beta=0.5,
+        regime="strongly-convex",
+        M=1.1,
+        m=0.1,
+        ridge=0.1,
+        linear=True,
+    )
+    check_certificate(
+        run.replace(lipschitz=lipschitz, **changes), Accounting(sensitivity=sensitivity)
+    )
 
 
 @pytest.mark.parametrize("T", usually([1, 3, 1000], of=[1, 2, 3, 13, 40, 200, 1000]))
-@pytest.mark.parametrize("changes", [{}, {"K": 52}, {"K": 1}, {"K": 519}, {"R": inf}, {"xi": 1e-6}, {"beta": 0.0}])
+@pytest.mark.parametrize(
+    "changes", [{}, {"K": 52}, {"K": 1}, {"K": 519}, {"R": inf}, {"xi": 1e-6}, {"beta": 0.0}]
+)
 def test_the_tails_are_the_theorems_at_the_reference_settings(T, changes):
     for sensitivity in SENSITIVITIES:
-        check_certificate(DEMONSTRATION.replace(T=T, **changes), Accounting(sensitivity=sensitivity))
+        check_certificate(
+            DEMONSTRATION.replace(T=T, **changes), Accounting(sensitivity=sensitivity)
+        )
 
 
 @pytest.mark.parametrize("d", [2, 3, 7, 520, 10**5, 10**9])
@@ -102,10 +142,17 @@ def test_never_above_composition(s, accounting):
         assert epsilon(s, "sharp", accounting) <= composed * (1 + 1e-9)
 
 
-@given(LIVELY_RUNS, ACCOUNTINGS, st.sampled_from(["sigma", "n", "clip", "R", "delta", "T"]), st.floats(1.05, 4))
+@given(
+    LIVELY_RUNS,
+    ACCOUNTINGS,
+    st.sampled_from(["sigma", "n", "clip", "R", "delta", "T"]),
+    st.floats(1.05, 4),
+)
 @examples(30)
 def test_more_of_what_hides_never_costs(s, accounting, field, factor):
-    """Up to the search's slack: more noise, more records, a smaller clip or ball, more delta, fewer steps."""
+    """Up to the search's slack: more noise, more records, a smaller clip or ball, more delta, fewer
+    steps.
+    """
     grows = field in ("clip", "R", "T")
     value = getattr(s, field) * factor
     if field in ("n", "T"):

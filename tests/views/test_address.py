@@ -1,4 +1,6 @@
-"""Every state has an address, an address makes its state, and what a slider passes through has none."""
+"""Every state has an address, an address makes its state, and what a slider passes through has
+none.
+"""
 
 from urllib.parse import parse_qsl
 
@@ -56,7 +58,10 @@ def test_going_back_sets_the_state_and_is_no_step_forward(address):
     address.state.ask(T=9)
     address.state.ask(T=10, printed=True)
     visit(address, "?T=9")
-    assert (address.state.setting, address.state.accounting) == (DEMONSTRATION.replace(T=9), Accounting())
+    assert (address.state.setting, address.state.accounting) == (
+        DEMONSTRATION.replace(T=9),
+        Accounting(),
+    )
     assert address.bridge.search == "?T=9"
     visit(address, "")
     assert address.state.setting == DEMONSTRATION
@@ -68,13 +73,19 @@ def test_what_the_page_writes_while_a_reader_goes_back_changes_nothing(address):
     address.state.ask(K=9)  # on its way when the reader went
     assert address.bridge.search == "?K=9&T=9" and address.bridge.heard == 0
     address.bridge.visits += 1
-    assert address.state.setting == DEMONSTRATION and (address.bridge.search, address.bridge.heard) == ("", 1)
+    assert address.state.setting == DEMONSTRATION and (
+        address.bridge.search,
+        address.bridge.heard,
+    ) == ("", 1)
 
 
 def test_what_cannot_be_used_is_said_and_the_rest_is_used(address):
     address.read("?K=0&sigma=0.01&nonsense=<b>")
     assert address.state.setting == DEMONSTRATION.replace(sigma=0.01)
-    assert "K = 0 is not allowed" in address.state.note and "'nonsense' is an unknown setting" in address.state.note
+    assert (
+        "K = 0 is not allowed" in address.state.note
+        and "'nonsense' is an unknown setting" in address.state.note
+    )
 
 
 def test_an_explorer_opens_at_an_address():
@@ -99,7 +110,12 @@ def test_an_address_that_ends_the_story_is_shown():
     explorer = Explorer(search="")
     visit(explorer.address, "?story=3")
     visit(explorer.address, "?tab=curves&against=beta&T=9")
-    assert (explorer.story.step, explorer.tabs.selected, explorer.curves.along, explorer.state.T) == ("", "curves", "beta", 9)
+    assert (
+        explorer.story.step,
+        explorer.tabs.selected,
+        explorer.curves.along,
+        explorer.state.T,
+    ) == ("", "curves", "beta", 9)
     assert explorer.address.search() == "?tab=curves&against=beta&T=9"
 
 
@@ -114,11 +130,19 @@ def test_what_is_asked_in_a_view_comes_back_from_its_address():
     one.tabs["attack"].fpr = 0.02
     assert "attack.fpr=0.02" in one.bridge.search
     visit(one.address, "")
-    assert (one.tabs["attack"].fpr, one.tabs["plan"].field, one.curves.legend.muted) == (0.01, "sigma", UNASKED)
-    assert set(Explorer(search="?T=9").tabs.views) == {"publish", "curves"}, "nothing is built that is not asked for"
+    assert (one.tabs["attack"].fpr, one.tabs["plan"].field, one.curves.legend.muted) == (
+        0.01,
+        "sigma",
+        UNASKED,
+    )
+    assert set(Explorer(search="?T=9").tabs.views) == {"publish", "curves"}, (
+        "nothing is built that is not asked for"
+    )
 
 
-@pytest.mark.parametrize("asked", ["attack.fpr=7", "plan.field=moon", "plan.target=x", "results.task=moon"])
+@pytest.mark.parametrize(
+    "asked", ["attack.fpr=7", "plan.field=moon", "plan.target=x", "results.task=moon"]
+)
 def test_what_cannot_be_asked_in_a_view_is_reported(plain, asked):
     visit(plain.address, f"?{asked}&T=9")
     assert asked.partition("=")[0] in plain.state.note and plain.address.search() == "?T=9"
@@ -138,7 +162,10 @@ def test_without_an_address_nothing_is_written():
 def test_a_link_for_teaching_stays_in_the_address_and_reports_what_it_cannot_do():
     explorer = Explorer(search="?show=curves,K,moon&lock=n,sun&K=9")
     assert explorer.teaching == Teaching(("curves", "K"), ("n",), explorer.teaching.problems)
-    assert "there is no 'moon' to show" in explorer.state.note and "There is no 'sun' to lock." in explorer.state.note
+    assert (
+        "there is no 'moon' to show" in explorer.state.note
+        and "There is no 'sun' to lock." in explorer.state.note
+    )
     explorer.state.ask(K=10)
     assert explorer.bridge.search == "?show=curves,K&lock=n&K=10"
 
@@ -166,7 +193,10 @@ def test_without_a_link_for_teaching_everything_is_shown():
 
 def test_a_link_for_teaching_says_what_its_address_says():
     one = Teaching.of("?show=curves&say=Move+K+%3Cb%3E.")
-    assert one.html() == "<p>Move K &lt;b&gt;.</p>" and one.fields() == [("show", "curves"), ("say", "Move K <b>.")]
+    assert one.html() == "<p>Move K &lt;b&gt;.</p>" and one.fields() == [
+        ("show", "curves"),
+        ("say", "Move K <b>."),
+    ]
     steps = Teaching.of("?say=Move+K.&say=What+does+it+do%3F")
     assert steps.html() == "<ol><li>Move K.</li><li>What does it do?</li></ol>"
     assert len(Teaching.of("?" + "&".join(["say=x"] * 20)).say) == 9
@@ -174,41 +204,70 @@ def test_a_link_for_teaching_says_what_its_address_says():
     assert "zx-told" in parts(page) and page.address.search() == "?show=curves&say=Look.&T=9"
 
 
-@pytest.mark.parametrize(("shown", "where"), [("curves,K,moon", "zx-controls"), ("curves,moon", "zx-told")])
+@pytest.mark.parametrize(
+    ("shown", "where"), [("curves,K,moon", "zx-controls"), ("curves,moon", "zx-told")]
+)
 def test_what_could_not_be_used_is_reported_once(shown, where):
     """Beside the controls; with a link that shows none, above the figure."""
     explorer = Explorer(search=f"?show={shown}")
-    said = [pane for pane in explorer.__panel__().select(pn.pane.HTML) if "In this link" in str(pane.object)]
-    assert len(said) == 1 and where in parts(explorer) and "there is no 'moon' to show" in said[0].object
+    said = [
+        pane
+        for pane in explorer.__panel__().select(pn.pane.HTML)
+        if "In this link" in str(pane.object)
+    ]
+    assert (
+        len(said) == 1
+        and where in parts(explorer)
+        and "there is no 'moon' to show" in said[0].object
+    )
 
 
-@pytest.mark.parametrize("search", ["?show=claims,T&T=0", "?tab=claims&T=0", "?show=publish&T=0", "?show=publish,T&T=0"])
+@pytest.mark.parametrize(
+    "search", ["?show=claims,T&T=0", "?tab=claims&T=0", "?show=publish&T=0", "?show=publish,T&T=0"]
+)
 def test_what_is_refused_is_seen_whichever_view_is_shown(search):
     """Beside the controls, or above a view that has none."""
     explorer = Explorer(search=search)
     room, _ = explorer.__panel__()
     notice = explorer.controls.notice
     assert "T = 0 is not allowed" in notice.object
-    seen = [part.css_classes[0] for part in room if part.visible and part.select(lambda each: each is notice)]
+    seen = [
+        part.css_classes[0]
+        for part in room
+        if part.visible and part.select(lambda each: each is notice)
+    ]
     assert len(seen) == 1
     explorer.state.ask(T=9)
     explorer.state.note = ""
-    assert "zx-told" not in [part.css_classes[0] for part in room if part.visible and part.css_classes]
+    assert "zx-told" not in [
+        part.css_classes[0] for part in room if part.visible and part.css_classes
+    ]
 
 
 def test_a_link_for_teaching_of_which_all_is_used_tells_nothing():
     quiet = Explorer(search="?show=curves")
-    assert [part.visible for part in quiet.__panel__()[0] if "zx-told" in part.css_classes] == [False]
+    assert [part.visible for part in quiet.__panel__()[0] if "zx-told" in part.css_classes] == [
+        False
+    ]
     assert not quiet.curves.choice.visible, "which is not named"
 
 
 def test_a_link_for_teaching_that_names_the_choice_of_the_axis_shows_it(plain):
-    assert Explorer(search="?show=curves,axis").curves.choice.visible and plain.curves.choice.visible
+    assert (
+        Explorer(search="?show=curves,axis").curves.choice.visible and plain.curves.choice.visible
+    )
 
 
-@pytest.mark.parametrize(("search", "shown"), [
-    ("", "publish"), ("?T=9", "publish"), ("?tab=attack&T=9", "attack"), ("?tab=inside", "inside"), ("?tab=curves", "curves"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("search", "shown"),
+    [
+        ("", "publish"),
+        ("?T=9", "publish"),
+        ("?tab=attack&T=9", "attack"),
+        ("?tab=inside", "inside"),
+        ("?tab=curves", "curves"),
+    ],
+)
 def test_an_address_opens_the_view_that_it_names(search, shown):
     page = Explorer(search=search)
     assert page.tabs.selected == shown and page.state.note == ""

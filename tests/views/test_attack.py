@@ -25,7 +25,10 @@ def measures(view):
 
 
 def expected(g, fpr=0.01, prior=0.5, guess=0.001):
-    return [format_percent(float(risk), 3) for risk in (g.advantage, g.posterior(prior, fpr), g.reconstruction(guess))]
+    return [
+        format_percent(float(risk), 3)
+        for risk in (g.advantage, g.posterior(prior, fpr), g.reconstruction(guess))
+    ]
 
 
 def test_every_bounds_number_is_the_guarantees_or_there_is_none():
@@ -33,7 +36,9 @@ def test_every_bounds_number_is_the_guarantees_or_there_is_none():
     view = Attack(State(run))
     for bound in BOUNDS:
         g = guarantee(run, bound)
-        assert found(view)[g.title] == (format_percent(float(g.true_positive_rate(0.01)), 3) if g.valid else "–")
+        assert found(view)[g.title] == (
+            format_percent(float(g.true_positive_rate(0.01)), 3) if g.valid else "–"
+        )
     assert not guarantee(run, "theorem").valid
     assert measures(view) == expected(guarantee(run, "sharp"))
 
@@ -44,7 +49,8 @@ def test_the_curves_are_the_guarantees_and_follow_the_sliders():
         view.state.ask(sigma=sigma)
         g, drawn = guarantee(DEMONSTRATION.replace(sigma=sigma), "sharp"), lines(view)["sharp"]
         np.testing.assert_array_equal(drawn["y"], g.true_positive_rate(drawn["x"]))
-        assert (drawn["y"] >= y(view, GUESSING)).all()  # no bound promises more than that blind guessing finds
+        # no bound promises more than that blind guessing finds
+        assert (drawn["y"] >= y(view, GUESSING)).all()
 
 
 def test_the_rate_can_be_chosen():
@@ -75,6 +81,9 @@ def test_it_renders_alone():
     assert pn.panel(view).get_root() is not None
 
 
-@pytest.mark.parametrize(("x", "shown"), [(0.01831, "1.9\u202f%"), (0.07, "7.0\u202f%"), (1, "100\u202f%"), (0, "0\u202f%")])
+@pytest.mark.parametrize(
+    ("x", "shown"),
+    [(0.01831, "1.9\u202f%"), (0.07, "7.0\u202f%"), (1, "100\u202f%"), (0, "0\u202f%")],
+)
 def test_percentages_are_rounded_up(x, shown):
     assert format_percent(x) == shown

@@ -17,9 +17,18 @@ from zoexplore.views.panels.theory import Errata, _proofs, substituted
 from zoexplore.views.tabs import VIEWS
 
 CHANGES = [
-    {}, {"K": 300}, {"beta": 1.0}, {"T": 1}, {"d": 1, "K": 1}, {"regime": "non-convex"}, {"R": float("inf")}, {"sigma": 1e-6},
-    {"T": 10**6}, {"K": 520, "xi": 1e-6}, {"M": float("inf"), "m": 0, "ridge": 0, "regime": "convex"},
-]  # fmt: skip
+    {},
+    {"K": 300},
+    {"beta": 1.0},
+    {"T": 1},
+    {"d": 1, "K": 1},
+    {"regime": "non-convex"},
+    {"R": float("inf")},
+    {"sigma": 1e-6},
+    {"T": 10**6},
+    {"K": 520, "xi": 1e-6},
+    {"M": float("inf"), "m": 0, "ridge": 0, "regime": "convex"},
+]
 SETTINGS = [DEMONSTRATION.replace(**changes) for changes in CHANGES]
 
 
@@ -73,7 +82,9 @@ def test_inside_draws_the_trajectory(bound):
     assert z[0] == pytest.approx(g.start)
     shown = ~np.isnan(drawn)
     np.testing.assert_array_equal(drawn[shown], z[shown])
-    assert (z[~shown] > drawn[shown].max()).all() and drawn[shown].max() <= view.charts[0].given["up"]["end"], "it begins inside"
+    assert (z[~shown] > drawn[shown].max()).all() and drawn[shown].max() <= view.charts[0].given[
+        "up"
+    ]["end"], "it begins inside"
 
 
 def test_long_runs_are_thinned_to_their_last_steps():
@@ -86,8 +97,14 @@ def test_long_runs_are_thinned_to_their_last_steps():
 def test_the_words_say_where_counting_begins():
     g = guarantee(DEMONSTRATION, "theorem")
     assert f"Steps counted: the last {g.N:.0f} of 200; those before" in describe_trajectory(g)[0]
-    assert "same point. Steps counted: all." in describe_trajectory(guarantee(DEMONSTRATION.replace(T=20), "sharp"))[0]
-    assert "2K = 600 exceeds d = 520" in describe_trajectory(guarantee(DEMONSTRATION.replace(K=300), "theorem"))[0]
+    assert (
+        "same point. Steps counted: all."
+        in describe_trajectory(guarantee(DEMONSTRATION.replace(T=20), "sharp"))[0]
+    )
+    assert (
+        "2K = 600 exceeds d = 520"
+        in describe_trajectory(guarantee(DEMONSTRATION.replace(K=300), "theorem"))[0]
+    )
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
@@ -105,9 +122,12 @@ def test_formulas_have_the_numbers_where_they_apply(setting, schedule):
 @pytest.mark.parametrize("bound", BOUNDS)
 def test_no_loss_in_a_formula_is_below_the_true_one(bound, sigma):
     g = guarantee(DEMONSTRATION.replace(sigma=sigma), bound)
-    budget, epsilon = re.search(r"(?:= ([^=]*)\\quad\\Rightarrow\\ )?\\varepsilon = (.*)", substituted(g)[-1]).groups()
+    budget, epsilon = re.search(
+        r"(?:= ([^=]*)\\quad\\Rightarrow\\ )?\\varepsilon = (.*)", substituted(g)[-1]
+    ).groups()
     assert epsilon == rf"\text{{{format_number(g.epsilon)}}}", "as the table has it"
-    averaged = bound in ("composition", "sharp")  # over what hiding may cost: epsilon is no consequence of one rho
+    # over what hiding may cost: epsilon is no consequence of one rho
+    averaged = bound in ("composition", "sharp")
     assert averaged if budget is None else g.rho <= of_tex(budget) <= 1.001 * g.rho and not averaged
     if bound == "theorem":
         parts = [of_tex(part) for part in re.findall(r"underbrace{([^_]*)}_", substituted(g)[-1])]
@@ -130,7 +150,11 @@ def test_a_bounds_proofs_are_one_menu_and_the_chosen_one_is_shown():
 
 def test_misprints_are_the_proofs_own_table_with_its_formulas_drawn():
     shown = Errata().derived.object
-    assert shown.count("<tr>") > 10 and "<math" in shown and "$" not in re.sub(r"<annotation.*?</annotation>", "", shown)
+    assert (
+        shown.count("<tr>") > 10
+        and "<math" in shown
+        and "$" not in re.sub(r"<annotation.*?</annotation>", "", shown)
+    )
 
 
 def test_numbers_in_tex():
@@ -142,7 +166,9 @@ def test_the_printed_constants_are_a_box_away():
     view = Errata()
     view.printed.value = True
     assert view.state.accounting.printed
-    assert guarantees(view.state.setting, view.state.accounting)["corollary"].title.endswith("(as printed)")
+    assert guarantees(view.state.setting, view.state.accounting)["corollary"].title.endswith(
+        "(as printed)"
+    )
     view.state.printed = False
     assert not view.printed.value
 
@@ -152,7 +178,11 @@ def test_a_bound_that_applies_but_has_no_steps_to_draw_is_not_said_not_to_apply(
     g = guarantee(DEMONSTRATION.replace(batch=2000), bound)
     assert g.valid and g.trajectory is None
     (said,) = describe_trajectory(g)
-    assert "mini-batches of 2\u202f000 records" in said and format_number(g.epsilon) in said and "does not apply" not in said
+    assert (
+        "mini-batches of 2\u202f000 records" in said
+        and format_number(g.epsilon) in said
+        and "does not apply" not in said
+    )
     (said,) = describe_trajectory(guarantee(DEMONSTRATION.replace(K=300), "theorem"))
     assert "does not apply. 2K = 600 exceeds d = 520" in said
 

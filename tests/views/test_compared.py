@@ -20,7 +20,9 @@ def test_methods_are_named_by_their_accuracy_at_the_middle_epsilon():
         return point(epsilon=target, accuracy=accuracy, method=method, target=target)
 
     rivals = ("aggzo", (0.6, 0.6)), ("dpzero", (0.7, 0.7)), ("dp-sgd", (0.9, 0.9))
-    drawn = frontier(*(at(*each, target) for each in rivals for target in (1.0, 2.0, 4.0)), without_noise())
+    drawn = frontier(
+        *(at(*each, target) for each in rivals for target in (1.0, 2.0, 4.0)), without_noise()
+    )
     assert list(ranked(drawn)) == ["non-private", "dp-sgd", "dpzero", "aggzo"]
     said = "Accuracy at ε = 2: Not private 0.950, DP-SGD 0.900, DPZero 0.700, Joint clip 0.600."
     assert describe_frontier(drawn) == said

@@ -71,7 +71,8 @@ def test_what_is_typed_is_kept_exactly():
     assert controls.state.setting.T == 23456
     assert controls.dials["T"].text.value == f"23{THIN}456"
     controls.state.ask(T=10**6)
-    assert controls.dials["T"].text.value == f"1{THIN}000{THIN}000"  # as everywhere else on the page
+    # as everywhere else on the page
+    assert controls.dials["T"].text.value == f"1{THIN}000{THIN}000"
 
 
 @pytest.mark.parametrize("typed", ["600", "0", "-3", "2.5", "many", ""])
@@ -81,7 +82,9 @@ def test_what_cannot_be_is_refused_beside_the_controls(typed):
     assert controls.state.setting == DEMONSTRATION
     assert controls.dials["K"].text.value == "260"
     assert controls.notice.visible
-    assert ("is not allowed: give a" if typed else "K cannot be left empty: give a number") in controls.notice.object
+    assert (
+        "is not allowed: give a" if typed else "K cannot be left empty: give a number"
+    ) in controls.notice.object
     controls.dials["K"].text.value = "50"
     assert controls.state.K == 50
     assert not controls.notice.visible
@@ -113,7 +116,11 @@ def test_one_dimension_leaves_one_direction():
 
 def test_choices_reach_the_state_and_follow_it():
     controls = Controls()
-    controls.options["regime"].value, controls.options["conversion"].value, controls.options["schedule"].value = (
+    (
+        controls.options["regime"].value,
+        controls.options["conversion"].value,
+        controls.options["schedule"].value,
+    ) = (
         "convex",
         "cks",
         "optimal",
@@ -150,9 +157,13 @@ def test_the_step_size_follows_until_it_is_set():
 def test_the_clip_never_acts_until_it_may():
     controls = Controls()
     slope = controls.fields["lipschitz"]
-    assert controls.known.value == "length" and controls.state.lipschitz == 1.0, "as the page begins"
+    assert controls.known.value == "length" and controls.state.lipschitz == 1.0, (
+        "as the page begins"
+    )
     controls.known.value = "clip"
-    assert controls.state.setting.lipschitz is None and controls.state.accounting.sensitivity == "clip"
+    assert (
+        controls.state.setting.lipschitz is None and controls.state.accounting.sensitivity == "clip"
+    )
     controls.known.value = "nothing"
     assert (controls.state.setting.lipschitz, slope.text.value) == (inf, "∞")
     slope.text.value = "3.5"
@@ -162,14 +173,25 @@ def test_the_clip_never_acts_until_it_may():
 
 def test_what_is_released_and_who_is_protected_can_be_set():
     controls = Controls()
-    controls.fields["releases"].text.value, controls.fields["records_per_person"].text.value = "5", "3"
+    controls.fields["releases"].text.value, controls.fields["records_per_person"].text.value = (
+        "5",
+        "3",
+    )
     controls.options["neighbours"].value, controls.drawn.menu.value = "add-remove", "cyclic"
-    expected = {"releases": 5, "records_per_person": 3, "neighbours": "add-remove", "sampling": "cyclic"}
+    expected = {
+        "releases": 5,
+        "records_per_person": 3,
+        "neighbours": "add-remove",
+        "sampling": "cyclic",
+    }
     assert controls.state.setting == DEMONSTRATION.replace(**expected)
     controls.fields["releases"].text.value = "0"
     assert "r = 0 is not allowed" in controls.notice.object
     controls.state.replace(DEMONSTRATION, Accounting())
-    assert (controls.options["neighbours"].value, controls.fields["releases"].text.value) == ("replace-one", "1")
+    assert (controls.options["neighbours"].value, controls.fields["releases"].text.value) == (
+        "replace-one",
+        "1",
+    )
 
 
 def test_a_linear_model_can_be_vouched_for():
@@ -189,7 +211,11 @@ def test_every_number_and_choice_of_a_run_has_its_control():
 def test_the_batch_is_all_until_it_is_set():
     controls = Controls()
     batch = controls.dials["batch"]
-    assert batch.text.value == "all" and batch.slider.value == batch.slider.end and not batch.below.parts.visible
+    assert (
+        batch.text.value == "all"
+        and batch.slider.value == batch.slider.end
+        and not batch.below.parts.visible
+    )
     batch.text.value = "64"
     assert controls.state.setting.batch == 64 and batch.below.parts.visible, "how batches are drawn"
     batch.text.value = "30000"
@@ -207,7 +233,9 @@ def test_neighbours_that_no_bound_covers_are_changed_in_one_step():
     drawn.menu.value = "poisson"
     assert drawn.misfit.visible and guarantee(state.setting, "best").epsilon == inf
     drawn.switch.clicks += 1
-    assert (state.neighbours, drawn.misfit.visible) == ("add-remove", False) and guarantee(state.setting, "best").valid
+    assert (state.neighbours, drawn.misfit.visible) == ("add-remove", False) and guarantee(
+        state.setting, "best"
+    ).valid
     assert "counts as two" in state.note
     drawn.menu.value = "without-replacement"
     drawn.switch.clicks += 1
@@ -222,7 +250,9 @@ def test_the_cool_down_is_set_in_its_sentence():
     assert controls.state.setting == DEMONSTRATION.replace(beta=1.0, cooldown=1)
     assert [each["text"] for each in cool.blanks.values()] == ["1", "½"]
     cool.asked = ["cooldown_beta", "2", 1]
-    assert cool.blanks["cooldown_beta"]["wrong"] and "β′ = 2 is not allowed" in controls.notice.object
+    assert (
+        cool.blanks["cooldown_beta"]["wrong"] and "β′ = 2 is not allowed" in controls.notice.object
+    )
     cool.asked = ["cooldown_beta", "0.25", 2]
     assert controls.state.cooldown_beta == 0.25 and not cool.blanks["cooldown_beta"]["wrong"]
     controls.state.replace(DEMONSTRATION, Accounting())
@@ -241,7 +271,11 @@ def test_every_control_has_a_name():
     controls = Controls()
     assert all(field.text.label for field in (*controls.dials.values(), *controls.fields.values()))
     assert all(dial.slider.tags for dial in controls.dials.values())
-    assert controls.options["regime"].tags and controls.options["conversion"].label and controls.options["schedule"].label
+    assert (
+        controls.options["regime"].tags
+        and controls.options["conversion"].label
+        and controls.options["schedule"].label
+    )
 
 
 def test_a_delta_of_one_over_n_is_remarked_on_while_it_is_set():
@@ -272,6 +306,9 @@ def test_a_cool_down_that_changes_nothing_or_is_the_whole_run_says_so():
     assert cool.said.endswith("{cooldown_beta}")
     cool.asked = ["cooldown", "300", 1]
     assert "that is all 200" in cool.said and "none has β = 1" in cool.said
-    assert guarantee(controls.state.setting, "sharp").epsilon == guarantee(DEMONSTRATION, "sharp").epsilon
+    assert (
+        guarantee(controls.state.setting, "sharp").epsilon
+        == guarantee(DEMONSTRATION, "sharp").epsilon
+    )
     controls.state.ask(T=400)
     assert cool.said.endswith("{cooldown_beta}")

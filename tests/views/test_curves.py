@@ -48,7 +48,9 @@ def test_a_change_is_one_message_of_lines_and_one_of_all_else():
     view.state.slide(sigma=0.002)
     view.state.ask(conversion="cks")
     assert seen.count("lines") <= 2
-    expected = curve(DEMONSTRATION.replace(sigma=0.002), "T", T_VALUES, accounting=Accounting(conversion="cks"))
+    expected = curve(
+        DEMONSTRATION.replace(sigma=0.002), "T", T_VALUES, accounting=Accounting(conversion="cks")
+    )
     np.testing.assert_array_equal(y(view, "composition"), expected["composition"])
 
 
@@ -60,7 +62,9 @@ def test_moving_t_moves_the_marks_and_not_the_curves():
     assert {mark["x"] for mark in dots(view).values()} == {1000} and at(view) == 1000
     shown = {each["key"]: each["number"] for each in view.legend.entries}
     run = DEMONSTRATION.replace(T=1000)
-    assert {bound: shown[bound] for bound in BOUNDS} == {b: format_number(guarantee(run, b).epsilon) for b in BOUNDS}
+    assert {bound: shown[bound] for bound in BOUNDS} == {
+        b: format_number(guarantee(run, b).epsilon) for b in BOUNDS
+    }
 
 
 def test_on_batches_a_slider_moves_a_sketch_nowhere_below_the_exact_curves():
@@ -74,7 +78,8 @@ def test_on_batches_a_slider_moves_a_sketch_nowhere_below_the_exact_curves():
     exact = curve(moved, "T", T_VALUES)
     for bound in ("composition", "theorem", "sharp"):
         both = np.minimum(exact[bound], sketch[bound])
-        np.testing.assert_allclose(y(view, bound), both, rtol=1e-8)  # what a search for a root leaves open
+        # what a search for a root leaves open
+        np.testing.assert_allclose(y(view, bound), both, rtol=1e-8)
     assert (y(view, "sharp") < sketch["sharp"]).all()
     view.state.slide(sigma=0.02)  # what was found already is drawn as it is
     np.testing.assert_allclose(y(view, "sharp"), curve(run, "T", T_VALUES)["sharp"], rtol=1e-8)
@@ -101,7 +106,9 @@ def test_the_frame_leaves_out_what_would_squeeze_everything_else():
     assert (start, end) == pytest.approx((0.01, 1e4))
     view = Curves()
     view.legend.muted = []
-    assert dots(view)["output-perturbation"]["y"] > ends(view, "up")[1], "an arrow at the frame's edge"
+    assert dots(view)["output-perturbation"]["y"] > ends(view, "up")[1], (
+        "an arrow at the frame's edge"
+    )
 
 
 def test_the_frame_of_nothing_is_a_frame():
@@ -207,7 +214,8 @@ def test_a_view_that_is_not_looked_at_computes_nothing_and_catches_up():
     assert view.chart.lines is before
     view.active = True
     np.testing.assert_array_equal(
-        y(view, "composition"), curve(DEMONSTRATION.replace(sigma=0.05), "T", T_VALUES, ["composition"])["composition"]
+        y(view, "composition"),
+        curve(DEMONSTRATION.replace(sigma=0.05), "T", T_VALUES, ["composition"])["composition"],
     )
 
 
@@ -217,9 +225,13 @@ def test_the_frame_has_what_is_set_now_in_it(turned, field):
     view = turned(field)
     (left, right), (low, high) = ends(view, "across"), ends(view, "up")
     assert at(view) in (None, 0) or left <= at(view) <= right
-    drawn = [bound for bound in BOUNDS if not BOUNDS[bound].comparator and bound not in view.legend.muted]
+    drawn = [
+        bound for bound in BOUNDS if not BOUNDS[bound].comparator and bound not in view.legend.muted
+    ]
     own = [guarantee(DEMONSTRATION, bound).epsilon for bound in drawn]
-    assert all(low <= now <= high for now in own if now <= 1e5 * min(own)), "the rest is marked on the edge"
+    assert all(low <= now <= high for now in own if now <= 1e5 * min(own)), (
+        "the rest is marked on the edge"
+    )
 
 
 def test_a_run_longer_than_the_axis_makes_it_longer():
@@ -243,8 +255,13 @@ def test_the_table_says_every_number_and_why_one_is_absent():
     shown = {each["key"]: each for each in view.legend.entries}
     for bound in BOUNDS:
         g = guarantee(DEMONSTRATION.replace(K=300), bound)
-        assert shown[bound]["number"] == format_number(g.epsilon) and shown[bound]["absent"] == (not g.valid)
-    assert shown["theorem"]["why"] == "2K = 600 exceeds d = 520" and not np.isfinite(y(view, "theorem")).any()
+        assert shown[bound]["number"] == format_number(g.epsilon) and shown[bound]["absent"] == (
+            not g.valid
+        )
+    assert (
+        shown["theorem"]["why"] == "2K = 600 exceeds d = 520"
+        and not np.isfinite(y(view, "theorem")).any()
+    )
     assert [key for key, each in shown.items() if each.get("best")] == ["sharp"]
 
 

@@ -23,7 +23,10 @@ def test_the_parts_share_one_state():
     explorer = Explorer()
     explorer.controls.dials["T"].text.value = "50"
     assert explorer.publish.chart.given["handle"]["at"] == 50
-    assert format_number(epsilon(DEMONSTRATION.replace(T=50), "sharp")) in explorer.headline.number.object
+    assert (
+        format_number(epsilon(DEMONSTRATION.replace(T=50), "sharp"))
+        in explorer.headline.number.object
+    )
 
 
 def test_the_paper_and_the_licence_stand_below_the_theory_alone():

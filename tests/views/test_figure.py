@@ -1,4 +1,6 @@
-"""The figure explains itself: names at the ends of curves, nothing hidden, a line to drag, and redraws while a slider is held."""
+"""The figure explains itself: names at the ends of curves, nothing hidden, a line to drag, and
+redraws while a slider is held.
+"""
 
 import asyncio
 
@@ -17,7 +19,11 @@ from zoexplore.views.view import View
 def test_the_table_says_that_a_curve_is_below_the_axis():
     view = Curves(State(BEFORE.replace(sigma=1e9)))
     assert not (lines(view)["sharp"]["y"] > 0).any()
-    whys = [each["why"] for each in view.legend.entries if each["key"] in BOUNDS and each["number"] == "0"]
+    whys = [
+        each["why"]
+        for each in view.legend.entries
+        if each["key"] in BOUNDS and each["number"] == "0"
+    ]
     assert whys and all("below the log axis" in why for why in whys)
 
 

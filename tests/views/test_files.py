@@ -38,14 +38,20 @@ def paste(explorer, text):
 def test_yaml_is_pasted_and_its_errors_are_reported():
     explorer = Explorer(search="")
     state = paste(explorer, to_yaml(DEMONSTRATION.replace(K=9), Accounting(printed=True)))
-    assert (state.setting, state.accounting, state.note) == (DEMONSTRATION.replace(K=9), Accounting(printed=True), "Opened.")
+    assert (state.setting, state.accounting, state.note) == (
+        DEMONSTRATION.replace(K=9),
+        Accounting(printed=True),
+        "Opened.",
+    )
     assert explorer.bridge.search == "?K=9&printed=1"
     explorer.files.toggle.value = True
     assert paste(explorer, "K: 0\nT: 7\n").setting == from_yaml("T: 7").setting
     assert "K = 0 is not allowed" in state.note and not explorer.files.drawer.visible
 
 
-@pytest.mark.parametrize("text", ["a: [", "x" * (LARGEST_FILE + 1), "- 1", "", "K: many", "no such field: 3\nT: -1"])
+@pytest.mark.parametrize(
+    "text", ["a: [", "x" * (LARGEST_FILE + 1), "- 1", "", "K: many", "no such field: 3\nT: -1"]
+)
 def test_what_is_no_setting_changes_nothing(text):
     state = paste(Explorer(search="?T=7"), text)
     assert state.setting == DEMONSTRATION.replace(T=7)

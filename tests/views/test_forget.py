@@ -1,4 +1,6 @@
-"""Forgetting: the curve is the accountant's, the sentence has its number, and what is not covered says why."""
+"""Forgetting: the curve is the accountant's, the sentence has its number, and what is not covered
+says why.
+"""
 
 import numpy as np
 import pytest
@@ -34,4 +36,7 @@ def test_what_is_not_covered_says_why_in_place_of_a_curve():
 
 def test_nothing_left_is_nothing_within_delta():
     view = Forget(State(RUN), steps=5000)
-    assert forgetting(RUN, 5000).epsilon == 0 and "to <b>0</b>, within δ\xa0=\xa010⁻⁵." in view.words.object
+    assert (
+        forgetting(RUN, 5000).epsilon == 0
+        and "to <b>0</b>, within δ\xa0=\xa010⁻⁵." in view.words.object
+    )

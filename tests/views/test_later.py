@@ -11,7 +11,10 @@ from zoexplore.views.style.widgets import later
 
 @pytest.mark.parametrize(
     ("holder", "opened"),
-    [(pn.Card("a", "b", collapsed=True), {"collapsed": False}), (pn.Row("a", "b", visible=False), {"visible": True})],
+    [
+        (pn.Card("a", "b", collapsed=True), {"collapsed": False}),
+        (pn.Row("a", "b", visible=False), {"visible": True}),
+    ],
 )
 def test_parts_are_rendered_when_they_are_looked_at_and_stay(holder, opened):
     later(holder)
@@ -38,7 +41,8 @@ def test_a_page_keeps_its_folds_for_later_and_a_notebook_does_not():
     with set_curdoc(document):
         page = Explorer(search="")
         later_on = [len(card) for card in page.__panel__().select(pn.Card)]
-    assert min(folds) >= 1 and later_on and not any(later_on)  # nor are the folds within them there yet
+    # nor are the folds within them there yet
+    assert min(folds) >= 1 and later_on and not any(later_on)
     assert page.controls.fields["R"].text.value == "0.31"  # it can be set and asked, seen or not
 
 

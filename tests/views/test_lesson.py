@@ -1,4 +1,6 @@
-"""The tables of a lesson: every number is the package's in the digits that are shown, at places that the run allows."""
+"""The tables of a lesson: every number is the package's in the digits that are shown, at places
+that the run allows.
+"""
 
 import json
 import re
@@ -46,15 +48,23 @@ def given(text):
 def test_codes_are_rounded_up_as_all_numbers_are():
     rng = np.random.default_rng(1)
     some = np.concatenate(
-        [10 ** rng.uniform(-12, 60, 3000), rng.integers(1, 1000, 500) / 100, [0.0, inf, 9.991, 0.999, 65_504.5, 1e300]]
+        [
+            10 ** rng.uniform(-12, 60, 3000),
+            rng.integers(1, 1000, 500) / 100,
+            [0.0, inf, 9.991, 0.999, 65_504.5, 1e300],
+        ]
     )
     low, codes = tables.codes(some)
-    assert [format_number(decoded(low, int(code))) for code in codes] == [format_number(float(x)) for x in some]
+    assert [format_number(decoded(low, int(code))) for code in codes] == [
+        format_number(float(x)) for x in some
+    ]
 
 
 @pytest.mark.parametrize("sliders", [("sigma", "T"), ("K+beta",), ("d",)], ids=str)
 def test_a_table_has_the_packages_numbers(sliders, thin):
-    """At the run's own T those of `epsilon`; elsewhere those of `curve`, whose points help each other."""
+    """At the run's own T those of `epsilon`; elsewhere those of `curve`, whose points help each
+    other.
+    """
     run = DEMONSTRATION
     found = page.numbers(run, Accounting(), tables.groups_of(run, sliders))
     steps = found["steps"]["values"]
@@ -63,11 +73,17 @@ def test_a_table_has_the_packages_numbers(sliders, thin):
         shape = [*map(len, places), len(BOUNDS), len(steps)]
         differences = np.array(table["epsilons"]).reshape(-1, *shape[-2:])
         codes = differences.cumsum(0).cumsum(-1).reshape(shape)
-        for place in {tuple(0 for _ in places), tuple(len(x) // 2 for x in places), tuple(len(x) - 1 for x in places)}:
+        for place in {
+            tuple(0 for _ in places),
+            tuple(len(x) // 2 for x in places),
+            tuple(len(x) - 1 for x in places),
+        }:
             at = {field: values[i] for field, values, i in zip(fields, places, place, strict=True)}
             true = curve(run.replace(**at), "T", steps)
             for b, bound in enumerate(BOUNDS):
-                shown = [format_number(decoded(table["low"], int(code))) for code in codes[(*place, b)]]
+                shown = [
+                    format_number(decoded(table["low"], int(code))) for code in codes[(*place, b)]
+                ]
                 for t, T in enumerate(steps):
                     single = T == run.T or not fields
                     known = epsilon(run.replace(**at, T=T), bound) if single else true[bound][t]
@@ -106,18 +122,41 @@ def test_two_values_that_exclude_each_other_have_the_reason_in_place_of_numbers(
     assert excluded and all("K = " in why and "d" in why for why in excluded)
 
 
-def test_the_command_says_what_it_takes_and_writes_a_lesson_with_the_links_prompts(thin, tmp_path, capsys):
+def test_the_command_says_what_it_takes_and_writes_a_lesson_with_the_links_prompts(
+    thin, tmp_path, capsys
+):
     run, out = tmp_path / "run.yaml", tmp_path / "l.html"
     run.write_text("n: 1000\nd: 100\nK: 10\nT: 40\nsigma: 0.1\nbeta: 0.5\n", encoding="utf-8")
     link = "/app?show=curves,T&say=Move%20it.&against=sigma"
     assert (
-        main(["lesson", str(run), "--sliders", "sigma,T", "--out", str(out), "--link", link, "--live", "https://x.org/app"]) == 0
+        main(
+            [
+                "lesson",
+                str(run),
+                "--sliders",
+                "sigma,T",
+                "--out",
+                str(out),
+                "--link",
+                link,
+                "--live",
+                "https://x.org/app",
+            ]
+        )
+        == 0
     )
     said, text = capsys.readouterr().out, out.read_text(encoding="utf-8")
-    assert re.search(r"sigma: \d+ places, about \d+ kB and \d+ s", said) and f"{len(text.encode()) // 1000} kB" in said
+    assert (
+        re.search(r"sigma: \d+ places, about \d+ kB and \d+ s", said)
+        and f"{len(text.encode()) // 1000} kB" in said
+    )
     found = given(text)
     shown = {name for name, on in found["shows"].items() if on}
-    assert shown == {"curves"} and found["say"] == "<p>Move it.</p>" and "against=sigma" in found["link"]
+    assert (
+        shown == {"curves"}
+        and found["say"] == "<p>Move it.</p>"
+        and "against=sigma" in found["link"]
+    )
     assert found["live"] == "https://x.org/app" and "n=1000" in found["query"]
     assert main(["lesson", str(run), "--out", str(tmp_path / "none" / "l.html")]) == 2
 
@@ -136,11 +175,25 @@ def test_what_panel_saves_says_above_all_else_that_its_controls_do_nothing():
     )
     for saved in (whole, part):
         assert "A picture: the controls do nothing." in saved.children[0].text
-        assert len([each for each in saved.select({"type": HTML}) if "the controls do nothing" in each.text]) == 1
+        assert (
+            len(
+                [
+                    each
+                    for each in saved.select({"type": HTML})
+                    if "the controls do nothing" in each.text
+                ]
+            )
+            == 1
+        )
 
 
 def test_what_is_as_printed_is_no_guarantee_and_says_so(thin):
     found = page.numbers(DEMONSTRATION, Accounting(printed=True), [])
     printed = {each["line"]["key"] for each in found["bounds"] if each["printed"]}
-    assert printed == {bound for bound in BOUNDS if BOUNDS[bound].printed} and "not a guarantee" in found["warning"]
-    assert all(("(as printed)" in each["entry"]["title"]) == each["printed"] for each in found["bounds"])
+    assert (
+        printed == {bound for bound in BOUNDS if BOUNDS[bound].printed}
+        and "not a guarantee" in found["warning"]
+    )
+    assert all(
+        ("(as printed)" in each["entry"]["title"]) == each["printed"] for each in found["bounds"]
+    )

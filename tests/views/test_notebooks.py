@@ -1,4 +1,6 @@
-"""What a notebook is sent: in the order in which it was sent, before its page is ready too; style sheets inline, once for all."""
+"""What a notebook is sent: in the order in which it was sent, before its page is ready too; style
+sheets inline, once for all.
+"""
 
 import asyncio
 import json
@@ -26,16 +28,26 @@ def test_a_page_that_opens_late_ends_with_what_was_sent_last(monkeypatch):
 
     def send(data=None, metadata=None, buffers=()):
         message = json.loads(data) if data else {}
-        arrived.extend(event["new"] for event in message.get("events", ()) if event.get("attr") == "text")
+        arrived.extend(
+            event["new"] for event in message.get("events", ()) if event.get("attr") == "text"
+        )
 
-    monkeypatch.setattr("ipykernel.comm.Comm", lambda **given: SimpleNamespace(send=send, on_msg=lambda function: None))
+    monkeypatch.setattr(
+        "ipykernel.comm.Comm",
+        lambda **given: SimpleNamespace(send=send, on_msg=lambda function: None),
+    )
 
     async def shown():
-        words, page, way = pn.pane.HTML("nothing yet"), Document(), JupyterCommManagerBinary.get_server_comm()
+        words, page, way = (
+            pn.pane.HTML("nothing yet"),
+            Document(),
+            JupyterCommManagerBinary.get_server_comm(),
+        )
         add_to_doc(widgets.component("curves", words).get_root(page, way), page, True)
         for text in SENT[:-1]:
             words.object = text
-            await asyncio.sleep(0.011)  # Panel tries again every tenth of a second, counted from each message
+            # Panel tries again every tenth of a second, counted from each message
+            await asyncio.sleep(0.011)
         assert arrived == []
         way.init()
         await until(lambda: len(arrived) == len(SENT) - 1)
@@ -50,24 +62,42 @@ def test_style_sheets_are_inline_before_a_document_is_searched_for_each(monkeypa
     monkeypatch.setattr(pn.config, "inline", True)
     searched, recompute, document = [], DocumentModelManager.recompute, Document()
     page = around(Explorer())
-    with_sheets = sum(bool(urls(model)) for model in page.get_root(Document()).select({"type": UIElement}))
+    with_sheets = sum(
+        bool(urls(model)) for model in page.get_root(Document()).select({"type": UIElement})
+    )
     assert with_sheets > 50
     root = page.get_root(document, JupyterCommManagerBinary.get_server_comm())
     add_to_doc(root, document)
-    monkeypatch.setattr(DocumentModelManager, "recompute", lambda models: (searched.append(1), recompute(models)))
+    monkeypatch.setattr(
+        DocumentModelManager, "recompute", lambda models: (searched.append(1), recompute(models))
+    )
     shown = list(document.select({"type": UIElement}))
     for model in shown:  # as Panel does
         patch_inline_stylesheets(model)
-    assert not any(urls(model) for model in shown) and len(searched) <= 1  # for a column of Panel's own
-    assert all(sheet.document is document for model in shown for sheet in model.stylesheets if not isinstance(sheet, str))
+    # for a column of Panel's own
+    assert not any(urls(model) for model in shown) and len(searched) <= 1
+    assert all(
+        sheet.document is document
+        for model in shown
+        for sheet in model.stylesheets
+        if not isinstance(sheet, str)
+    )
 
 
 def test_a_text_that_two_outputs_share_sends_no_style_sheet_again(monkeypatch):
-    """Else Panel sends one by the id that it has in the output whose slider moved, which the other does not know."""
+    """Else Panel sends one by the id that it has in the output whose slider moved, which the other
+    does not know.
+    """
     monkeypatch.setattr(pn.config, "inline", True)
     outputs, words = [Document(), Document()], widgets.html("before", "words")
     for output in outputs:
-        add_to_doc(widgets.component("curves", words).get_root(output, JupyterCommManagerBinary.get_server_comm()), output, True)
+        add_to_doc(
+            widgets.component("curves", words).get_root(
+                output, JupyterCommManagerBinary.get_server_comm()
+            ),
+            output,
+            True,
+        )
 
     async def moved():
         with set_curdoc(outputs[0]):
@@ -75,12 +105,16 @@ def test_a_text_that_two_outputs_share_sends_no_style_sheet_again(monkeypatch):
 
     asyncio.run(moved())
     shown = [output.select_one({"type": HTML}) for output in outputs]
-    assert [text.text for text in shown] == ["after &lt; now"] * 2 and not any(urls(text) for text in shown)
+    assert [text.text for text in shown] == ["after &lt; now"] * 2 and not any(
+        urls(text) for text in shown
+    )
 
 
 def test_where_notebooks_load_style_sheets_they_stay_addresses(monkeypatch):
     monkeypatch.setattr(pn.config, "inline", False)
-    root = widgets.component("curves", pn.pane.HTML("words")).get_root(Document(), JupyterCommManagerBinary.get_server_comm())
+    root = widgets.component("curves", pn.pane.HTML("words")).get_root(
+        Document(), JupyterCommManagerBinary.get_server_comm()
+    )
     assert any(urls(model) for model in root.select({"type": UIElement}))
 
 

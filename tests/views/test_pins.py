@@ -23,7 +23,9 @@ def pinned(view):
 def test_pinning_keeps_what_is_set_and_names_it():
     pins = Pins()
     assert pins.add(State(DEMONSTRATION.replace(K=52), Accounting(printed=True)))
-    assert pins.pins == [Pin("K = 52, printed = 1", DEMONSTRATION.replace(K=52), Accounting(printed=True))]
+    assert pins.pins == [
+        Pin("K = 52, printed = 1", DEMONSTRATION.replace(K=52), Accounting(printed=True))
+    ]
 
 
 def test_whole_numbers_in_names_are_grouped_and_stay_so_in_an_address():
@@ -38,7 +40,9 @@ def test_whole_numbers_in_names_are_grouped_and_stay_so_in_an_address():
 
 def test_as_many_as_fit():
     pins = Pins()
-    assert [pins.add(State(DEMONSTRATION.replace(T=T + 1))) for T in range(MOST_PINS + 1)] == [True] * MOST_PINS + [False]
+    assert [pins.add(State(DEMONSTRATION.replace(T=T + 1))) for T in range(MOST_PINS + 1)] == [
+        True
+    ] * MOST_PINS + [False]
 
 
 def test_a_page_is_there_before_what_is_pinned_is_computed(monkeypatch):
@@ -61,8 +65,16 @@ def test_a_row_of_the_table_uses_its_pin_and_unpins_it():
     for changes in ({"K": 52}, {"T": 3}):
         view.pins.add(State(DEMONSTRATION.replace(**changes)))
     rows = {each["pin"]: each for each in view.legend.entries if "pin" in each}
-    least = min(guarantee(DEMONSTRATION.replace(K=52), bound).epsilon for bound in BOUNDS if BOUNDS[bound].of_this_run)
-    assert (rows[0]["title"], rows[0]["number"], rows[1]["title"]) == ("K = 52", format_number(least), "T = 3")
+    least = min(
+        guarantee(DEMONSTRATION.replace(K=52), bound).epsilon
+        for bound in BOUNDS
+        if BOUNDS[bound].of_this_run
+    )
+    assert (rows[0]["title"], rows[0]["number"], rows[1]["title"]) == (
+        "K = 52",
+        format_number(least),
+        "T = 3",
+    )
     view.legend.asked = ["use", 0, 1]
     assert view.state.setting == DEMONSTRATION.replace(K=52)
     view.legend.asked = ["remove", 0, 2]
@@ -76,10 +88,18 @@ def test_pins_are_compared_by_what_differs():
     view = Curves(State(DEMONSTRATION.replace(beta=0.9)))
     assert view.differs.object == ""
     louder = DEMONSTRATION.replace(sigma=1e-4)
-    view.pins.pins = [Pin("first <b>", DEMONSTRATION, Accounting()), Pin("noise", louder, Accounting())]
-    cells = (re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in view.differs.object.split("<tr>"))
+    view.pins.pins = [
+        Pin("first <b>", DEMONSTRATION, Accounting()),
+        Pin("noise", louder, Accounting()),
+    ]
+    cells = (
+        re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in view.differs.object.split("<tr>")
+    )
     rows = {row[0]: row[1:] for row in cells if row}
-    assert rows[""] == ["first &lt;b&gt;", "noise", "now"] and "share of the noise along the directions" in rows
+    assert (
+        rows[""] == ["first &lt;b&gt;", "noise", "now"]
+        and "share of the noise along the directions" in rows
+    )
     assert "steps" not in rows and rows["noise scale"] == ["5e-5", "<b>0.0001</b>", "5e-5"]
     runs = [DEMONSTRATION, louder, DEMONSTRATION.replace(beta=0.9)]
     for name, bound in (("ε, every step", "composition"), ("ε, only the last", "sharp")):
@@ -96,23 +116,37 @@ def test_pins_come_back_from_an_address():
     one.pins.compare = "theorem"
     one.state.ask(K=5)
     other = Explorer(search=one.bridge.search)
-    assert (other.pins.pins, other.pins.compare) == (one.pins.pins, "theorem") and len(other.pins.pins) == 4
+    assert (other.pins.pins, other.pins.compare) == (one.pins.pins, "theorem") and len(
+        other.pins.pins
+    ) == 4
     assert other.state.setting == one.state.setting
 
 
 def test_bad_pins_are_reported_and_used_as_far_as_they_go():
     explorer = Explorer(search="?pin=K:0,T:9~x&pin=&compare=magic" + "&pin=T:3" * 7)
     assert [pin.setting.T for pin in explorer.pins.pins] == [9, 200, 3, 3, 3, 3]
-    assert all(said in explorer.state.note for said in ("pin 1: K = 0", "Only 6 pins fit.", "compare = 'magic'"))
+    assert all(
+        said in explorer.state.note
+        for said in ("pin 1: K = 0", "Only 6 pins fit.", "compare = 'magic'")
+    )
 
 
 def test_pins_too_long_for_an_address_are_left_out_aloud():
     explorer = Explorer(search="?T=9")
     for T in range(MOST_PINS):
-        explorer.state.ask(T=T + 1, sigma=0.123456789012345, R=0.123456789012345, delta=1.2345678901e-9, xi=1e-17)
-        explorer.state.ask(M=0.78901234567890, m=0.51234567890123, ridge=0.21234567890123, clip=0.91234567890123)
-        explorer.state.ask(n=987654321, eta=1.23456789012345, beta=0.123456789012345, regime="convex")
-        explorer.pins.pins = [*explorer.pins.pins, Pin("é" * LONGEST_NAME, explorer.state.setting, explorer.state.accounting)]
+        explorer.state.ask(
+            T=T + 1, sigma=0.123456789012345, R=0.123456789012345, delta=1.2345678901e-9, xi=1e-17
+        )
+        explorer.state.ask(
+            M=0.78901234567890, m=0.51234567890123, ridge=0.21234567890123, clip=0.91234567890123
+        )
+        explorer.state.ask(
+            n=987654321, eta=1.23456789012345, beta=0.123456789012345, regime="convex"
+        )
+        explorer.pins.pins = [
+            *explorer.pins.pins,
+            Pin("é" * LONGEST_NAME, explorer.state.setting, explorer.state.accounting),
+        ]
     assert "pin=" not in explorer.bridge.search and "T=6" in explorer.bridge.search
     assert "a link leaves them out" in explorer.state.note
 
@@ -153,7 +187,11 @@ def test_a_figures_pins_go_with_it_and_ones_own_stay():
 
 def test_what_the_fold_sets_is_kept_in_pins_addresses_and_files():
     run = DEMONSTRATION.replace(
-        lipschitz=float("inf"), neighbours="add-remove", sampling="shuffled", releases=5, records_per_person=2
+        lipschitz=float("inf"),
+        neighbours="add-remove",
+        sampling="shuffled",
+        releases=5,
+        records_per_person=2,
     )
     state = State(run)
     pins = Pins()

@@ -93,7 +93,9 @@ def test_what_cannot_be_met_is_drawn_too(monkeypatch):
 
 
 def test_an_answer_that_is_asked_for_again_and_applied_at_once_is_applied(monkeypatch):
-    """The browser still shows the button of the last answer when the search for the next one begins."""
+    """The browser still shows the button of the last answer when the search for the next one
+    begins.
+    """
     held = asyncio.Event()
 
     async def once_allowed(call, *args):
@@ -146,11 +148,16 @@ def test_the_least_bound_that_applies_is_the_usual_one_and_is_named(planner):
     assert "sharper bound" in planner.words.object and epsilon(planner.answer, "best") <= 1
     planner.state.ask(beta=1.0)
     solve(planner)
-    assert "composition" in planner.words.object.lower() and epsilon(planner.answer, "composition") <= 1
+    assert (
+        "composition" in planner.words.object.lower()
+        and epsilon(planner.answer, "composition") <= 1
+    )
 
 
 def test_noise_that_drowns_the_steps_comes_before_all_else(planner):
-    planner.state.ask(n=1000, d=1000, K=1, T=50_000, regime="non-convex", m=0.0, ridge=0.0, lipschitz=float("inf"))
+    planner.state.ask(
+        n=1000, d=1000, K=1, T=50_000, regime="non-convex", m=0.0, ridge=0.0, lipschitz=float("inf")
+    )
     planner.param.update(bound="composition", target=0.1, passes=100_000.0)
     recommend(planner)
     assert planner.words.object.startswith('<p class="warn" role="alert">The noise drowns the step')
@@ -162,21 +169,37 @@ def test_what_is_typed_wrongly_stays_and_is_marked_and_changes_nothing(planner):
     put(planner, "delta", "1e-6")
     put(planner, "bound", "composition")
     assert (planner.target, planner.state.delta, planner.bound) == (3, 1e-6, "composition")
-    wrong = {"target": ("-1", "above 0"), "n": ("0", "whole number"), "delta": ("2", "δ = 2"), "T": ("x", "number")}
+    wrong = {
+        "target": ("-1", "above 0"),
+        "n": ("0", "whole number"),
+        "delta": ("2", "δ = 2"),
+        "T": ("x", "number"),
+    }
     for name, (text, said) in wrong.items():
         put(planner, name, text)
-        assert planner.sentence.blanks[name] | {"wrong": True, "text": text} == planner.sentence.blanks[name], name
+        assert (
+            planner.sentence.blanks[name] | {"wrong": True, "text": text}
+            == planner.sentence.blanks[name]
+        ), name
         assert said in planner.words.object and planner.answer is None
     assert (planner.target, planner.state.delta, planner.state.n) == (3, 1e-6, DEMONSTRATION.n)
     put(planner, "T", "60")
-    assert planner.state.T == 60 and not any(each["wrong"] for each in planner.sentence.blanks.values())
+    assert planner.state.T == 60 and not any(
+        each["wrong"] for each in planner.sentence.blanks.values()
+    )
 
 
 def test_the_sought_fields_blank_reads_its_symbol(planner):
     planner.field = "n"
-    assert planner.sentence.blanks["n"]["text"] == "n" and planner.sentence.blanks["d"]["text"] == "520"
+    assert (
+        planner.sentence.blanks["n"]["text"] == "n"
+        and planner.sentence.blanks["d"]["text"] == "520"
+    )
     planner.whole = "run"
-    assert "{passes}" in planner.sentence.said and planner.sentence.blanks["n"]["text"] == "20\u202f000"
+    assert (
+        "{passes}" in planner.sentence.said
+        and planner.sentence.blanks["n"]["text"] == "20\u202f000"
+    )
     assert planner.sentence.blanks["batch"]["text"] == "all" and not planner.drawing.visible
     put(planner, "batch", "64")
     put(planner, "passes", "200")
@@ -189,12 +212,22 @@ def test_it_answers_at_once_and_follows_the_sliders_when_they_are_let_go(planner
     assert first.T == 50 and epsilon(first, "theorem") <= 1
     now = epsilon(DEMONSTRATION.replace(T=50), "theorem")
     assert f"Now ε = {format_number(now)}" in planner.words.object
-    assert (dots(planner)["yours"]["y"], dots(planner)["last"]["y"]) == (now, epsilon(first, "theorem"))
+    assert (dots(planner)["yours"]["y"], dots(planner)["last"]["y"]) == (
+        now,
+        epsilon(first, "theorem"),
+    )
     assert planner.chart.given["levels"][0]["y"] == 1
     x = lines(planner)["last"]["x"]
-    np.testing.assert_array_equal(y(planner, "last"), curve(DEMONSTRATION.replace(T=50), "sigma", x, ["theorem"])["theorem"])
+    np.testing.assert_array_equal(
+        y(planner, "last"), curve(DEMONSTRATION.replace(T=50), "sigma", x, ["theorem"])["theorem"]
+    )
     public = dots(planner)["every"]
-    assert public["hollow"] and epsilon(DEMONSTRATION.replace(T=50, sigma=public["x"]), "composition") == public["y"] <= 1
+    assert (
+        public["hollow"]
+        and epsilon(DEMONSTRATION.replace(T=50, sigma=public["x"]), "composition")
+        == public["y"]
+        <= 1
+    )
     assert f"{format_number(public['x'] / first.sigma, 2)} times" in planner.found.object
     planner.state.slide(T=60)
     assert planner.answer is None and not planner.use.visible
@@ -211,10 +244,16 @@ AFTER = {
 
 @pytest.mark.parametrize("after", AFTER)
 def test_nothing_goes_on_for_a_question_that_is(after, monkeypatch):
-    """The call is dropped, so that its process is free again though it would have gone on for minutes."""
+    """The call is dropped, so that its process is free again though it would have gone on for
+    minutes.
+    """
     dropped, drop = [], Pool.drop
     monkeypatch.setattr("zoexplore.views.panels.planner.solved", jobs.endless_answer)
-    monkeypatch.setattr(Pool, "drop", lambda pool, call: (dropped.append(call), setattr(pool, "grace", 0.0), drop(pool, call)))
+    monkeypatch.setattr(
+        Pool,
+        "drop",
+        lambda pool, call: (dropped.append(call), setattr(pool, "grace", 0.0), drop(pool, call)),
+    )
 
     async def asked():
         state = State(DEMONSTRATION.replace(T=50))
@@ -247,7 +286,9 @@ def test_a_cool_down_is_offered_where_it_needs_less_and_applied_with_the_answer(
 
 
 def test_a_whole_run_says_what_training_finds_and_where_composition_is_the_truth():
-    run = DEMONSTRATION.replace(d=10**9, batch=64, regime="non-convex", m=0.0, ridge=0.0, M=inf, R=inf, lipschitz=inf)
+    run = DEMONSTRATION.replace(
+        d=10**9, batch=64, regime="non-convex", m=0.0, ridge=0.0, M=inf, R=inf, lipschitz=inf
+    )
     planner = Planner(State(run), whole="run")
     said = planner.words.object
     assert "<li>Clip: " in said and "Nothing to tune.</li>" in said

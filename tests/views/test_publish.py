@@ -1,4 +1,6 @@
-"""First sight: two curves and two clouds of the same run, and what moves between them; and the game."""
+"""First sight: two curves and two clouds of the same run, and what moves between them; and the
+game.
+"""
 
 import numpy as np
 import pytest
@@ -28,8 +30,12 @@ def test_the_two_curves_are_composition_and_the_least_of_the_run(view):
     T = lines(view)["every"]["x"]
     shown, known = np.isin(T, T_VALUES), np.isin(T_VALUES, T)
     np.testing.assert_array_equal(y(view, "every")[shown], found["composition"][known])
-    np.testing.assert_array_equal(y(view, "last")[shown], np.minimum.reduce(list(found.values()))[known])
-    assert [float(y(view, kind)[T == 200][0]) for kind in ("every", "last")] == list(view.epsilons.values()), "and the run's own"
+    np.testing.assert_array_equal(
+        y(view, "last")[shown], np.minimum.reduce(list(found.values()))[known]
+    )
+    assert [float(y(view, kind)[T == 200][0]) for kind in ("every", "last")] == list(
+        view.epsilons.values()
+    ), "and the run's own"
 
 
 def test_the_switch_changes_the_number_and_fades_one_curve_never_its_name(view):
@@ -64,12 +70,23 @@ def test_clouds_move_with_the_curves_and_are_together_at_first(view):
     assert len(view.clouds.every) == len(view.clouds.last) == PICTURES + 1
     assert view.clouds.every[0] == view.clouds.last[0] < 1e-3
     assert all(a <= b + 1e-4 for a, b in zip(view.clouds.last, view.clouds.every, strict=True))
-    assert view.clouds.last[-1] == pytest.approx(float(gaussian_of(np.array([view.epsilons["last"]]), 1e-5)[0]), abs=1e-3)
+    assert view.clouds.last[-1] == pytest.approx(
+        float(gaussian_of(np.array([view.epsilons["last"]]), 1e-5)[0]), abs=1e-3
+    )
     view.state.ask(sigma=0.002)
-    assert view.clouds.last[-1] == pytest.approx(float(gaussian_of(np.array([view.epsilons["last"]]), 1e-5)[0]), abs=1e-3)
+    assert view.clouds.last[-1] == pytest.approx(
+        float(gaussian_of(np.array([view.epsilons["last"]]), 1e-5)[0]), abs=1e-3
+    )
 
 
-UNUSUAL = [{"T": 1}, {"sigma": 1e-8}, {"sigma": 1e6}, {"T": 10**9}, {"beta": 1.0}, {"records_per_person": 3, "batch": 100}]
+UNUSUAL = [
+    {"T": 1},
+    {"sigma": 1e-8},
+    {"sigma": 1e6},
+    {"T": 10**9},
+    {"beta": 1.0},
+    {"records_per_person": 3, "batch": 100},
+]
 
 
 @pytest.mark.parametrize("changes", UNUSUAL, ids=str)
@@ -84,9 +101,16 @@ def test_the_games_ceiling_is_the_bounds_and_its_clouds_are_that_far_apart():
 
     view = Game(State())
     for bound, ceiling, apart in zip(
-        ("composition", "sharp"), view.board.ceilings, (view.board.every, view.board.last), strict=True
+        ("composition", "sharp"),
+        view.board.ceilings,
+        (view.board.every, view.board.last),
+        strict=True,
     ):
         g = guarantee(DEMONSTRATION, bound)
-        assert ceiling == pytest.approx((1 + g.advantage) / 2) and ndtr(apart / 2) == pytest.approx(ceiling, abs=1e-6)
+        assert ceiling == pytest.approx((1 + g.advantage) / 2) and ndtr(apart / 2) == pytest.approx(
+            ceiling, abs=1e-6
+        )
     view.state.ask(sigma=0.3 * DEMONSTRATION.sigma)
-    assert view.board.ceilings[1] == pytest.approx((1 + guarantee(view.state.setting, "sharp").advantage) / 2)
+    assert view.board.ceilings[1] == pytest.approx(
+        (1 + guarantee(view.state.setting, "sharp").advantage) / 2
+    )

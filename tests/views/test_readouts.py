@@ -1,4 +1,6 @@
-"""The read-outs say the accountant's numbers: epsilon, the odds, and behind "More" why and on what they rest."""
+"""The read-outs say the accountant's numbers: epsilon, the odds, and behind "More" why and on what
+they rest.
+"""
 
 import json
 import re
@@ -25,21 +27,40 @@ def opened(setting=DEMONSTRATION, accounting=None):
 def test_the_number_is_the_least_guarantee_and_says_what_publishing_costs():
     view = Headline(State())
     best = smallest(guarantees(DEMONSTRATION, Accounting()))
-    assert guarantee(DEMONSTRATION, "noisy-gd").epsilon < best.epsilon  # the comparator is smaller, and another mechanism
-    now, every = format_number(best.epsilon), format_number(guarantee(DEMONSTRATION, "composition").epsilon)
-    assert f"publish only the last model: ε falls from <b>{every}</b> to <b>{now}</b>." in view.number.object
+    # the comparator is smaller, and another mechanism
+    assert guarantee(DEMONSTRATION, "noisy-gd").epsilon < best.epsilon
+    now, every = (
+        format_number(best.epsilon),
+        format_number(guarantee(DEMONSTRATION, "composition").epsilon),
+    )
+    assert (
+        f"publish only the last model: ε falls from <b>{every}</b> to <b>{now}</b>."
+        in view.number.object
+    )
     view.by = "composition"
-    assert f"</i> = <b>{every}</b>" in view.number.object and f"ε falls to <b>{now}</b>" in view.number.object
+    assert (
+        f"</i> = <b>{every}</b>" in view.number.object
+        and f"ε falls to <b>{now}</b>" in view.number.object
+    )
 
 
-@pytest.mark.parametrize(("before", "now", "said"), [
-    (8.0, 1.0, f"÷{THIN}8"), (1.0, 8.0, f"×{THIN}8"), (1.0, 1.01, ""), (0.0, 1.0, ""), (float("inf"), 1.0, ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("before", "now", "said"),
+    [
+        (8.0, 1.0, f"÷{THIN}8"),
+        (1.0, 8.0, f"×{THIN}8"),
+        (1.0, 1.01, ""),
+        (0.0, 1.0, ""),
+        (float("inf"), 1.0, ""),
+    ],
+)
 def test_ratios(before, now, said):
     assert times(before, now) == said
 
 
-@pytest.mark.parametrize("changes", [{}, {"regime": "non-convex"}, {"K": 52, "T": 10}, {"releases": 5}], ids=str)
+@pytest.mark.parametrize(
+    "changes", [{}, {"regime": "non-convex"}, {"K": 52, "T": 10}, {"releases": 5}], ids=str
+)
 def test_the_odds_are_of_the_smallest_guarantees_whole_curve(changes):
     run = DEMONSTRATION.replace(**changes)
     best = smallest(guarantees(run, Accounting()))
@@ -53,7 +74,10 @@ def test_where_epsilon_is_0_one_in_a_hundred_is_caught():
 
 
 def test_no_odds_are_given_where_nothing_is_known_or_guaranteed():
-    assert "rules nothing out" in Headline(State(BEFORE.replace(sigma=1e-5), PAPER_CONVENTION)).odds.object
+    assert (
+        "rules nothing out"
+        in Headline(State(BEFORE.replace(sigma=1e-5), PAPER_CONVENTION)).odds.object
+    )
     assert "No bound applies" in Headline(State(DEMONSTRATION.replace(sigma=1e-300))).odds.object
     printed = State(BEFORE.replace(R=1e-3, beta=0.0), PAPER_CONVENTION.replace(printed=True))
     view = Headline(printed)
@@ -65,10 +89,15 @@ def test_the_number_follows_a_held_slider_and_the_odds_its_release():
     shown = dict(view.odds.styles)
     view.state.slide(sigma=0.002)
     assert format_number(epsilon(DEMONSTRATION.replace(sigma=0.002), "sharp")) in view.number.object
-    assert view.odds.styles != shown and not view.waiting, "which are marked as those of an earlier run"
+    assert view.odds.styles != shown and not view.waiting, (
+        "which are marked as those of an earlier run"
+    )
     view.state.moving = False
     run = DEMONSTRATION.replace(sigma=0.002)
-    assert odds(smallest(guarantees(run, Accounting())).risk, run.delta) in view.odds.object and view.odds.styles == shown
+    assert (
+        odds(smallest(guarantees(run, Accounting())).risk, run.delta) in view.odds.object
+        and view.odds.styles == shown
+    )
 
 
 def test_what_is_behind_the_number_is_written_while_it_is_open_and_follows():
@@ -86,7 +115,10 @@ def test_what_is_behind_the_number_is_written_while_it_is_open_and_follows():
 
 
 def test_assumptions_are_met_not_met_or_assumed():
-    met, failed = guarantee(DEMONSTRATION, "sharp"), guarantee(DEMONSTRATION.replace(K=300), "theorem")
+    met, failed = (
+        guarantee(DEMONSTRATION, "sharp"),
+        guarantee(DEMONSTRATION.replace(K=300), "theorem"),
+    )
     text = assumptions(met) + assumptions(failed)
     assert 'aria-label="met"' in text and 'aria-label="assumed"' in text
     assert re.search(r'aria-label="not met">✗</span><span>At most half the dimension', text)
@@ -113,12 +145,20 @@ def test_released_checkpoints_are_not_said_to_be_hidden():
 
 
 def test_mu_rho_and_z_are_the_smallest_guarantees():
-    shown, g = opened(DEMONSTRATION.replace(T=100)).verdict.object, guarantee(DEMONSTRATION.replace(T=100), "sharp")
+    shown, g = (
+        opened(DEMONSTRATION.replace(T=100)).verdict.object,
+        guarantee(DEMONSTRATION.replace(T=100), "sharp"),
+    )
     numbers = re.findall(r"(?:z|μ|ρ|δ_f) = (.*?)</li>", shown)
     assert numbers[1:] == [format_number(x) for x in (*g.gaussian_dp[:1], g.rho, g.delta_f)]
     assert float(numbers[0]) == float(f"{g.setting.noise_multiplier:.4g}")
 
 
 def test_where_there_is_no_gaussian_budget_none_is_shown():
-    g = guarantee(DEMONSTRATION.replace(batch=1, T=1, sigma=0.01, sampling="poisson", neighbours="add-remove"), "composition")
+    g = guarantee(
+        DEMONSTRATION.replace(
+            batch=1, T=1, sigma=0.01, sampling="poisson", neighbours="add-remove"
+        ),
+        "composition",
+    )
     assert g.valid and "neither μ nor ρ" in measures_of(g)[-1]

@@ -28,10 +28,18 @@ from zoexplore.views.panels.theory import Theory
 @pytest.mark.parametrize(
     ("x", "shown"),
     [
-        (1e-5, "10⁻⁵"), (2e-6, f"2{THIN}×{THIN}10⁻⁶"), (0.001, "0.001"), (0.25, "0.25"), (1000, f"1{THIN}000"), (0, "0"),
-        (346.6666, "347"), (float("inf"), "∞"), (1.23121e-15, f"1.23{THIN}×{THIN}10⁻¹⁵"), (20_000, f"20{THIN}000"),
+        (1e-5, "10⁻⁵"),
+        (2e-6, f"2{THIN}×{THIN}10⁻⁶"),
+        (0.001, "0.001"),
+        (0.25, "0.25"),
+        (1000, f"1{THIN}000"),
+        (0, "0"),
+        (346.6666, "347"),
+        (float("inf"), "∞"),
+        (1.23121e-15, f"1.23{THIN}×{THIN}10⁻¹⁵"),
+        (20_000, f"20{THIN}000"),
     ],
-)  # fmt: skip
+)
 def test_short_numbers(x, shown):
     assert format_short(x) == shown
 
@@ -47,16 +55,28 @@ def behind(run, accounting=None):
 def test_what_the_page_says_is_in_sentences_of_thirty_words(part):
     said = list(states([part]))
     assert len(said) > 5 and sum(len(lines) for _, lines in said) > 50
-    sentences = [each for _, lines in said for line in lines for each in re.split(r"(?<=[.!?])\s+", line) if each.endswith(".")]
-    assert not [each for each in sentences if len(re.findall(r"\w[^\s]*", each)) > 30 and "$$" not in each]
+    sentences = [
+        each
+        for _, lines in said
+        for line in lines
+        for each in re.split(r"(?<=[.!?])\s+", line)
+        if each.endswith(".")
+    ]
+    assert not [
+        each for each in sentences if len(re.findall(r"\w[^\s]*", each)) > 30 and "$$" not in each
+    ]
 
 
 def test_reasons_are_sentences_without_ids():
-    run = DEMONSTRATION.replace(batch=100, sampling="poisson", neighbours="add-remove", K=300, lipschitz=5.0)
+    run = DEMONSTRATION.replace(
+        batch=100, sampling="poisson", neighbours="add-remove", K=300, lipschitz=5.0
+    )
     view = behind(run)
     shown = Theory(view.state).checks.values()
     said = " ".join(plain("".join(each.object for each in shown)))
-    assert "Poisson sampled, with one record added or removed" in said and "'" not in said.replace("'s ", "")
+    assert "Poisson sampled, with one record added or removed" in said and "'" not in said.replace(
+        "'s ", ""
+    )
     assert "never acts. The clip may act" in said and "2K ≤ d. 2K = 600 exceeds" in said
 
 
@@ -78,7 +98,11 @@ def test_a_refusal_has_no_number_that_only_a_machine_reads():
     boxes = {name: field.text for name, field in (controls.dials | controls.fields).items()}
     for name, typed, said in (
         ("T", "0", "T = 0 is not allowed: give a whole number from 1 to 2⁵³"),
-        ("batch", "30000", f"b = 30000 is not allowed: give a whole number from 1 to n = 20{THIN}000, or leave it empty for all"),
+        (
+            "batch",
+            "30000",
+            f"b = 30000 is not allowed: give a whole number from 1 to n = 20{THIN}000, or leave it empty for all",
+        ),
         ("delta", "0", "δ = 0 is not allowed: give a finite number of at least 10⁻³⁰⁰ and below 1"),
         ("sigma", "", "σ cannot be left empty: give a number"),
         ("n", "9" * 400, f"n = {'9' * 40}… is not allowed"),
@@ -90,7 +114,9 @@ def test_a_refusal_has_no_number_that_only_a_machine_reads():
 def test_a_plan_says_once_what_is_supposed():
     plan = recommend(DEMONSTRATION.replace(K=52), epsilon=1.0, K=52, T=200)
     said = plain("".join(_plan(plan)))
-    assert said.count("Assumed; numbers cannot check this") == 1 and not any("Assumed" in line for line in plan.warnings)
+    assert said.count("Assumed; numbers cannot check this") == 1 and not any(
+        "Assumed" in line for line in plan.warnings
+    )
     assert "The start lies in the ball and does not depend on the data." in said
 
 
@@ -115,18 +141,27 @@ def test_a_curve_is_absent_for_what_it_lacks_not_for_its_misprints():
 @pytest.mark.parametrize(
     ("x", "shown"),
     [
-        (1331.2, r"1\,331"), (4257.0, r"4\,257"), (1e6, "10^{6}"), (1e-6, "10^{-6}"), (2.5e7, r"2.5\cdot 10^{7}"),
-        (float("-inf"), r"-\infty"), (float("nan"), r"\text{undefined}"),
+        (1331.2, r"1\,331"),
+        (4257.0, r"4\,257"),
+        (1e6, "10^{6}"),
+        (1e-6, "10^{-6}"),
+        (2.5e7, r"2.5\cdot 10^{7}"),
+        (float("-inf"), r"-\infty"),
+        (float("nan"), r"\text{undefined}"),
     ],
-)  # fmt: skip
+)
 def test_numbers_in_formulas(x, shown):
     assert format_tex(x) == shown
 
 
 def test_what_is_out_of_reach_says_how_near_it_comes():
-    with pytest.raises(Unreachable, match=r"^out of reach: even K = 520 gives ε = 0\.4[0-9]+ by the sharper bound$"):
+    with pytest.raises(
+        Unreachable, match=r"^out of reach: even K = 520 gives ε = 0\.4[0-9]+ by the sharper bound$"
+    ):
         calibrate(DEMONSTRATION, "K", epsilon=0.1)
-    with pytest.raises(Unreachable, match=r"^out of reach: no R brings the theorem below ε = 0\.629$"):
+    with pytest.raises(
+        Unreachable, match=r"^out of reach: no R brings the theorem below ε = 0\.629$"
+    ):
         calibrate(DEMONSTRATION.replace(T=50), "R", epsilon=1e-9, bound="theorem")
 
 
@@ -141,18 +176,37 @@ class TestPaper:
     def test_is_cited_as_the_citation_file_says(self):
         (cited,) = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["references"]
         assert (cited["title"], cited["url"]) == (paper.TITLE, paper.URL)
-        assert tuple(f"{a['given-names']} {a['family-names']}" for a in cited["authors"]) == paper.AUTHORS
-        assert "Chien, Eli and Chen, Wei-Ning and Li, Pan" in paper.BIBTEX and str(cited["year"]) in paper.BIBTEX
+        assert (
+            tuple(f"{a['given-names']} {a['family-names']}" for a in cited["authors"])
+            == paper.AUTHORS
+        )
+        assert (
+            "Chien, Eli and Chen, Wei-Ning and Li, Pan" in paper.BIBTEX
+            and str(cited["year"]) in paper.BIBTEX
+        )
         assert paper.BIBTEX in (ROOT / "README.md").read_text(encoding="utf-8")
 
     def test_is_named_and_linked_on_the_page(self):
-        words = " ".join(str(pane.object) for pane in Explorer().__panel__().select() if hasattr(pane, "object"))
-        for said in (paper.TITLE, paper.URL, *paper.AUTHORS, __version__, paper.LICENCE, "How to cite"):
+        words = " ".join(
+            str(pane.object) for pane in Explorer().__panel__().select() if hasattr(pane, "object")
+        )
+        for said in (
+            paper.TITLE,
+            paper.URL,
+            *paper.AUTHORS,
+            __version__,
+            paper.LICENCE,
+            "How to cite",
+        ):
             assert said in words
         assert colophon()[1].tags == [paper.BIBTEX]
 
     def test_is_what_sources_lead_to(self):
-        sources = [line for pane in Theory().__panel__().select() if "Source:" in (line := str(getattr(pane, "object", "")))]
+        sources = [
+            line
+            for pane in Theory().__panel__().select()
+            if "Source:" in (line := str(getattr(pane, "object", "")))
+        ]
         assert len(sources) == sum(bool(bound.source) for bound in BOUNDS.values())
         assert sum(f'href="{paper.URL}"' in line for line in sources) >= 4
         assert any(re.search(r'href="https://doi.org/10\.48550/arXiv', line) for line in sources)

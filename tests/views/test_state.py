@@ -19,7 +19,10 @@ def test_it_starts_with_the_defaults_of_setting_and_accounting():
 
 
 def test_it_takes_a_setting_and_an_accounting():
-    setting, accounting = DEMONSTRATION.replace(n=1000, eta=3.0, R=float("inf")), Accounting(conversion="cks", printed=True)
+    setting, accounting = (
+        DEMONSTRATION.replace(n=1000, eta=3.0, R=float("inf")),
+        Accounting(conversion="cks", printed=True),
+    )
     state = State(setting, accounting)
     assert (state.setting, state.accounting) == (setting, accounting)
     assert (state.n, state.eta, state.R, state.conversion) == (1000, 3.0, float("inf"), "cks")
@@ -64,16 +67,28 @@ def test_a_k_that_is_asked_for_while_it_is_held_is_what_is_kept():
 
 @pytest.mark.parametrize(
     "values",
-    [{"K": 521}, {"m": 0.8}, {"ridge": 0.6}, {"K": 30, "d": 20}, {"n": 2.5}, {"delta": 1.0}, {"regime": "flat"}],
+    [
+        {"K": 521},
+        {"m": 0.8},
+        {"ridge": 0.6},
+        {"K": 30, "d": 20},
+        {"n": 2.5},
+        {"delta": 1.0},
+        {"regime": "flat"},
+    ],
 )
 def test_what_cannot_be_is_refused_with_a_reason_and_changes_nothing(values):
     state = State()
     assert not state.ask(**values)
     field = next(iter(values))
-    assert state.refusal.startswith(fields.FIELDS[field].symbol if field in fields.FIELDS else field)
+    assert state.refusal.startswith(
+        fields.FIELDS[field].symbol if field in fields.FIELDS else field
+    )
     assert "not allowed" in state.refusal
     assert state.setting == DEMONSTRATION
-    assert all(getattr(state, name) == getattr(State(), name) for name in (*SETTING_FIELDS, *OPTIONS))
+    assert all(
+        getattr(state, name) == getattr(State(), name) for name in (*SETTING_FIELDS, *OPTIONS)
+    )
 
 
 def test_setting_a_param_to_what_cannot_be_raises_and_changes_nothing():
@@ -101,7 +116,9 @@ def test_whole_numbers_may_come_as_floats():
 
 def test_a_slider_that_is_held_is_known_to_be():
     state, committed = State(), []
-    state.param.watch(lambda _: state.moving or committed.append(state.setting.T), ["setting", "moving"])
+    state.param.watch(
+        lambda _: state.moving or committed.append(state.setting.T), ["setting", "moving"]
+    )
     state.slide(T=5)
     state.slide(T=6)
     assert (state.T, committed) == (6, [])
@@ -113,7 +130,10 @@ def test_a_slider_that_is_held_is_known_to_be():
 
 def test_a_whole_setting_is_taken_over():
     state = State(DEMONSTRATION.replace(d=100, K=100))
-    setting, accounting = DEMONSTRATION.replace(n=9, batch=4, R=float("inf")), Accounting(sensitivity="least", printed=True)
+    setting, accounting = (
+        DEMONSTRATION.replace(n=9, batch=4, R=float("inf")),
+        Accounting(sensitivity="least", printed=True),
+    )
     state.replace(setting, accounting)
     assert (state.setting, state.accounting, state.note) == (setting, accounting, "")
 

@@ -1,4 +1,6 @@
-"""The story: six steps, one control each, each with an address; a guess, and then what the accountant says, right or wrong."""
+"""The story: six steps, one control each, each with an address; a guess, and then what the
+accountant says, right or wrong.
+"""
 
 import re
 from html import escape
@@ -42,7 +44,9 @@ def test_every_step_has_an_address_one_control_and_an_answer_by_the_accountant(e
     assert explorer.controls.sole == (step.control or "none")
     assert not explorer.tabs.bar.visible and not explorer.tabs.parts.visible
     assert explorer.state.setting == DEMONSTRATION.replace(**step.run)
-    assert f"story={number}" in explorer.address.search() and story.answer.object == "", "no answer before a guess"
+    assert f"story={number}" in explorer.address.search() and story.answer.object == "", (
+        "no answer before a guess"
+    )
     right, why = answered(step)
     wrong = (right + 1) % 3
     story.guesses[wrong].clicks += 1
@@ -77,13 +81,20 @@ def test_a_reader_draws_where_epsilon_goes_and_sees_nothing_of_it_before():
     page = Explorer(search="?story=3")
     page.__panel__()
     view, last = page.publish, format_number(page.publish.epsilons["last"])
-    said = [page.headline.number.object, view.chart.given["said"], *(line["note"] for line in view.chart.lines)]
+    said = [
+        page.headline.number.object,
+        view.chart.given["said"],
+        *(line["note"] for line in view.chart.lines),
+    ]
     assert view.only == "every" and not any(last in text for text in said) and view.chart.draws_on
     for nothing in ([], [[1, "x"], [2, 3]], [[5.0, 1.0]]):
         view.chart.drew = nothing
         assert page.story.guess == -1
     view.chart.drew = [[0.5, 1.0], [200.0, 4.0], [400.0, 4.66]]
-    assert page.story.guess >= 0 and f"You drew 4.7 at T\u00a0=\u00a0400. It is {last}" in page.story.answer.object
+    assert (
+        page.story.guess >= 0
+        and f"You drew 4.7 at T\u00a0=\u00a0400. It is {last}" in page.story.answer.object
+    )
     assert {line["name"] for line in view.chart.lines} == {"every step", "only the last", "you"}
     assert last in page.headline.number.object and not view.chart.draws_on
     page.story.go(2)
@@ -113,8 +124,15 @@ def test_the_story_ends_with_the_readers_own_run(place, view):
     assert page.story.own.visible and not page.story.row.visible
     page.story.yours.asked = ["n", "5000", 1]
     page.story.yours.asked = ["d", "0", 2]
-    assert page.state.n == 5000 and page.story.yours.blanks["d"]["wrong"] and page.story.yours.blanks["d"]["text"] == "0"
-    assert page.controls.notice in list(page.story.own) and "d = 0 is not allowed" in page.controls.notice.object
+    assert (
+        page.state.n == 5000
+        and page.story.yours.blanks["d"]["wrong"]
+        and page.story.yours.blanks["d"]["text"] == "0"
+    )
+    assert (
+        page.controls.notice in list(page.story.own)
+        and "d = 0 is not allowed" in page.controls.notice.object
+    )
     page.story.own[-1][place].clicks += 1
     assert (page.story.step, page.tabs.selected) == ("", view) and page.state.n == 5000
 
@@ -144,8 +162,14 @@ def test_buttons_stand_still_and_steps_follow_one_another_and_end(explorer):
     assert story.step == str(len(STEPS) - 1)
     story.end.clicks += 1
     assert story.step == "" and not story.panel.visible
-    assert explorer.controls.sole == "" and explorer.tabs.bar.visible and explorer.tabs.selected == "publish"
-    assert explorer.curves.along == "T" and explorer.state.setting == DEMONSTRATION, "as it was before the story"
+    assert (
+        explorer.controls.sole == ""
+        and explorer.tabs.bar.visible
+        and explorer.tabs.selected == "publish"
+    )
+    assert explorer.curves.along == "T" and explorer.state.setting == DEMONSTRATION, (
+        "as it was before the story"
+    )
 
 
 def test_the_steps_are_short():

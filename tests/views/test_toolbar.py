@@ -11,7 +11,10 @@ from zoexplore.views.state import State
 
 @pytest.mark.parametrize("key", PRESETS)
 def test_a_preset_is_taken_over_and_said(key):
-    tools, preset = Toolbar(State(DEMONSTRATION.replace(n=7, d=9, K=3, batch=2, R=float("inf")))), PRESETS[key]
+    tools, preset = (
+        Toolbar(State(DEMONSTRATION.replace(n=7, d=9, K=3, batch=2, R=float("inf")))),
+        PRESETS[key],
+    )
     tools.preset.value = key
     assert (tools.state.setting, tools.state.accounting) == (preset.setting, preset.accounting)
     assert tools.state.note == preset.summary

@@ -41,11 +41,26 @@ def test_three_significant_digits(x, shown):
 @given(st.floats(1e-300, 1e300), st.integers(1, 6))
 def test_what_is_shown_is_never_smaller_and_hardly_larger(x, figures):
     mantissa, _, exponent = format_number(x, figures).replace(THIN, "").partition("×10")
-    shown = float(f"{mantissa}e{exponent.translate(str.maketrans('⁻⁰¹²³⁴⁵⁶⁷⁸⁹', '-0123456789')) or 0}")
+    shown = float(
+        f"{mantissa}e{exponent.translate(str.maketrans('⁻⁰¹²³⁴⁵⁶⁷⁸⁹', '-0123456789')) or 0}"
+    )
     assert x <= shown <= x * (1 + 10.0 ** (1 - figures)) * (1 + 1e-12)
 
 
-EXACT = [1, 260, 20_000, 999_999, 2_500_000, 1_234_567, 10**9, 1e-5, 0.001, 0.31, 346.6666666666667, inf]
+EXACT = [
+    1,
+    260,
+    20_000,
+    999_999,
+    2_500_000,
+    1_234_567,
+    10**9,
+    1e-5,
+    0.001,
+    0.31,
+    346.6666666666667,
+    inf,
+]
 TYPED = [("23456", 23456), ("20 000", 20_000), ("1e-3", 1e-3), ("∞", inf), ("inf", inf)]
 TYPED += [("1,000,000", 10**6), ("20,000.5", 20_000.5)]
 
@@ -80,7 +95,9 @@ def test_counts_are_grouped():
     assert format_count(1234567) == f"1{THIN}234{THIN}567"
 
 
-@pytest.mark.parametrize("bound", ["composition", "output-perturbation", "corollary", "theorem", "sharp"])
+@pytest.mark.parametrize(
+    "bound", ["composition", "output-perturbation", "corollary", "theorem", "sharp"]
+)
 @pytest.mark.parametrize("T", [1, 200, 10**6])
 def test_every_bound_of_the_run_can_say_why(bound, T):
     if bound in BOUNDS:

@@ -1,4 +1,6 @@
-"""What stands in for training in the tests of its tab; like all work for the computing processes, without Panel."""
+"""What stands in for training in the tests of its tab; like all work for the computing processes,
+without Panel.
+"""
 
 import os
 import signal
@@ -13,17 +15,22 @@ from zoexplore.views.training.jobs import Asked, prices
 
 
 def point(sigma=1e-3, epsilon=1.0, accuracy=(0.8, 0.9), method="noisy-zogd", **others):
-    """A point of two seeds and three steps; only composition, the theorem and the sharper bound give it an epsilon."""
+    """A point of two seeds and three steps; only composition, the theorem and the sharper bound
+    give it an epsilon.
+    """
     finite = {"composition": 8 * epsilon, "theorem": 2 * epsilon, "sharp": epsilon}
     by = {bound: finite.get(bound, inf) for bound in BOUNDS}
     values = {
-        "method": method, "sigma": sigma, "seeds": (0, 1),
+        "method": method,
+        "sigma": sigma,
+        "seeds": (0, 1),
         "setting": DEMONSTRATION.replace(sigma=sigma or 1, T=9),
-        "steps": (1, 3, 9), "accuracy": tuple((a / 2, a, a) for a in accuracy),
+        "steps": (1, 3, 9),
+        "accuracy": tuple((a / 2, a, a) for a in accuracy),
         "loss": tuple((1.0, 1 - a, 1 - a) for a in accuracy),
         "reason": {b: "" if b in finite else f"no {b}" for b in BOUNDS},
         "epsilons": {b: (e / 4, e / 2, e) for b, e in by.items()},
-    }  # fmt: skip
+    }
     return Point(**values | others)
 
 
@@ -35,7 +42,12 @@ def without_noise():
 
 def frontier(*points):
     """A frontier of these points, or of three that better each other and one without noise."""
-    some = (point(1e-2, 0.1, (0.5, 0.7)), point(1e-3, 1.0), point(1e-4, 10.0, (0.9, 0.94)), without_noise())
+    some = (
+        point(1e-2, 0.1, (0.5, 0.7)),
+        point(1e-3, 1.0),
+        point(1e-4, 10.0, (0.9, 0.94)),
+        without_noise(),
+    )
     return Frontier("mixture", points or some, Accounting(), 1e-5, {"python": "3"})
 
 
@@ -45,7 +57,9 @@ def small(**changes):
 
 
 def grown(asked, steps):
-    """A frontier of what is asked for after some of its recorded steps; the more noise the less accurate."""
+    """A frontier of what is asked for after some of its recorded steps; the more noise the less
+    accurate.
+    """
     at = records(asked.setting.T)[:steps]
     points = []
     for i, (run, price) in enumerate(zip(asked.runs, prices(asked), strict=True)):

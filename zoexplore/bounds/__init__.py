@@ -1,7 +1,8 @@
 """Bounds on the privacy loss of a run.
 
-Each has a module (`composition`, `output_perturbation`, `corollary`, `theorem`, `sharp`, `noisy_gd`) that ends in its
-`Bound(...)`: formula, colour, assumptions. `registry` lists them; they share the other modules.
+Each has a module (`composition`, `output_perturbation`, `corollary`, `theorem`, `sharp`,
+`noisy_gd`) that ends in its `Bound(...)`: formula, colour, assumptions. `registry` lists them; they
+share the other modules.
 """
 
 from zoexplore.bounds import kernel_cache

@@ -20,7 +20,8 @@ class Assumption:
     Args:
         words: the assumption, as a lecturer would say it.
         holds: whether it holds, run by run.
-        shortfall: the violated condition of a single run, with its numbers; empty where another assumption's says it.
+        shortfall: the violated condition of a single run, with its numbers; empty where another
+            assumption's says it.
         when: the ways to count that need it; all of them where None.
         vouched: where `holds` is true, the user must still guarantee the rest.
         unless: the single runs that do not need it; `holds` is true of these.
@@ -45,7 +46,9 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Check:
-    """An assumption checked for one run. `met` is None where only the user can know; `shortfall` says what is missing."""
+    """An assumption checked for one run. `met` is None where only the user can know; `shortfall`
+    says what is missing.
+    """
 
     words: str
     met: bool | None
@@ -59,7 +62,9 @@ def check(assumption: Assumption, runs: RunArrays, accounting: Accounting) -> Ch
         return Check(words, None)
     if assumption.holds(runs, accounting):
         return Check(words, None if assumption.vouched else True)
-    return Check(words, False, assumption.shortfall(runs) if assumption.shortfall else "it does not hold")
+    return Check(
+        words, False, assumption.shortfall(runs) if assumption.shortfall else "it does not hold"
+    )
 
 
 def _or_of(usual: str, of: Callable[[RunArrays], Any], other: str) -> Callable[[RunArrays], str]:
@@ -69,18 +74,30 @@ def _or_of(usual: str, of: Callable[[RunArrays], Any], other: str) -> Callable[[
 
 def on_the_ball(runs: RunArrays) -> str:
     """The region on which assumptions on the loss must hold."""
-    return "" if runs.R == np.inf else " on the ball of radius R + ξ" if runs.xi > 0 else " on the ball of radius R"
+    return (
+        ""
+        if runs.R == np.inf
+        else " on the ball of radius R + ξ"
+        if runs.xi > 0
+        else " on the ball of radius R"
+    )
 
 
 _STARTS = "The start lies in the ball and does not depend on the data."
-START = Assumption(_STARTS, said=_or_of(_STARTS, lambda r: r.R == np.inf, "The start does not depend on the data."))
+START = Assumption(
+    _STARTS, said=_or_of(_STARTS, lambda r: r.R == np.inf, "The start does not depend on the data.")
+)
 LAST_ITERATE = Assumption(
     "Only the last iterate is released, and nobody who chooses the data knows the directions.",
     lambda r, a: r.releases == 1,
-    lambda r: f"{format_count(r.releases)} iterates are released, and this bound covers the last one alone",
+    lambda r: (
+        f"{format_count(r.releases)} iterates are released, and this bound covers the last one alone"
+    ),
     vouched=True,
 )
-LAST_RELEASED = Assumption("Only the last iterate is released.", LAST_ITERATE.holds, LAST_ITERATE.shortfall, vouched=True)
+LAST_RELEASED = Assumption(
+    "Only the last iterate is released.", LAST_ITERATE.holds, LAST_ITERATE.shortfall, vouched=True
+)
 _SOME = (
     "Only the last iterate is released, or as many as stated, evenly spaced; and nobody who chooses the data knows the "
     "directions."
@@ -90,7 +107,9 @@ _SHAPES = {"strongly-convex": ", and m-strongly convex", "convex": ", and convex
 SMOOTH = Assumption(
     "Every record's loss is M-smooth, and convex or m-strongly convex where the regime says so.",
     lambda r, a: np.isfinite(r.M),
-    lambda r: "M = ∞ says nothing about how smooth the loss is: give the smoothness of every record's loss, the ridge's included",
+    lambda r: (
+        "M = ∞ says nothing about how smooth the loss is: give the smoothness of every record's loss, the ridge's included"
+    ),
     vouched=True,
     said=lambda r: f"Every record's loss is M-smooth{_SHAPES[r.regime]}.",
 )
@@ -113,7 +132,11 @@ def why_acting(r: RunArrays) -> str:
 
 
 def _gradients(runs: RunArrays) -> str:
-    longest = "at most Δ" if runs.lipschitz == runs.clip else f"at most L = {format_short(runs.lipschitz, 6)}"
+    longest = (
+        "at most Δ"
+        if runs.lipschitz == runs.clip
+        else f"at most L = {format_short(runs.lipschitz, 6)}"
+    )
     return f"For every record, the gradient of what is clipped of its loss has length {longest}{on_the_ball(runs)}"
 
 
@@ -134,7 +157,9 @@ _NOTHING = "Nothing is assumed of the loss."
 CLIPPED = Assumption(
     "A record's difference quotients are clipped at Δ, each by itself or together. Nothing is assumed of the loss.",
     unless=lambda r: r.slope < np.inf,
-    said=lambda r: f"A record's difference quotients are clipped at Δ, {'together' if r.joint else 'each by itself'}. {_NOTHING}",
+    said=lambda r: (
+        f"A record's difference quotients are clipped at Δ, {'together' if r.joint else 'each by itself'}. {_NOTHING}"
+    ),
 )
 TWO_POINTS = Assumption(
     "Every record's loss is M-smooth, so that two points say nearly what a derivative does.",
@@ -163,7 +188,9 @@ HALF_DIMENSION = Assumption(
 FULL_BATCH = Assumption(
     "Every step uses all n records.",
     lambda r, a: r.batch == r.n,
-    lambda r: f"b = {format_count(r.batch)} is below n = {format_count(r.n)}, and this bound does not cover mini-batches",
+    lambda r: (
+        f"b = {format_count(r.batch)} is below n = {format_count(r.n)}, and this bound does not cover mini-batches"
+    ),
 )
 
 
@@ -202,7 +229,9 @@ def _what_it_covers(runs: RunArrays, allowed: Numbers) -> str:
 
 
 def drawn(*allowed: tuple[str, str], words: str) -> Assumption:
-    """An assumption: batches are all records, or drawn by a sampling and with neighbours that the bound covers."""
+    """An assumption: batches are all records, or drawn by a sampling and with neighbours that the
+    bound covers.
+    """
     return Assumption(
         words,
         lambda r, a: (r.batch == r.n) | ((r.setting.sampling, r.setting.neighbours) in allowed),
@@ -223,7 +252,7 @@ COMPOSABLE_BATCHES = drawn(
     *((sampling, who) for sampling in ("cyclic", "shuffled") for who in NEIGHBOURS),
     words="Every step uses all n records, a fresh batch drawn uniformly without replacement or as Poisson that nobody sees, or "
     f"one part of a partition. {PARTITION}",
-)  # fmt: skip
+)
 PEOPLE = Assumption(
     "Nobody has more records than stated; with batches, nobody has more than one.",
     lambda r, a: (r.batch == r.n) | (r.records_per_person == 1),
@@ -241,21 +270,29 @@ PEOPLE = Assumption(
 DIRECTIONAL_NOISE = Assumption(
     "Some noise lies along the directions: β > 0 (or the share is free).",
     lambda r, a: (r.beta > 0) | (a.schedule == "optimal"),
-    lambda r: f"β = {format_short(r.beta, 6)} leaves no noise along the directions to hide one step's data",
+    lambda r: (
+        f"β = {format_short(r.beta, 6)} leaves no noise along the directions to hide one step's data"
+    ),
 )
 
 NO_COOLDOWN = Assumption(
     "Every step has the same share of its noise along the directions.",
     lambda r, a: r.cooled == 0,
-    lambda r: f"the last {format_count(r.cooled)} steps have another share of the noise, and this bound takes one for all",
+    lambda r: (
+        f"the last {format_count(r.cooled)} steps have another share of the noise, and this bound takes one for all"
+    ),
     unless=lambda r: r.cooled == 0,
 )
 SHARE_AS_SET = Assumption(
     "The share is the run's own where it has a cool-down.",
     lambda r, a: (r.cooled == 0) | (a.schedule == "constant"),
-    lambda r: 'schedule="optimal" chooses one share for all steps, and the run has a cool-down: take schedule="constant"',
+    lambda r: (
+        'schedule="optimal" chooses one share for all steps, and the run has a cool-down: take schedule="constant"'
+    ),
     unless=lambda r: r.cooled == 0,
 )
 FINITE_BALL = Assumption(
-    "The ball is bounded: R < ∞.", lambda r, a: np.isfinite(r.R), lambda r: "R = ∞ leaves the iterates unbounded"
+    "The ball is bounded: R < ∞.",
+    lambda r, a: np.isfinite(r.R),
+    lambda r: "R = ∞ leaves the iterates unbounded",
 )

@@ -13,17 +13,19 @@ from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.run.documents import Reference
 from zoexplore.run.setting import Accounting
 
-CLIP_ALONE = ("composition", "output-perturbation")  # bounds that hold by the clip, whatever the loss
+# bounds that hold by the clip, whatever the loss
+CLIP_ALONE = ("composition", "output-perturbation")
 
 
 @dataclass(frozen=True)
 class Trajectory:
     """What happens inside a bound: arrays over the counted steps t = tau .. T-1.
 
-    All have shape (N,), z (N + 1,). z bounds the distance at the start of each step and at the end, beta is the directional
-    share, rho the budget spent. p and a are the shifts in the span and in the complement; for the theorem they are the data's
-    part, and the drift's in any direction. alpha and pi are the sharper bound's fractions, drift the lengths at which its squares
-    are split (any will do); None for the theorem.
+    All have shape (N,), z (N + 1,). z bounds the distance at the start of each step and at the end,
+    beta is the directional share, rho the budget spent. p and a are the shifts in the span and in
+    the complement; for the theorem they are the data's part, and the drift's in any direction.
+    alpha and pi are the sharper bound's fractions, drift the lengths at which its squares are split
+    (any will do); None for the theorem.
     """
 
     tau: int
@@ -42,10 +44,11 @@ NONE: Any = np.float64(np.nan)
 
 @dataclass(frozen=True)
 class Solved:
-    """A bound over many runs: arrays that broadcast against each other. epsilon is inf where no bound applies.
+    """A bound over many runs: arrays that broadcast against each other. epsilon is inf where no
+    bound applies.
 
-    delta_f is the part of delta kept for the coupling to fail, N the counted steps, z the distance they start from. The others
-    are nan in the rows that they do not concern.
+    delta_f is the part of delta kept for the coupling to fail, N the counted steps, z the distance
+    they start from. The others are nan in the rows that they do not concern.
 
     Args:
         renyi_order: the order at which a Renyi divergence was converted.
@@ -85,7 +88,11 @@ class Solved:
     ) -> "Solved":
         """Convert a budget rho at delta - delta_f."""
         epsilon = epsilon_of(rho, runs.delta - delta_f, accounting.conversion)
-        return cls(epsilon, *map(np.asarray, (rho, delta_f, N, z)), **{k: np.asarray(x) for k, x in others.items()})
+        return cls(
+            epsilon,
+            *map(np.asarray, (rho, delta_f, N, z)),
+            **{k: np.asarray(x) for k, x in others.items()},
+        )
 
     @classmethod
     def nothing(cls, shape: tuple[int, ...]) -> "Solved":
@@ -98,10 +105,14 @@ class Solved:
         return replace(self, epsilon=np.where(allowed, self.epsilon, np.inf))
 
     def minimum(self, other: "Solved") -> "Solved":
-        """Row by row, whichever has the smaller epsilon; where both are equal (0, say), the smaller budget."""
+        """Row by row, whichever has the smaller epsilon; where both are equal (0, say), the smaller
+        budget.
+        """
         tied = (self.epsilon == other.epsilon) & ~(other.rho < self.rho)
         mine = (self.epsilon < other.epsilon) | tied
-        return Solved(*(np.where(mine, a, b) for a, b in zip(self._columns(), other._columns(), strict=True)))
+        return Solved(
+            *(np.where(mine, a, b) for a, b in zip(self._columns(), other._columns(), strict=True))
+        )
 
     def scatter(self, rows: np.ndarray, shape: tuple[int, ...]) -> "Solved":
         """These rows in their places among all of `shape`; nothing found elsewhere."""
@@ -143,10 +154,12 @@ class Bound:
         assumptions: what it takes for granted.
         solve: the bound over many runs, where its checkable assumptions hold.
         trajectory: for a single run, what happens inside; None where there is nothing to show.
-        epsilons: a single run's epsilon at other deltas by the same choices; None where each delta needs its own.
+        epsilons: a single run's epsilon at other deltas by the same choices; None where each delta
+            needs its own.
         printed: what differs with the paper's printed constants; empty where nothing does.
         remark: what to know of a single run's number beside its assumptions.
-        chooses_share: whether schedule="optimal" lets it choose the directional share in place of the run's beta.
+        chooses_share: whether schedule="optimal" lets it choose the directional share in place of
+            the run's beta.
         comparator: whether it bounds another mechanism than the run's, for comparison.
         name: its name within a sentence or beside a curve; the title in small letters where empty.
         bare: whether its name takes no article.

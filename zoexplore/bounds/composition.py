@@ -4,7 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from zoexplore.bounds.assumptions import CLIPPED, COMPOSABLE_BATCHES, GRADIENTS, LINEAR, PEOPLE, START, TWO_POINTS, Assumption
+from zoexplore.bounds.assumptions import (
+    CLIPPED,
+    COMPOSABLE_BATCHES,
+    GRADIENTS,
+    LINEAR,
+    PEOPLE,
+    START,
+    TWO_POINTS,
+    Assumption,
+)
 from zoexplore.bounds.bound import Bound, Solved
 from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.kernels.profiles import convert
@@ -16,32 +25,40 @@ from zoexplore.bounds.visits import most_visits
 from zoexplore.run.documents import Reference
 from zoexplore.run.setting import Accounting
 
-# Where gradients have a known length, a record's share is that of its gradient on a span that nobody could aim at.
-HIDDEN_DIRECTIONS = Assumption("Nobody who chooses the data knows the directions.", unless=lambda r: r.slope == np.inf)
+# Where gradients have a known length, a record's share is that of its gradient on a span that
+# nobody could aim at.
+HIDDEN_DIRECTIONS = Assumption(
+    "Nobody who chooses the data knows the directions.", unless=lambda r: r.slope == np.inf
+)
 CURVED = replace(TWO_POINTS, unless=lambda r: r.linear or r.slope == np.inf or r.xi == 0)
 ONE_FORM = replace(LINEAR, unless=lambda r: not r.linear or r.slope == np.inf or r.xi == 0)
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """rho = T (2 Delta/n)^2 / (2 sigma^2 (beta + (1-beta) K/d)): the joint cost of the K orthonormal directions, T times.
-    On batches of b < n records the steps' cost is r_alpha at the sensitivity 2 Delta/b instead.
+    """rho = T (2 Delta/n)^2 / (2 sigma^2 (beta + (1-beta) K/d)): the joint cost of the K
+    orthonormal directions, T times. On batches of b < n records the steps' cost is r_alpha at the
+    sensitivity 2 Delta/b instead.
     """
-    if accounting not in runs.composition_cache:  # other bounds never exceed it, and ask for the same runs
+    # other bounds never exceed it, and ask for the same runs
+    if accounting not in runs.composition_cache:
         runs.composition_cache[accounting] = by_batch_kind(_of_all, _of_batches, runs, accounting)
     return runs.composition_cache[accounting]
 
 
 def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
-    """T r_alpha(b/n, 2 Delta/(b sigma sqrt(beta + (1-beta) K/d))); as printed, the paper's, by directional noise.
+    """T r_alpha(b/n, 2 Delta/(b sigma sqrt(beta + (1-beta) K/d))); as printed, the paper's, by
+    directional noise.
 
-    In epochs a record costs its visits alone. If gradients have a known length, it may cost less to meet the record in every
-    step, averaged over the spans.
+    In epochs a record costs its visits alone. If gradients have a known length, it may cost less to
+    meet the record in every step, averaged over the spans.
     """
     if runs.setting.sampling in ("cyclic", "shuffled"):
         return _of_steps(runs, accounting, most_visits(runs), runs.n / runs.batch)
     noise = runs.s1 if accounting.printed else runs.s1 + runs.s2
     late = Sampled.of(runs, runs.last_noise, accounting) if runs.cooled.any() else None
-    found = compose(Sampled.of(runs, noise, accounting), runs.T, runs.delta, accounting, late, runs.cooled)
+    found = compose(
+        Sampled.of(runs, noise, accounting), runs.T, runs.delta, accounting, late, runs.cooled
+    )
     if accounting.printed or np.isinf(runs.slope).all():
         return found
     return found.minimum(_of_steps(runs, accounting, runs.T, runs.n / runs.batch))
@@ -53,8 +70,14 @@ def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
 
 def _of_steps(runs: RunArrays, accounting: Accounting, count: Numbers, ratio: Numbers) -> Solved:
     """T steps that a record moves `ratio` times as far as one on all records."""
-    certain = Solved.of(runs, accounting, _budget(runs, count, ratio * runs.B_public, runs.cooled), N=runs.T)
-    return certain.minimum(_random_span(runs, accounting, count, ratio)) if np.isfinite(runs.slope).any() else certain
+    certain = Solved.of(
+        runs, accounting, _budget(runs, count, ratio * runs.B_public, runs.cooled), N=runs.T
+    )
+    return (
+        certain.minimum(_random_span(runs, accounting, count, ratio))
+        if np.isfinite(runs.slope).any()
+        else certain
+    )
 
 
 def _budget(runs: RunArrays, count: Numbers, shift: Numbers, cooled: Numbers) -> Numbers:
@@ -64,8 +87,9 @@ def _budget(runs: RunArrays, count: Numbers, shift: Numbers, cooled: Numbers) ->
 
 
 def _random_span(runs: RunArrays, accounting: Accounting, count: Numbers, ratio: Numbers) -> Solved:
-    """A step's shift is the projection of a vector onto a random span that nobody could aim at. So the privacy loss is averaged
-    over the cost of all steps' projections (docs/bounds.md, "Composition"). Those of a cool-down count at their full length.
+    """A step's shift is the projection of a vector onto a random span that nobody could aim at. So
+    the privacy loss is averaged over the cost of all steps' projections (docs/bounds.md,
+    "Composition"). Those of a cool-down count at their full length.
     """
     late = np.where(runs.cooled >= count, 0.0, runs.cooled)
     S, part = np.where(runs.cooled >= count, runs.last_noise, runs.s1 + runs.s2), runs.K / runs.d
@@ -80,7 +104,13 @@ def _random_span(runs: RunArrays, accounting: Accounting, count: Numbers, ratio:
     conversion = NUMBERS[accounting.conversion]
     found = convert(*tails, NORMS, columns[-1].flatten(), conversion)
     epsilon, twice, delta_f = found.T.reshape(3, *columns[0].shape)
-    return Solved(epsilon, 0.5 * twice, delta_f, np.broadcast_to(runs.T, epsilon.shape), np.zeros(epsilon.shape))
+    return Solved(
+        epsilon,
+        0.5 * twice,
+        delta_f,
+        np.broadcast_to(runs.T, epsilon.shape),
+        np.zeros(epsilon.shape),
+    )
 
 
 COMPOSITION = Bound(
@@ -94,7 +124,16 @@ COMPOSITION = Bound(
         Reference("batches", "Batches in epochs"),
         Reference("batches", "Composition on fresh batches"),
     ),
-    assumptions=(START, CLIPPED, GRADIENTS, CURVED, ONE_FORM, HIDDEN_DIRECTIONS, COMPOSABLE_BATCHES, PEOPLE),
+    assumptions=(
+        START,
+        CLIPPED,
+        GRADIENTS,
+        CURVED,
+        ONE_FORM,
+        HIDDEN_DIRECTIONS,
+        COMPOSABLE_BATCHES,
+        PEOPLE,
+    ),
     solve=solve,
     printed="the sensitivity is Δ/n where replacing a record needs 2Δ/n, so ρ is four times too small; for mini-batches it is "
     "the printed theorem with every step counted, whose S_α is the smaller of two divergences",

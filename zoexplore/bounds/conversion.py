@@ -1,8 +1,9 @@
 """From a Gaussian shift budget rho to (epsilon, delta) (docs/bounds.md, "From a budget").
 
-Every full-batch bound is an adaptive composition of Gaussian mechanisms with one number
-rho = 1/2 sum_t shift_t' Sigma_t^-1 shift_t. So the pair is sqrt(2 rho)-GDP and alpha rho-Renyi for every alpha > 1.
-All three conversions are rounded up, are never negative, and take arrays as well as numbers.
+Every full-batch bound is an adaptive composition of Gaussian mechanisms with one number rho = 1/2
+sum_t shift_t' Sigma_t^-1 shift_t. So the pair is sqrt(2 rho)-GDP and alpha rho-Renyi for every
+alpha > 1. All three conversions are rounded up, are never negative, and take arrays as well as
+numbers.
 """
 
 from collections.abc import Callable
@@ -14,16 +15,19 @@ from zoexplore.bounds.kernels.gaussian import ROUND_UP
 from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.search import golden
 
-NUMBERS = {"mironov": gaussian.MIRONOV, "cks": gaussian.CKS, "gaussian": gaussian.GAUSSIAN}  # of the conversions in kernels
+# of the conversions in kernels
+NUMBERS = {"mironov": gaussian.MIRONOV, "cks": gaussian.CKS, "gaussian": gaussian.GAUSSIAN}
 LEAST_ORDER, MOST_ORDER = 1 + 1e-6, 1 + 1e6  # Renyi orders that are tried
-SECTIONS, NEAR = 24, 0.7  # of their range, in the logarithm of alpha - 1; and how far from a guess they are sought
+# of their range, in the logarithm of alpha - 1; and how far from a guess they are sought
+SECTIONS, NEAR = 24, 0.7
 
 
 def epsilon_of(rho: Numbers, delta: Numbers, conversion: str = "gaussian") -> Numbers:
     """epsilon at `delta` of a shift budget `rho` >= 0; inf where delta <= 0 or rho is infinite.
 
-    Sources: "mironov": Mironov 2017, doi:10.1109/CSF.2017.11, Proposition 3; "cks": Canonne, Kamath, Steinke 2020,
-    doi:10.48550/arXiv.2004.00010, Proposition 12; "gaussian": Balle, Wang 2018, doi:10.48550/arXiv.1805.06530, Theorem 8.
+    Sources: "mironov": Mironov 2017, doi:10.1109/CSF.2017.11, Proposition 3; "cks": Canonne,
+    Kamath, Steinke 2020, doi:10.48550/arXiv.2004.00010, Proposition 12; "gaussian": Balle, Wang
+    2018, doi:10.48550/arXiv.1805.06530, Theorem 8.
 
     >>> [round(float(epsilon_of(0.05, 1e-5, how)), 3) for how in ("mironov", "cks", "gaussian")]
     [1.567, 1.308, 1.199]
@@ -31,10 +35,14 @@ def epsilon_of(rho: Numbers, delta: Numbers, conversion: str = "gaussian") -> Nu
     return gaussian.epsilon(NUMBERS[conversion], np.asarray(rho, float), np.asarray(delta, float))
 
 
-def epsilon_at_order(divergence: Numbers, alpha: Numbers, delta: Numbers, conversion: str) -> Numbers:
-    """epsilon at `delta` of a Renyi `divergence` at the order alpha > 1, arrays that broadcast; at least 0; inf where delta <= 0.
+def epsilon_at_order(
+    divergence: Numbers, alpha: Numbers, delta: Numbers, conversion: str
+) -> Numbers:
+    """epsilon at `delta` of a Renyi `divergence` at the order alpha > 1, arrays that broadcast; at
+    least 0; inf where delta <= 0.
 
-    "mironov" and "cks" as above, at this order; "gaussian" needs a Gaussian budget, so "cks" replaces it.
+    "mironov" and "cks" as above, at this order; "gaussian" needs a Gaussian budget, so "cks"
+    replaces it.
 
     >>> round(float(epsilon_at_order(0.5, 10.0, 1e-5, "cks")), 3)
     1.418
@@ -42,12 +50,22 @@ def epsilon_at_order(divergence: Numbers, alpha: Numbers, delta: Numbers, conver
     divergence, alpha, delta = (np.asarray(x, float) for x in (divergence, alpha, delta))
     with np.errstate(all="ignore"):
         cost = (divergence - np.log(np.where(delta > 0, delta, 0.0)) / (alpha - 1)) * ROUND_UP
-        gain = 0.0 if conversion == "mironov" else np.log(alpha) / (alpha - 1) + np.log1p(1 / (alpha - 1))
+        gain = (
+            0.0
+            if conversion == "mironov"
+            else np.log(alpha) / (alpha - 1) + np.log1p(1 / (alpha - 1))
+        )
         return np.maximum(cost - gain / ROUND_UP, 0.0)
 
 
-def best_order(divergence: Callable[[np.ndarray], np.ndarray], delta: Numbers, conversion: str, near: Numbers = None) -> Numbers:
-    """The Renyi order that converts to nearly the least epsilon at each `delta`, in its shape; any is sound.
+def best_order(
+    divergence: Callable[[np.ndarray], np.ndarray],
+    delta: Numbers,
+    conversion: str,
+    near: Numbers = None,
+) -> Numbers:
+    """The Renyi order that converts to nearly the least epsilon at each `delta`, in its shape; any
+    is sound.
 
     Args:
         divergence: the run's Renyi divergences, a function of an array of orders.
@@ -58,6 +76,7 @@ def best_order(divergence: Callable[[np.ndarray], np.ndarray], delta: Numbers, c
     >>> float(best_order(lambda alpha: 0.05 * alpha, np.array(1e-5), "cks").round(1))
     14.3
     """
+
     def epsilon_at(log_excess: Numbers) -> Numbers:
         alpha = 1 + np.exp(log_excess)
         return epsilon_at_order(divergence(alpha), alpha, delta, conversion)
@@ -66,13 +85,22 @@ def best_order(divergence: Callable[[np.ndarray], np.ndarray], delta: Numbers, c
     if near is None:
         return 1 + np.exp(golden(epsilon_at, low, high, SECTIONS))
     middle = np.log(near - 1)
-    return 1 + np.exp(golden(epsilon_at, np.maximum(low, middle - NEAR), np.minimum(high, middle + NEAR), SECTIONS // 3))
+    return 1 + np.exp(
+        golden(
+            epsilon_at,
+            np.maximum(low, middle - NEAR),
+            np.minimum(high, middle + NEAR),
+            SECTIONS // 3,
+        )
+    )
 
 
 def delta_of(rho: Numbers, epsilon: Numbers) -> Numbers:
-    """The exact delta at `epsilon` >= 0 of a shift budget `rho`, rounded up (Balle, Wang 2018, Theorem 8).
+    """The exact delta at `epsilon` >= 0 of a shift budget `rho`, rounded up (Balle, Wang 2018,
+    Theorem 8).
 
-    At a finite epsilon it is positive: below the least positive normal number, 2.3e-308, that number is returned.
+    At a finite epsilon it is positive: below the least positive normal number, 2.3e-308, that
+    number is returned.
 
     >>> f"{float(delta_of(0.05, 1.0)):.2g}"
     '0.00011'

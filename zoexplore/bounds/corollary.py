@@ -1,6 +1,5 @@
 """The paper's closed form for strongly convex losses."""
 
-
 import numpy as np
 
 from zoexplore.bounds.assumptions import (
@@ -14,7 +13,7 @@ from zoexplore.bounds.assumptions import (
     SMOOTH,
     START,
     Assumption,
-)  # fmt: skip
+)
 from zoexplore.bounds.bound import Bound, Solved
 from zoexplore.bounds.contraction import corollary_theta, k_min, tail_exponent
 from zoexplore.bounds.kernels.gaussian import ROUND_UP
@@ -29,7 +28,9 @@ MOST_TRIED = 4096  # numbers of directions tried at once
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """The least N (2 Delta/n)^2/(beta sigma^2) + 2 (2R)^2 d/((1-beta) N eta^2 sigma^2) over the N that delta/2 allows."""
+    """The least N (2 Delta/n)^2/(beta sigma^2) + 2 (2R)^2 d/((1-beta) N eta^2 sigma^2) over the N
+    that delta/2 allows.
+    """
     if accounting.printed:
         return _printed(runs, accounting)
     step = runs.record_sensitivity**2 / runs.beta
@@ -46,34 +47,47 @@ def _printed(runs: RunArrays, accounting: Accounting) -> Solved:
     """The smaller of the proof's two branches, with the printed 8 in the convergent one."""
     every_step = runs.T * runs.record_sensitivity**2 / 2
     convergent = 2 * runs.record_sensitivity * runs.diameter * np.sqrt(2 * runs.d)
-    N = np.minimum(runs.T, np.ceil(runs.n * runs.R * np.sqrt(2 * runs.d) / (runs.clip_each * runs.eta)))
-    return Solved.of(runs, accounting, np.minimum(every_step, convergent), runs.delta / 2, N, runs.diameter)
+    N = np.minimum(
+        runs.T, np.ceil(runs.n * runs.R * np.sqrt(2 * runs.d) / (runs.clip_each * runs.eta))
+    )
+    return Solved.of(
+        runs, accounting, np.minimum(every_step, convergent), runs.delta / 2, N, runs.diameter
+    )
 
 
 def most_steps(runs: RunArrays) -> Numbers:
-    """The most counted steps whose chances of failing add up to at most delta/2, in the runs' shape."""
+    """The most counted steps whose chances of failing add up to at most delta/2, in the runs'
+    shape.
+    """
     with np.errstate(over="ignore"):
-        steps = np.exp(np.log(runs.delta) - np.log(4) + tail_exponent(corollary_theta(runs.c), runs.K, runs.d))
+        steps = np.exp(
+            np.log(runs.delta) - np.log(4) + tail_exponent(corollary_theta(runs.c), runs.K, runs.d)
+        )
     return np.floor(steps / ROUND_UP)
 
 
 def least_directions(runs: RunArrays, accounting: Accounting) -> int | float:
-    """The smallest K <= d/2 with which a single run's corollary holds for at least one step; inf where none is found. At a fixed
-    step size more directions can be worse, which rules out bisection. It tries every K up to about a thousand, fewer beyond, and
-    then all between the first that is enough and the one before it.
+    """The smallest K <= d/2 with which a single run's corollary holds for at least one step; inf
+    where none is found. At a fixed step size more directions can be worse, which rules out
+    bisection. It tries every K up to about a thousand, fewer beyond, and then all between the first
+    that is enough and the one before it.
     """
     most = int(runs.d) // 2
 
     def first_enough(tried: Numbers) -> Numbers:
         at_K = RunArrays.along(runs.setting, "K", tried)
-        return tried[np.broadcast_to(_enough_directions(at_K, accounting) & (at_K.c < 1), tried.shape)][:1]
+        return tried[
+            np.broadcast_to(_enough_directions(at_K, accounting) & (at_K.c < 1), tried.shape)
+        ][:1]
 
     tried = np.unique(np.round(np.geomspace(1, max(most, 1), MOST_TRIED)))
     found = first_enough(tried[tried <= most]) if most else tried[:0]
     if not found.size:
         return np.inf
     before = tried[tried < found[0]][-1:]
-    between = np.unique(np.round(np.linspace(before[0] + 1 if before.size else 1, found[0], MOST_TRIED)))
+    between = np.unique(
+        np.round(np.linspace(before[0] + 1 if before.size else 1, found[0], MOST_TRIED))
+    )
     return int(first_enough(between)[0])
 
 
@@ -82,7 +96,8 @@ def _enough_directions(runs: RunArrays, accounting: Accounting) -> Numbers:
 
 
 def _too_few(runs: RunArrays) -> str:
-    if runs.M == np.inf or 2 * runs.K > runs.d:  # other conditions fail, and this one is for them to hold
+    # other conditions fail, and this one is for them to hold
+    if runs.M == np.inf or 2 * runs.K > runs.d:
         return ""
     if not runs.c < 1:
         return "no K is enough without contraction"
@@ -91,7 +106,11 @@ def _too_few(runs: RunArrays) -> str:
         small = f"K = {format_count(runs.K)} is too small"
         return f"{small}, and no K up to d/2 = {format_count(runs.d // 2)} keeps the chance of failure within δ/2"
     sufficient = float(k_min(runs))
-    paper = f" (the paper's sufficient K_min is {format_count(sufficient)})" if sufficient < np.inf else ""
+    paper = (
+        f" (the paper's sufficient K_min is {format_count(sufficient)})"
+        if sufficient < np.inf
+        else ""
+    )
     if runs.K >= need:
         return f"K = {format_count(runs.K)} is not enough at this step size, though K = {format_count(need)} is{paper}"
     return f"K = {format_count(runs.K)} is below the needed {format_count(need)}{paper}"
@@ -105,8 +124,15 @@ def _no_contraction(runs: RunArrays) -> str:
 
 
 def _largest_xi(runs: RunArrays) -> Numbers:
-    """The largest xi, in the runs' shape, at which the two-point error costs at most half of the record's part."""
-    return np.sqrt((1 - runs.beta) / runs.beta) * runs.record_sensitivity * runs.sigma / (runs.M * np.sqrt(2 * runs.d))
+    """The largest xi, in the runs' shape, at which the two-point error costs at most half of the
+    record's part.
+    """
+    return (
+        np.sqrt((1 - runs.beta) / runs.beta)
+        * runs.record_sensitivity
+        * runs.sigma
+        / (runs.M * np.sqrt(2 * runs.d))
+    )
 
 
 COROLLARY = Bound(
@@ -115,8 +141,16 @@ COROLLARY = Bound(
     summary="The theorem with its contraction factor set to 1: a formula that fits on a line, at several times the privacy loss.",
     source="Paper, closed-form corollary and the appendix on numerical results",
     proofs=(Reference("bounds", "The closed form"),),
-    assumptions=(NO_COOLDOWN,
-        START, LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, HALF_DIMENSION, FINITE_BALL, FULL_BATCH,
+    assumptions=(
+        NO_COOLDOWN,
+        START,
+        LAST_ITERATE,
+        SMOOTH,
+        LIPSCHITZ,
+        CLIP_IDLE,
+        HALF_DIMENSION,
+        FINITE_BALL,
+        FULL_BATCH,
         Assumption(
             "A step contracts: the loss is strongly convex and the step size is below 2K/M.",
             lambda r, a: r.c < 1,
@@ -135,9 +169,11 @@ COROLLARY = Bound(
         Assumption(
             "The perturbation is small: ξ ≤ √((1−β)/β) · 2Δ/(nM√(2d)).",
             lambda r, a: (r.xi == 0) | (r.M == np.inf) | (r.xi <= _largest_xi(r)),
-            lambda r: f"ξ = {format_short(float(r.xi))} exceeds {format_short(float(_largest_xi(r)))}",
+            lambda r: (
+                f"ξ = {format_short(float(r.xi))} exceeds {format_short(float(_largest_xi(r)))}"
+            ),
         ),
     ),
     solve=solve,
     printed="the minimum carries the factor 8 where its own two terms add up to 16",
-)  # fmt: skip
+)

@@ -1,4 +1,6 @@
-"""What a step does to a distance: J's tables and constants, kept by drift and order for the next curve."""
+"""What a step does to a distance: J's tables and constants, kept by drift and order for the next
+curve.
+"""
 
 from functools import lru_cache
 from typing import NamedTuple
@@ -41,8 +43,12 @@ class Drift(NamedTuple):
 
 def norms_of(rows: Rows, orders: np.ndarray) -> Norms:
     """What the rows look up at each of their orders, shape (rows, count)."""
-    assert ((rows.cube == 0) | rows.may_count_entries).all(), "entries count only where the clip limits each"
-    assert (orders > 1).all(), f"orders {orders.min()} and above are not allowed: J is tabled from order 2 on"
+    assert ((rows.cube == 0) | rows.may_count_entries).all(), (
+        "entries count only where the clip limits each"
+    )
+    assert (orders > 1).all(), (
+        f"orders {orders.min()} and above are not allowed: J is tabled from order 2 on"
+    )
     indices: dict[tuple[float, ...], int] = {}
     which = np.array([indices.setdefault(key, len(indices)) for key in rows[DRIFT].tolist()])
     tabled, order = np.unique(orders, return_inverse=True)
@@ -51,7 +57,9 @@ def norms_of(rows: Rows, orders: np.ndarray) -> Norms:
     asked[cell] = True
     each = zip(indices, asked.reshape(-1, tabled.size), strict=True)
     found = [(Drift(*key), tuple(tabled[some].tolist())) for key, some in each]
-    c2, seen, c1, ell = np.concatenate([_constants(*drift_and_orders) for drift_and_orders in found]).T.copy()
+    c2, seen, c1, ell = np.concatenate(
+        [_constants(*drift_and_orders) for drift_and_orders in found]
+    ).T.copy()
     tilt = np.repeat(rows.share, orders.shape[1]) ** (-0.5 / orders.ravel())
     tilt = np.where(rows.certain[:, None] > 0, 1.0, tilt.reshape(orders.shape))
     tables = np.concatenate([_tables(*drift_and_orders) for drift_and_orders in found])
@@ -66,11 +74,15 @@ def _tables(drift: Drift, orders: tuple[float, ...]) -> np.ndarray:
 
 def _table_of(drift: Drift, order: float) -> np.ndarray:
     own = drift.linear or drift.clip >= norms.JOINT or _counted_apart(drift, order)
-    return _table(drift.K, drift.d, order, *((drift.change, drift.slowest, drift.clip) if own else ()))
+    return _table(
+        drift.K, drift.d, order, *((drift.change, drift.slowest, drift.clip) if own else ())
+    )
 
 
 def _counted_apart(drift: Drift, order: float) -> bool:
-    """Whether the order is so large against d that an idle clip's c_lambda is above c (`norms.drift_constant`)."""
+    """Whether the order is so large against d that an idle clip's c_lambda is above c
+    (`norms.drift_constant`).
+    """
     if drift.clip != norms.IDLE or drift.K == drift.d:
         return False
     shrink = norms.second_column(drift.d, order)
@@ -80,12 +92,22 @@ def _counted_apart(drift: Drift, order: float) -> bool:
 
 @lru_cache(maxsize=KEPT_TABLES)
 def _table(
-    K: float, d: float, order: float, change: Numbers = None, slowest: Numbers = 1.0, clip: Numbers = norms.IDLE
+    K: float,
+    d: float,
+    order: float,
+    change: Numbers = None,
+    slowest: Numbers = 1.0,
+    clip: Numbers = norms.IDLE,
 ) -> np.ndarray:
-    """J, shape (rays,). A `change` makes it the norm of linear models, of a joint clip, or of an idle clip at a large order."""
+    """J, shape (rays,). A `change` makes it the norm of linear models, of a joint clip, or of an
+    idle clip at a large order.
+    """
     if change is None or (K == d and clip >= norms.JOINT):
         return norms.tabled_norm(K, d, order)
-    c2, span = norms.largest_drift_constant(change, slowest, d, order, clip, False), Span(K, d, order)
+    c2, span = (
+        norms.largest_drift_constant(change, slowest, d, order, clip, False),
+        Span(K, d, order),
+    )
     if clip == norms.JOINT:
         return joint_norm(span, change, slowest, c2)
     if clip == norms.JOINT_LINEAR:
@@ -99,22 +121,32 @@ def _table(
 
 @kept
 def _constants(drift: Drift, orders: tuple[float, ...]) -> np.ndarray:
-    """(c_lambda^2, what the span sees of a length, c_1, ell_lambda) at each of the orders, shape (orders, 4)."""
+    """(c_lambda^2, what the span sees of a length, c_1, ell_lambda) at each of the orders, shape
+    (orders, 4).
+    """
     c1 = float(moments.sum_constant(drift.change, drift.slowest, drift.d, drift.clip > norms.IDLE))
     at = drift.change, drift.slowest, drift.d
     spans = [_of_span(drift.K, drift.d, order) for order in orders]
     c2 = [norms.largest_drift_constant(*at, order, drift.clip, drift.certain) for order in orders]
-    return np.array([(squared, seen, c1, ell) for squared, (seen, ell) in zip(c2, spans, strict=True)])
+    return np.array(
+        [(squared, seen, c1, ell) for squared, (seen, ell) in zip(c2, spans, strict=True)]
+    )
 
 
 @lru_cache(maxsize=2 * KEPT)
 def _of_span(K: float, d: float, order: float) -> tuple[float, float]:
     """(What the span sees of a length, ell_lambda) at an order."""
-    seen, half = (1.0, 1.0) if K == d else (norms.moment(K, d, order), norms.moment(K, d, np.ceil(order / 2)))
+    seen, half = (
+        (1.0, 1.0)
+        if K == d
+        else (norms.moment(K, d, order), norms.moment(K, d, np.ceil(order / 2)))
+    )
     return seen, float(moments.sum_norm(K, d, order, half))
 
 
 def growth_of_squared_distance(drift: Drift, order: float) -> float:
-    """The largest growth of a squared distance in a step of a linear model, or of a joint clip, where the clip may act."""
+    """The largest growth of a squared distance in a step of a linear model, or of a joint clip,
+    where the clip may act.
+    """
     c2 = norms.drift_constant(drift.change, drift.d, order, drift.clip, False)
     return norms.norm(_table_of(drift, order), 1.0, c2).J

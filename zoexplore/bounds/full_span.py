@@ -1,4 +1,6 @@
-"""The optimal shifts in closed form where the directions span everything (K = d), so that nothing is random."""
+"""The optimal shifts in closed form where the directions span everything (K = d), so that nothing
+is random.
+"""
 
 import numpy as np
 
@@ -8,26 +10,35 @@ from zoexplore.bounds.numbers import Numbers
 
 
 def least_budget(c: Numbers, T: Numbers, far: Numbers, drift: Numbers, S: Numbers) -> Numbers:
-    """(rho, N, z): the least budget that brings distances z <- c z + drift - p_t to 0, at cost p_t^2/(2S) a step.
+    """(rho, N, z): the least budget that brings distances z <- c z + drift - p_t to 0, at cost
+    p_t^2/(2S) a step.
 
-    Either all T steps are counted from distance 0, or the best number N <= T of them from `far`. For c < 1 the former is Bok,
-    Su, Altschuler 2024 (doi:10.48550/arXiv.2403.00278): 1/2 (drift^2/S)(1-c^T)(1+c)/((1+c^T)(1-c)).
+    Either all T steps are counted from distance 0, or the best number N <= T of them from `far`.
+    For c < 1 the former is Bok, Su, Altschuler 2024 (doi:10.48550/arXiv.2403.00278): 1/2
+    (drift^2/S)(1-c^T)(1+c)/((1+c^T)(1-c)).
     """
     with np.errstate(all="ignore"):
         kappa = np.log(c)
         rho, N, z = shifted_divergence.least_shift(kappa, T, 0.0, drift) / (2 * S), T, np.zeros(())
-        # (far + drift sum g)^2/sum g^2 is stationary in the real number of steps where exp(kappa N) = 1 - far (1 - c)/drift
+        # (far + drift sum g)^2/sum g^2 is stationary in the real number of steps where exp(kappa N)
+        # = 1 - far (1 - c)/drift
         real = np.where(kappa == 0, far / drift, np.log1p(far * np.expm1(kappa) / drift) / kappa)
         real = np.where(np.isfinite(real), real, T)
         for steps in (np.floor(real), np.ceil(real)):
             steps = np.clip(steps, 1, T)
             apart = shifted_divergence.least_shift(kappa, steps, far, drift) / (2 * S)
             better = apart < rho  # false for nan, so where the ball is infinite
-            rho, N, z = np.where(better, apart, rho), np.where(better, steps, N), np.where(better, far, z)
+            rho, N, z = (
+                np.where(better, apart, rho),
+                np.where(better, steps, N),
+                np.where(better, far, z),
+            )
     return rho, N, z
 
 
-def trajectory(c: Numbers, T: Numbers, N: Numbers, z: Numbers, drift: Numbers, S: Numbers, beta: Numbers) -> Trajectory:
+def trajectory(
+    c: Numbers, T: Numbers, N: Numbers, z: Numbers, drift: Numbers, S: Numbers, beta: Numbers
+) -> Trajectory:
     """The shifts that attain a budget of `least_budget`, all in the span."""
     with np.errstate(divide="ignore"):
         kappa = np.log(float(c))

@@ -10,12 +10,26 @@ from zoexplore.bounds.run_arrays import RunArrays
 
 def program_of(runs: RunArrays, beta: Numbers, data: Numbers) -> Program:
     """What is minimised at shares `beta`, where a step's data costs `data` over them."""
-    return Program(runs.K, runs.d, gap(runs.c), runs.diameter, runs.step_separation, _drift(runs), beta, data, runs.d / 2)
+    return Program(
+        runs.K,
+        runs.d,
+        gap(runs.c),
+        runs.diameter,
+        runs.step_separation,
+        _drift(runs),
+        beta,
+        data,
+        runs.d / 2,
+    )
 
 
 def start_of(program: Program, T: Numbers, N: Numbers) -> np.ndarray:
-    """The distance from which N of T steps start (T = inf: of any number), in the shape that all broadcast to."""
-    return np.where(np.isfinite(T), np.minimum(program.diameter, program.separation * (T - N)), program.diameter)
+    """The distance from which N of T steps start (T = inf: of any number), in the shape that all
+    broadcast to.
+    """
+    return np.where(
+        np.isfinite(T), np.minimum(program.diameter, program.separation * (T - N)), program.diameter
+    )
 
 
 def some_of(program: Program, rows: np.ndarray) -> Program:
@@ -25,4 +39,8 @@ def some_of(program: Program, rows: np.ndarray) -> Program:
 
 def _drift(runs: RunArrays) -> np.ndarray:
     """c2, in the runs' shape; one that underflows is rounded up, so that ratios to it stay finite."""
-    return np.where(runs.xi > 0, np.maximum(runs.bias_term * np.sqrt(runs.K), 1e-100 * runs.step_sensitivity), 0.0)
+    return np.where(
+        runs.xi > 0,
+        np.maximum(runs.bias_term * np.sqrt(runs.K), 1e-100 * runs.step_sensitivity),
+        0.0,
+    )

@@ -20,11 +20,14 @@ from zoexplore.run.setting import Accounting, Setting
 DEFAULT = Accounting()
 BEST = "best"  # in place of a bound's id: the least of all that apply to the run
 EXACT = "converted exactly, by the composed privacy-loss distribution of the steps"
-RISK_DELTAS = np.concatenate([np.geomspace(1e-12, 1e-2, 61)[:-1], np.geomspace(1e-2, 0.9, 60)])  # at which it is taken
+# at which it is taken
+RISK_DELTAS = np.concatenate([np.geomspace(1e-12, 1e-2, 61)[:-1], np.geomspace(1e-2, 0.9, 60)])
 
 
 class GaussianDP(NamedTuple):
-    """mu-Gaussian differential privacy of a coupled run; with probability up to delta_f the run is not the coupled one."""
+    """mu-Gaussian differential privacy of a coupled run; with probability up to delta_f the run is
+    not the coupled one.
+    """
 
     mu: float
     delta_f: float
@@ -39,7 +42,8 @@ class ZeroConcentrated(NamedTuple):
 
 @dataclass(frozen=True)
 class Guarantee(Answers):
-    """What one bound says of one run: (epsilon, setting.delta)-differential privacy for the last iterate.
+    """What one bound says of one run: (epsilon, setting.delta)-differential privacy for the last
+    iterate.
 
     Args:
         bound: the registry's id.
@@ -47,12 +51,15 @@ class Guarantee(Answers):
         setting: the run.
         accounting: how its privacy loss was counted.
         epsilon: the loss; inf where the bound does not apply.
-        reason: why it does not apply, with numbers; or how the printed constants err; empty otherwise.
+        reason: why it does not apply, with numbers; or how the printed constants err; empty
+            otherwise.
         rho: the Gaussian shift budget; nan where there is none.
         order: the Renyi order at which epsilon was converted; nan where it was converted exactly.
-        moment: the order lambda of the moments that a sharper bound's tails are taken at; nan for the other bounds.
+        moment: the order lambda of the moments that a sharper bound's tails are taken at; nan for
+            the other bounds.
         note: what to know of the number beside its assumptions; empty if nothing.
-        delta_f: the part of delta kept for the coupling to fail; epsilon is taken at delta - delta_f.
+        delta_f: the part of delta kept for the coupling to fail; epsilon is taken at delta -
+            delta_f.
         N: steps counted.
         start: the distance from which they are counted: 0, up to 2R.
         checks: every assumption, checked for the run.
@@ -82,14 +89,16 @@ class Guarantee(Answers):
 
     @property
     def supposes(self) -> tuple[str, ...]:
-        """What the guarantee rests on that no number can check, a sentence each. Numbers under different assumptions should
-        not be compared without saying so."""
+        """What the guarantee rests on that no number can check, a sentence each. Numbers under
+        different assumptions should not be compared without saying so.
+        """
         return tuple(c.words for c in self.checks if c.met is None)
 
     @cached_property
     def beta(self) -> float | np.ndarray:
-        """The directional share that the number is for: the run's own, or under schedule="optimal" the accountant's choice. That
-        is a constant, or a share for each of the last N steps, shape (N,); steps before them may have any.
+        """The directional share that the number is for: the run's own, or under schedule="optimal"
+        the accountant's choice. That is a constant, or a share for each of the last N steps, shape
+        (N,); steps before them may have any.
         """
         if not self._share_is_chosen:
             return self.setting.beta
@@ -100,27 +109,39 @@ class Guarantee(Answers):
 
     @property
     def _share_is_chosen(self) -> bool:
-        return self.valid and self.accounting.schedule == "optimal" and BOUNDS[self.bound].chooses_share
+        return (
+            self.valid
+            and self.accounting.schedule == "optimal"
+            and BOUNDS[self.bound].chooses_share
+        )
 
     @cached_property
     def risk(self) -> TradeOff:
-        """What the guarantee allows an attacker (docs/concepts.md, "What an attacker can do"): by its Gaussian shift and, where
-        choices or conversion depend on delta, by its epsilon at some hundred deltas.
+        """What the guarantee allows an attacker (docs/concepts.md, "What an attacker can do"): by
+        its Gaussian shift and, where choices or conversion depend on delta, by its epsilon at some
+        hundred deltas.
         """
         if not self.valid:
             return TradeOff()
         gaussian = (self.rho, self.delta_f) if self.rho < inf else (inf, 0.0)
         epsilons, deltas = np.array([self.epsilon]), np.array([self.setting.delta])
         if self._depends_on_delta and self._can_be_taken_anew:
-            epsilons, deltas = np.append(epsilons, self._at_other_deltas()), np.append(deltas, RISK_DELTAS)
+            epsilons, deltas = (
+                np.append(epsilons, self._at_other_deltas()),
+                np.append(deltas, RISK_DELTAS),
+            )
         return TradeOff(*gaussian, epsilons=tuple(epsilons), deltas=tuple(deltas))
 
     def _at_other_deltas(self) -> np.ndarray:
-        """epsilon at `RISK_DELTAS`, shape (deltas,): by the same choices if these serve all deltas, else computed anew."""
+        """epsilon at `RISK_DELTAS`, shape (deltas,): by the same choices if these serve all deltas,
+        else computed anew.
+        """
         of_bound, run, accounting = BOUNDS[self.bound].epsilons, self.setting, self.accounting
         if of_bound is not None:
             with np.errstate(all="ignore"):
-                found = of_bound(RunArrays.of(run).counted_by(accounting), accounting, self._solved, RISK_DELTAS)
+                found = of_bound(
+                    RunArrays.of(run).counted_by(accounting), accounting, self._solved, RISK_DELTAS
+                )
             if found is not None:
                 return found
         if self._share_is_chosen:  # one run, whose share does not depend on delta
@@ -129,14 +150,16 @@ class Guarantee(Answers):
 
     @property
     def _depends_on_delta(self) -> bool:
-        """Whether the bound's choices or its conversion depend on delta: at others it then says more than its Gaussian shift."""
+        """Whether the bound's choices or its conversion depend on delta: at others it then says
+        more than its Gaussian shift.
+        """
         return not self.rho < inf or self.delta_f > 0 or BOUNDS[self.bound].chooses_share
 
     @property
     def _can_be_taken_anew(self) -> bool:
-        """Whether `curve` can compute the bound at other deltas. It cannot for shares that vary with the step; nor where the
-        mechanism's report
-        has put in other numbers, of a run whose steps differ (`mechanism.guarantees`).
+        """Whether `curve` can compute the bound at other deltas. It cannot for shares that vary
+        with the step; nor where the mechanism's report has put in other numbers, of a run whose
+        steps differ (`mechanism.guarantees`).
         """
         varies = self._share_is_chosen and np.ndim(self.beta) > 0
         own, found = ((float(of.epsilon), float(of.rho)) for of in (self, self._solved))
@@ -145,7 +168,9 @@ class Guarantee(Answers):
     @property
     def gaussian_dp(self) -> GaussianDP | None:
         """mu-GDP but for a probability delta_f; None where there is no Gaussian budget."""
-        return GaussianDP(sqrt(2 * self.rho), self.delta_f) if self.valid and self.rho < inf else None
+        return (
+            GaussianDP(sqrt(2 * self.rho), self.delta_f) if self.valid and self.rho < inf else None
+        )
 
     @property
     def zero_concentrated(self) -> ZeroConcentrated | None:
@@ -154,7 +179,9 @@ class Guarantee(Answers):
 
     @cached_property
     def trajectory(self) -> Trajectory | None:
-        """The shifts, distances and shares behind the number; None where the bound has none or does not apply."""
+        """The shifts, distances and shares behind the number; None where the bound has none or does
+        not apply.
+        """
         of_bound = BOUNDS[self.bound].trajectory
         if of_bound is None or not self.valid:
             return None
@@ -173,7 +200,8 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
 
     Args:
         setting: the run.
-        bound: an id of `BOUNDS`, or "best": the least of those on this run, under what it supposes; `.bound` names it. With
+        bound: an id of `BOUNDS`, or "best": the least of those on this run, under what it supposes;
+            `.bound` names it. With
         printed constants there is none: they give no guarantee.
         accounting: how to count.
 
@@ -188,17 +216,27 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
     """
     if bound == BEST:
         proved = accounting.replace(printed=False)
-        return min((guarantee(setting, each, proved) for each in _on_this_run()), key=lambda g: g.epsilon)
+        return min(
+            (guarantee(setting, each, proved) for each in _on_this_run()), key=lambda g: g.epsilon
+        )
     entry = _entry(bound)
     assert entry is not None
     counted = _accounting_for(entry, accounting)
     runs = RunArrays.of(setting).counted_by(counted)
     with np.errstate(all="ignore"):
-        checks = tuple(check(assumption, runs, counted) for assumption in entry.assumptions if assumption.listed(runs, counted))
+        checks = tuple(
+            check(assumption, runs, counted)
+            for assumption in entry.assumptions
+            if assumption.listed(runs, counted)
+        )
     failed = [c for c in checks if c.met is False]
     solved = _solve(entry, runs, counted, np.asarray(not failed))
     with np.errstate(all="ignore"):
-        start = float(2 * runs.R if solved.z == runs.diameter else np.where(solved.z == 0, 0.0, solved.z * runs.unit))
+        start = float(
+            2 * runs.R
+            if solved.z == runs.diameter
+            else np.where(solved.z == 0, 0.0, solved.z * runs.unit)
+        )
     epsilon = float(solved.epsilon)
     order = float(solved.renyi_order) if epsilon < inf else np.nan
     printed = as_printed(bound, accounting)
@@ -232,7 +270,9 @@ def _why_not(failed: list[Check], epsilon: float) -> str:
 
 
 def _note(entry: Bound, runs: RunArrays, solved: Solved, accounting: Accounting) -> str:
-    """How a single run's finite epsilon was converted, what the bound remarks on it, and which share it is for."""
+    """How a single run's finite epsilon was converted, what the bound remarks on it, and which
+    share it is for.
+    """
     converted = EXACT if solved.exact == 1 else remark(accounting, float(solved.renyi_order))
     said = entry.remark(runs, solved) if entry.remark else ""
     return _joined(converted, said, _about_share(entry, runs, solved, accounting))
@@ -245,7 +285,11 @@ def _about_share(entry: Bound, runs: RunArrays, solved: Solved, accounting: Acco
     own, chosen = runs.setting.beta, float(solved.beta)
     if chosen == own:
         return ""
-    share = "shares β_t that vary with the step" if np.isnan(chosen) else f"the share β = {format_short(chosen, 4)}"
+    share = (
+        "shares β_t that vary with the step"
+        if np.isnan(chosen)
+        else f"the share β = {format_short(chosen, 4)}"
+    )
     return f"for {share}, which the accountant chose; not for this run's β = {format_short(own, 6)}"
 
 
@@ -264,7 +308,11 @@ def epsilon(setting: Setting, bound: str, accounting: Accounting = DEFAULT) -> f
 
 
 def curve(
-    setting: Setting, field: str, values: Iterable[float], bounds: Iterable[str] | None = None, accounting: Accounting = DEFAULT
+    setting: Setting,
+    field: str,
+    values: Iterable[float],
+    bounds: Iterable[str] | None = None,
+    accounting: Accounting = DEFAULT,
 ) -> dict[str, np.ndarray]:
     """epsilon of each bound along one numeric field of the setting.
 
@@ -289,10 +337,17 @@ def curve(
     chosen = list(BOUNDS if bounds is None else bounds)
     for bound in chosen:
         _entry(bound)
-    asked = getattr(RunArrays.along(setting, field, values if isinstance(values, np.ndarray) else list(values)), field)
-    ascending, places = np.unique(asked, return_inverse=True)  # a bound's search looks at neighbours in order
+    asked = getattr(
+        RunArrays.along(setting, field, values if isinstance(values, np.ndarray) else list(values)),
+        field,
+    )
+    # a bound's search looks at neighbours in order
+    ascending, places = np.unique(asked, return_inverse=True)
     runs = RunArrays.along(setting, field, ascending)
-    return {bound: np.broadcast_to(_epsilons(bound, runs, accounting), runs.shape)[places] for bound in chosen}
+    return {
+        bound: np.broadcast_to(_epsilons(bound, runs, accounting), runs.shape)[places]
+        for bound in chosen
+    }
 
 
 def as_printed(bound: str, accounting: Accounting) -> str:
@@ -304,7 +359,11 @@ def as_printed(bound: str, accounting: Accounting) -> str:
     ''
     """
     entry = BOUNDS[bound]
-    return f"as printed, not a guarantee: {entry.printed}" if accounting.printed and entry.printed else ""
+    return (
+        f"as printed, not a guarantee: {entry.printed}"
+        if accounting.printed and entry.printed
+        else ""
+    )
 
 
 def _on_this_run() -> list[str]:
@@ -314,7 +373,9 @@ def _on_this_run() -> list[str]:
 def _entry(bound: str) -> Bound | None:
     """The bound of an id; None for the best."""
     if bound not in (*BOUNDS, BEST):
-        raise ValueError(f"bound = {bound!r} is not allowed: give one of {', '.join(map(repr, (*BOUNDS, BEST)))}")
+        raise ValueError(
+            f"bound = {bound!r} is not allowed: give one of {', '.join(map(repr, (*BOUNDS, BEST)))}"
+        )
     return BOUNDS.get(bound)
 
 
@@ -327,16 +388,24 @@ def _epsilons(bound: str, runs: RunArrays, accounting: Accounting) -> np.ndarray
     entry = _entry(bound)
     if entry is None:
         proved = accounting.replace(printed=False)
-        return np.minimum.reduce(np.broadcast_arrays(*(_epsilons(each, runs, proved) for each in _on_this_run())))
+        return np.minimum.reduce(
+            np.broadcast_arrays(*(_epsilons(each, runs, proved) for each in _on_this_run()))
+        )
     accounting = _accounting_for(entry, accounting)
     runs = runs.counted_by(accounting)
     with np.errstate(all="ignore"):
-        checkable = [a.holds(runs, accounting) for a in entry.assumptions if a.holds and a.needed(accounting)]
-    return _solve(entry, runs, accounting, np.logical_and.reduce(np.broadcast_arrays(True, *checkable))).epsilon
+        checkable = [
+            a.holds(runs, accounting) for a in entry.assumptions if a.holds and a.needed(accounting)
+        ]
+    return _solve(
+        entry, runs, accounting, np.logical_and.reduce(np.broadcast_arrays(True, *checkable))
+    ).epsilon
 
 
 def _solve(entry: Bound, runs: RunArrays, accounting: Accounting, applies: np.ndarray) -> Solved:
-    """The bound where it applies (of the runs' shape), inf elsewhere and where numbers leave the floating-point range."""
+    """The bound where it applies (of the runs' shape), inf elsewhere and where numbers leave the
+    floating-point range.
+    """
     if not applies.any():
         return Solved.nothing(())
     with np.errstate(all="ignore"):

@@ -1,4 +1,6 @@
-"""The sharper bound on full batches and in epochs: which plans runs are counted by, and epsilon (docs/sharp.md)."""
+"""The sharper bound on full batches and in epochs: which plans runs are counted by, and epsilon
+(docs/sharp.md).
+"""
 
 from itertools import pairwise
 from typing import NamedTuple
@@ -17,17 +19,24 @@ from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import BETAS, best_noise, spread
 from zoexplore.run.setting import NUMERIC_FIELDS, Accounting
 
-COUNTED = [(name, float) for name in ("epsilon", "twice_rho", "delta_f", "steps", "z0", "lowest", "highest")]
+COUNTED = [
+    (name, float)
+    for name in ("epsilon", "twice_rho", "delta_f", "steps", "z0", "lowest", "highest")
+]
 FAR_BEHIND = 2.0  # plans that cost more than this times the least of their order are left out,
-SAME, TIE = 3e-5, 1e-4  # as are those within SAME of another; within TIE a plan from distance 0 is preferred
+# as are those within SAME of another; within TIE a plan from distance 0 is preferred
+SAME, TIE = 3e-5, 1e-4
 LUCK = (0.03, 0.3, 0.6, 1.0)  # powers of delta at which tails are compared, beside the lowest level
-BEHIND, PROMISED = 1.3, (0.3, 0.9)  # likewise beyond this times their run's least, at chances of delta to these powers
+# likewise beyond this times their run's least, at chances of delta to these powers
+BEHIND, PROMISED = 1.3, (0.3, 0.9)
 BALLS_UP_TO, BALLS_OF = 100, 30  # the largest d, and K, at which records also count by length
 CUBE = 0.8  # what a cube adds to a squared distance, over what a ball adds, in many dimensions
 LARGEST_BETA = 1 - 1e-9  # below 1, since noise outside the span is needed
-MOST_NODES, SPLITS = 9, 2  # runs along a curve that choose plans, and how often nodes that differ get one between them
+# runs along a curve that choose plans, and how often nodes that differ get one between them
+MOST_NODES, SPLITS = 9, 2
 FARTHEST = 1e150  # the largest useful diameter
-ANCHOR, FEW, FLAT = 4.0, 8, 1e-6  # along T: the base of the nodes; values that all choose; growth taken for none
+# along T: the base of the nodes; values that all choose; growth taken for none
+ANCHOR, FEW, FLAT = 4.0, 8, 1e-6
 
 
 class Effort(NamedTuple):
@@ -42,8 +51,10 @@ class Effort(NamedTuple):
 ON_AVERAGE = Effort((2.0, 4.0, 8.0, 16.0, 48.0), ORDERS, 0.15, 8)
 OF_BUDGET = Effort(  # one order decides, and has to be near the best
     (2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 96.0, 256.0),
-    np.union1d(ORDERS, [96.0, 128.0, 192.0, 400.0, 600.0, 1000.0]), 1.0, 30,
-)  # fmt: skip
+    np.union1d(ORDERS, [96.0, 128.0, 192.0, 400.0, 600.0, 1000.0]),
+    1.0,
+    30,
+)
 
 
 def effort(conversion: int) -> Effort:
@@ -57,13 +68,19 @@ def _convert(rows: Rows, tails: Tails, conversion: int) -> np.ndarray:
 
 
 def _count(
-    rows: Rows, plans: Plans, conversion: int, run: np.ndarray | None = None, near: np.ndarray | None = None
+    rows: Rows,
+    plans: Plans,
+    conversion: int,
+    run: np.ndarray | None = None,
+    near: np.ndarray | None = None,
 ) -> np.ndarray:
     """The results of plans, `COUNTED`.
 
     Args:
-        run: which run each row is of, where only those that promise the least of their run are wanted; the others get inf.
-        near: the lowest and the highest order of tails that are worth trying, shape (2, rows); all are tried where None.
+        run: which run each row is of, where only those that promise the least of their run are
+            wanted; the others get inf.
+        near: the lowest and the highest order of tails that are worth trying, shape (2, rows); all
+            are tried where None.
     """
     found, index = np.full(rows.size, np.inf, COUNTED), np.arange(rows.size)
     found["highest"] = -np.inf
@@ -75,15 +92,23 @@ def _count(
         index = np.unique(np.concatenate([_promising(run, cost, BEHIND) for cost in promises]))
         rows, plans, tails = rows.at(index), plans.at(index), tails.at(index)
     levels = *(rows.delta**luck for luck in LUCK), LEAST_LEVEL * rows.delta
-    of_least = np.take_along_axis(tails.power, np.transpose([tails.exceeded(level).argmin(axis=1) for level in levels]), axis=1)
+    of_least = np.take_along_axis(
+        tails.power,
+        np.transpose([tails.exceeded(level).argmin(axis=1) for level in levels]),
+        axis=1,
+    )
     found["lowest"][index], found["highest"][index] = of_least.min(axis=1), of_least.max(axis=1)
-    found["epsilon"][index], found["twice_rho"][index], found["delta_f"][index] = _convert(rows, tails, conversion).T
+    found["epsilon"][index], found["twice_rho"][index], found["delta_f"][index] = _convert(
+        rows, tails, conversion
+    ).T
     found["steps"][index], found["z0"][index] = plans.steps, np.where(rows.far, rows.diameter, 0.0)
     return found
 
 
 def _orders(count: int, conversion: int, near: np.ndarray | None) -> np.ndarray:
-    """The orders that tails of those rows are taken from, shape (rows, orders): all, or those near some and one beyond them."""
+    """The orders that tails of those rows are taken from, shape (rows, orders): all, or those near
+    some and one beyond them.
+    """
     orders = effort(conversion).tails
     if near is None:
         return np.tile(orders, (count, 1))
@@ -93,7 +118,9 @@ def _orders(count: int, conversion: int, near: np.ndarray | None) -> np.ndarray:
 
 
 def _promising(kind: np.ndarray, cost: np.ndarray, width: float) -> np.ndarray:
-    """The rows, shape (some,), whose cost is within `width` of the least of their kind; of equal ones the first."""
+    """The rows, shape (some,), whose cost is within `width` of the least of their kind; of equal
+    ones the first.
+    """
     order = np.lexsort((cost, kind))
     kind, cost = kind[order], cost[order]
     new = np.diff(kind, prepend=-1) > 0
@@ -104,7 +131,9 @@ def _promising(kind: np.ndarray, cost: np.ndarray, width: float) -> np.ndarray:
 
 
 def _settle(rows: Rows, run: np.ndarray, conversion: int) -> tuple[Rows, np.ndarray]:
-    """Every run's row and order with the least epsilon, and its result, shape (runs,). `run`: each row's, shape (rows,)."""
+    """Every run's row and order with the least epsilon, and its result, shape (runs,). `run`: each
+    row's, shape (rows,).
+    """
     orders, first = effort(conversion).plans, rows.at(np.zeros(run.max() + 1, int))
     tried, run = np.tile(rows, len(orders)).view(Rows), np.tile(run, len(orders))
     kind = np.repeat(np.arange(len(orders)), rows.size)
@@ -116,8 +145,11 @@ def _settle(rows: Rows, run: np.ndarray, conversion: int) -> tuple[Rows, np.ndar
 
 
 def _least(best: Rows, tried: Rows, run: np.ndarray, found: np.ndarray) -> tuple[Rows, np.ndarray]:
-    """Every run's row with the least epsilon, and its result, shape (runs,); that of `best` and inf where none was tried."""
-    order = np.lexsort((found["epsilon"] * (1 + TIE * tried.far), run))  # prefers a start from distance 0
+    """Every run's row with the least epsilon, and its result, shape (runs,); that of `best` and inf
+    where none was tried.
+    """
+    # prefers a start from distance 0
+    order = np.lexsort((found["epsilon"] * (1 + TIE * tried.far), run))
     at, where = np.unique(run[order], return_index=True)
     least = np.full(best.size, np.inf, COUNTED)
     least[at] = found[order[where]]
@@ -126,12 +158,13 @@ def _least(best: Rows, tried: Rows, run: np.ndarray, found: np.ndarray) -> tuple
 
 
 def forgotten(runs: RunArrays, steps: float, accounting: Accounting) -> Solved:
-    """The cost of a single run that goes on for so many steps without the record: of the distance that is left (docs/batches.md,
-    "Forgetting").
+    """The cost of a single run that goes on for so many steps without the record: of the distance
+    that is left (docs/batches.md, "Forgetting").
     """
     conversion = NUMBERS[accounting.conversion]
     rows, run = _rows(runs.changed(T=runs.T + steps), runs.beta, conversion)
-    left = np.maximum(1.0 - runs.records_per_person / runs.n, 0.0)  # of strong convexity, where both runs lack the record
+    # of strong convexity, where both runs lack the record
+    left = np.maximum(1.0 - runs.records_per_person / runs.n, 0.0)
     low = np.where(rows.low > 0, rows.low * left, rows.low)
     rows = rows.changed(low=low, cooled=steps, last_beta=rows.beta, forgets=1.0)
     best, found = _settle(rows, run, conversion)
@@ -139,22 +172,28 @@ def forgotten(runs: RunArrays, steps: float, accounting: Accounting) -> Solved:
 
 
 def _row(runs: RunArrays, beta: Numbers, conversion: int, far: bool, late: bool) -> Rows:
-    """Every run from the diameter (`far`) or from distance 0; all steps, or one in each epoch, use the record."""
+    """Every run from the diameter (`far`) or from distance 0; all steps, or one in each epoch, use
+    the record.
+    """
     share = runs.delta ** effort(conversion).luck
     if visits.cyclic(runs):
         return visits.rows_of_epochs(runs, beta, far, late=late, share=share)
-    return visits.rows_of_batches(runs, beta, far=far, late=late, share=share, most=visits.met_steps(runs))
+    return visits.rows_of_batches(
+        runs, beta, far=far, late=late, share=share, most=visits.met_steps(runs)
+    )
 
 
 def _rows(runs: RunArrays, beta: Numbers, conversion: int) -> tuple[Rows, np.ndarray]:
-    """Every run from distance 0, hiding soon or late, and from the diameter, with its record counted entry by entry or by its
-    length. Second, the run of each row, shape (rows,).
+    """Every run from distance 0, hiding soon or late, and from the diameter, with its record
+    counted entry by entry or by its length. Second, the run of each row, shape (rows,).
     """
     starts = (False, False), (False, True), (True, False)
     rows = np.concatenate([_row(runs, beta, conversion, *start) for start in starts]).view(Rows)
     count = int(np.prod(runs.shape))
     seen = np.minimum(rows.length * np.sqrt(rows.K / rows.d), rows.B)
-    by_length = ~rows.may_count_entries | (seen < rows.B) | (rows.d < BALLS_UP_TO) | (rows.K < BALLS_OF)
+    by_length = (
+        ~rows.may_count_entries | (seen < rows.B) | (rows.d < BALLS_UP_TO) | (rows.K < BALLS_OF)
+    )
     by_entry = rows.may_count_entries & (seen > CUBE * rows.B)
     usable = (rows.far == 0) | (rows.diameter < FARTHEST)
     length, entry = np.flatnonzero(by_length & usable), np.flatnonzero(by_entry & usable)
@@ -169,10 +208,16 @@ def _ways(chosen: Rows) -> np.ndarray:
 
 
 def _between(
-    rows: Rows, run: np.ndarray, chosen: Rows, found: Numbers, before: np.ndarray, after: np.ndarray, conversion: int
+    rows: Rows,
+    run: np.ndarray,
+    chosen: Rows,
+    found: Numbers,
+    before: np.ndarray,
+    after: np.ndarray,
+    conversion: int,
 ) -> tuple[Rows, np.ndarray]:
-    """The better result, shape (runs,), by the choices of the nodes `before` and `after` each run, with tails near theirs. They
-    are preferences: a run counts entries only where its own row may.
+    """The better result, shape (runs,), by the choices of the nodes `before` and `after` each run,
+    with tails near theirs. They are preferences: a run counts entries only where its own row may.
     """
     runs = run.max() + 1
     z0 = np.full(runs, FARTHEST)
@@ -188,13 +233,15 @@ def _between(
     of, choice = of[usable], chosen.at(node[usable])
     cube = choice.cube * base.may_count_entries[of]
     tried = base.at(of).changed(far=choice.far, late=choice.late, cube=cube, order=choice.order)
-    counted = _count(tried, plan(tried, effort(conversion).rounds), conversion, run=of, near=near[:, of])
+    counted = _count(
+        tried, plan(tried, effort(conversion).rounds), conversion, run=of, near=near[:, of]
+    )
     return _least(base, tried, of, counted)
 
 
 def _solve(runs: RunArrays, beta: Numbers, accounting: Accounting) -> tuple[Rows, np.ndarray]:
-    """Every run's result, shape (runs,). Of many, `MOST_NODES` and those between nodes that choose differently compare all plans;
-    others take those of the nodes around.
+    """Every run's result, shape (runs,). Of many, `MOST_NODES` and those between nodes that choose
+    differently compare all plans; others take those of the nodes around.
     """
     conversion, size = NUMBERS[accounting.conversion], int(np.prod(runs.shape))
     rows, run = _rows(runs, beta, conversion)
@@ -202,7 +249,9 @@ def _solve(runs: RunArrays, beta: Numbers, accounting: Accounting) -> tuple[Rows
     chosen, found = rows.at(np.zeros(size, int)), np.full(size, np.inf, COUNTED)
     for _ in range(1 + SPLITS):
         some, nodes = np.isin(run, new), np.union1d(nodes, new)
-        chosen[new], found[new] = _settle(rows.at(some), np.searchsorted(new, run[some]), conversion)
+        chosen[new], found[new] = _settle(
+            rows.at(some), np.searchsorted(new, run[some]), conversion
+        )
         new = _middles(nodes, chosen)
         if not new.size:
             break
@@ -211,7 +260,9 @@ def _solve(runs: RunArrays, beta: Numbers, accounting: Accounting) -> tuple[Rows
         after, some = np.searchsorted(nodes, others), np.isin(run, others)
         around = nodes[after - 1], nodes[after]
         of = np.searchsorted(others, run[some])
-        chosen[others], found[others] = _between(rows.at(some), of, chosen, found, *around, conversion)
+        chosen[others], found[others] = _between(
+            rows.at(some), of, chosen, found, *around, conversion
+        )
     return chosen, found
 
 
@@ -223,11 +274,14 @@ def _middles(nodes: np.ndarray, chosen: Rows) -> np.ndarray:
 
 
 def _along_T(runs: RunArrays, beta: Numbers, accounting: Accounting) -> tuple[Rows, np.ndarray]:
-    """Runs that differ in T alone choose plans at powers of ANCHOR. Where epsilon is equal at both powers around a run it is
-    the run's. Plans from the diameter serve all runs, and plans of more steps serve fewer: epsilon never falls.
+    """Runs that differ in T alone choose plans at powers of ANCHOR. Where epsilon is equal at both
+    powers around a run it is the run's. Plans from the diameter serve all runs, and plans of more
+    steps serve fewer: epsilon never falls.
     """
     T, conversion = runs.T, NUMBERS[accounting.conversion]
-    powers = ANCHOR ** np.arange(np.floor(np.log(T.min()) / np.log(ANCHOR)), np.ceil(np.log(T.max()) / np.log(ANCHOR)) + 1)
+    powers = ANCHOR ** np.arange(
+        np.floor(np.log(T.min()) / np.log(ANCHOR)), np.ceil(np.log(T.max()) / np.log(ANCHOR)) + 1
+    )
     rows, run = _rows(runs.changed(T=powers), beta, conversion)
     far = rows.far > 0
     run[far & (run == powers.size - 1)] = powers.size
@@ -237,11 +291,15 @@ def _along_T(runs: RunArrays, beta: Numbers, accounting: Accounting) -> tuple[Ro
     below = np.maximum(above - 1, 0)
     best, least = chosen.at(above), found[above]
     enough = found["epsilon"][powers.size] if found.size > powers.size else np.inf
-    growing = (least["epsilon"] > found["epsilon"][below] * (1 + FLAT)) & (found["epsilon"][below] < enough)
+    growing = (least["epsilon"] > found["epsilon"][below] * (1 + FLAT)) & (
+        found["epsilon"][below] < enough
+    )
     left = np.flatnonzero(growing & (powers[above] != T))
     if left.size:
         rows, run = _rows(runs.changed(T=T[left]), beta, conversion)
-        best[left], least[left] = _between(rows, run, chosen, found, below[left], above[left], conversion)
+        best[left], least[left] = _between(
+            rows, run, chosen, found, below[left], above[left], conversion
+        )
     shared = np.flatnonzero(least["epsilon"] > enough * (1 + TIE))
     if shared.size:
         best[shared], least[shared] = chosen[powers.size], found[-1]
@@ -249,7 +307,9 @@ def _along_T(runs: RunArrays, beta: Numbers, accounting: Accounting) -> tuple[Ro
 
 
 def _as_longer(runs: RunArrays, best: Rows, least: np.ndarray) -> tuple[Rows, np.ndarray]:
-    """Runs that differ in T alone: the results of longer ones, which serve shorter ones, where these are less."""
+    """Runs that differ in T alone: the results of longer ones, which serve shorter ones, where
+    these are less.
+    """
     places, order = np.arange(runs.T.size), np.argsort(-runs.T, kind="stable")
     for later, i in pairwise(order):
         if least["epsilon"][places[later]] < least["epsilon"][i]:
@@ -262,7 +322,9 @@ def _as_longer(runs: RunArrays, best: Rows, least: np.ndarray) -> tuple[Rows, np
 
 
 def _best_beta(runs: RunArrays, accounting: Accounting) -> np.ndarray:
-    """The best constant share of noise, in the runs' shape: sought at nodes, interpolated between them."""
+    """The best constant share of noise, in the runs' shape: sought at nodes, interpolated between
+    them.
+    """
     size, conversion = int(np.prod(runs.shape)), NUMBERS[accounting.conversion]
     nodes = spread(size, MOST_NODES)
     rows, run = _rows(runs, 0.5, conversion)
@@ -282,7 +344,9 @@ def _best_beta(runs: RunArrays, accounting: Accounting) -> np.ndarray:
 
 
 def solve(runs: RunArrays, beta: Numbers, accounting: Accounting) -> Solved:
-    """The least epsilon of every run at a share beta of its noise; at the best constant one where it is None."""
+    """The least epsilon of every run at a share beta of its noise; at the best constant one where
+    it is None.
+    """
     beta = _best_beta(runs, accounting) if beta is None else beta
     only_T = not any(np.ndim(getattr(runs, name)) for name in NUMERIC_FIELDS if name != "T")
     along_T = only_T and runs.T.size > FEW and np.ndim(beta) == 0
@@ -294,7 +358,13 @@ def solve(runs: RunArrays, beta: Numbers, accounting: Accounting) -> Solved:
 
 def _solved(best: Rows, found: np.ndarray) -> Solved:
     chosen = {name: best[name].copy() for name in ("beta", "far", "late", "cube")}
-    columns = found["epsilon"], 0.5 * found["twice_rho"], found["delta_f"], found["steps"], found["z0"]
+    columns = (
+        found["epsilon"],
+        0.5 * found["twice_rho"],
+        found["delta_f"],
+        found["steps"],
+        found["z0"],
+    )
     return Solved(*columns, moment=best.order.copy(), **chosen)
 
 
@@ -308,20 +378,27 @@ def _chosen(runs: RunArrays, accounting: Accounting, solved: Solved) -> tuple[Ro
 
 def tails(runs: RunArrays, accounting: Accounting, solved: Solved) -> Tails:
     """The tails of one run's cost."""
-    return tails_of(*_chosen(runs, accounting, solved), effort(NUMBERS[accounting.conversion]).tails[None, :])
+    return tails_of(
+        *_chosen(runs, accounting, solved), effort(NUMBERS[accounting.conversion]).tails[None, :]
+    )
 
 
-def epsilons(runs: RunArrays, accounting: Accounting, solved: Solved, deltas: np.ndarray) -> np.ndarray:
+def epsilons(
+    runs: RunArrays, accounting: Accounting, solved: Solved, deltas: np.ndarray
+) -> np.ndarray:
     """One run's epsilon at each of the deltas, shape (P,), all by the plan made for its own."""
     found = tails(runs, accounting, solved).at(np.zeros(deltas.size, int))
     return convert(*found, found.X.shape[1], deltas, GAUSSIAN)[:, 0]
 
 
 def path(runs: RunArrays, accounting: Accounting, solved: Solved) -> tuple[np.ndarray, ...]:
-    """One run's plan, for the N counted steps, each of shape (N,): (alpha, pi, the distances, the lengths at which squares of
-    sums are split, how much of a squared distance a step counts across the span, and in it).
+    """One run's plan, for the N counted steps, each of shape (N,): (alpha, pi, the distances, the
+    lengths at which squares of sums are split, how much of a squared distance a step counts across
+    the span, and in it).
     """
     rows, plans = _chosen(runs, accounting, solved)
     z, lengths = followed(rows, plans)
     alpha, pi, across, along = plans.fractions[0, :, : z.size]
-    return tuple(np.repeat(x, lengths)[::-1] for x in (alpha, pi, z, plans.x[0, : z.size], across, along))
+    return tuple(
+        np.repeat(x, lengths)[::-1] for x in (alpha, pi, z, plans.x[0, : z.size], across, along)
+    )

@@ -1,10 +1,13 @@
-"""Where numba keeps compiled kernels: the first writable folder, and anew when any file of kernels changes.
+"""Where numba keeps compiled kernels: the first writable folder, and anew when any file of kernels
+changes.
 
-A cached kernel contains the ones that it calls, from any file, but numba only checks the kernel's own file. It also fails on an
-index of kernels whose types have gone. So each state of `kernels/` has a folder of its own, and no number comes from old code.
+A cached kernel contains the ones that it calls, from any file, but numba only checks the kernel's
+own file. It also fails on an index of kernels whose types have gone. So each state of `kernels/`
+has a folder of its own, and no number comes from old code.
 
-On a read-only installation without a home, as in containers, they go to a temporary folder that is removed with the process.
-Where nothing is writable, each process compiles again. Kernels of other packages are cached as numba does by default.
+On a read-only installation without a home, as in containers, they go to a temporary folder that is
+removed with the process. Where nothing is writable, each process compiles again. Kernels of other
+packages are cached as numba does by default.
 """
 
 import atexit
@@ -22,7 +25,8 @@ from typing import Any
 
 _LOG = logging.getLogger("zoexplore")
 VARIABLE = "NUMBA_CACHE_DIR"
-FOR_PROCESSES = "ZOEXPLORE_CACHE_DIR"  # tells processes that this one starts of its temporary folder
+# tells processes that this one starts of its temporary folder
+FOR_PROCESSES = "ZOEXPLORE_CACHE_DIR"
 KERNELS = Path(__file__).with_name("kernels")
 OF_STATE = "kernels-"  # begins the names of folders, one for each state of the kernels
 ROOM = 16 << 20  # bytes: all kernels take half of it
@@ -30,7 +34,9 @@ _UNKNOWN = (None, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 
 class Locator:
-    """Locates and validates cached kernels. numba asks it first, and its own locators for other functions."""
+    """Locates and validates cached kernels. numba asks it first, and its own locators for other
+    functions.
+    """
 
     def __init__(self, function: Callable[..., Any], file: str):
         self._py_file = file  # numba names it in its warnings
@@ -63,23 +69,34 @@ class Locator:
 
 
 def install() -> None:
-    """Make numba ask `Locator` first, by its own setting for that; call this before importing a kernel."""
+    """Make numba ask `Locator` first, by its own setting for that; call this before importing a
+    kernel.
+    """
     from numba.core import caching, config
 
-    others = config.CACHE_LOCATOR_CLASSES or ",".join(locator.__name__ for locator in caching.CacheImpl._locator_classes)
+    others = config.CACHE_LOCATOR_CLASSES or ",".join(
+        locator.__name__ for locator in caching.CacheImpl._locator_classes
+    )
     config.CACHE_LOCATOR_CLASSES = f"{__name__}.{Locator.__name__},{others}"
 
 
 def kept() -> bool:
-    """Whether kernels can be cached. Where they cannot, numba must not try: it raises an error if it cannot save."""
+    """Whether kernels can be cached. Where they cannot, numba must not try: it raises an error if
+    it cannot save.
+    """
     return _folder() is not None
 
 
 @cache
 def _folder() -> Path | None:
-    """The first writable folder: NUMBA_CACHE_DIR's, the one beside the code, the user's, a temporary one; or None."""
-    ours = f"zoexplore-{hashlib.sha256(str(KERNELS).encode()).hexdigest()[:12]}"  # of this installation
-    of_user = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "numba" / ours
+    """The first writable folder: NUMBA_CACHE_DIR's, the one beside the code, the user's, a
+    temporary one; or None.
+    """
+    # of this installation
+    ours = f"zoexplore-{hashlib.sha256(str(KERNELS).encode()).hexdigest()[:12]}"
+    of_user = (
+        Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "numba" / ours
+    )
     named = [Path(os.environ[VARIABLE]) / ours] if os.environ.get(VARIABLE) else []
     started = [Path(os.environ[FOR_PROCESSES])] if os.environ.get(FOR_PROCESSES) else []
     for folder in (*named, KERNELS / "__pycache__", of_user, *started):
@@ -91,7 +108,10 @@ def _folder() -> Path | None:
         if _has_room(folder):
             os.environ[FOR_PROCESSES] = str(folder)
             return folder
-    _LOG.warning("compiled code is not kept, and the next process compiles again: no folder has %d MB of room", ROOM >> 20)
+    _LOG.warning(
+        "compiled code is not kept, and the next process compiles again: no folder has %d MB of room",
+        ROOM >> 20,
+    )
     return None
 
 
@@ -99,18 +119,26 @@ def _folder() -> Path | None:
 def _stamp() -> str:
     """A digest of all kernel files."""
     files = sorted(KERNELS.glob("*.py"))
-    return hashlib.sha256(b"".join(file.name.encode() + file.read_bytes() for file in files)).hexdigest()
+    return hashlib.sha256(
+        b"".join(file.name.encode() + file.read_bytes() for file in files)
+    ).hexdigest()
 
 
 def _has_room(folder: Path) -> bool:
-    """Whether so many bytes can be written there, as far as the disk and quotas that reserve space say."""
+    """Whether so many bytes can be written there, as far as the disk and quotas that reserve space
+    say.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as file:
             try:
                 os.posix_fallocate(file.fileno(), 0, ROOM)
-            except (AttributeError, OSError) as error:  # there is no such function; or not for this kind of disk
-                return getattr(error, "errno", None) in _UNKNOWN and shutil.disk_usage(folder).free >= ROOM
+            # there is no such function; or not for this kind of disk
+            except (AttributeError, OSError) as error:
+                return (
+                    getattr(error, "errno", None) in _UNKNOWN
+                    and shutil.disk_usage(folder).free >= ROOM
+                )
         return True
     except OSError:
         return False

@@ -1,8 +1,9 @@
-"""Privacy losses of a mechanism of which pairs (epsilon, delta) are known that all hold (docs/batches.md, "Several runs").
+"""Privacy losses of a mechanism of which pairs (epsilon, delta) are known that all hold
+(docs/batches.md, "Several runs").
 
-Its hockey-stick divergence at exp(epsilon_i) is at most delta_i in both orders, and convex in exp(epsilon). So it lies below the
-lower hull of these points, which is the divergence of a pair of discrete laws: at each corner the hull's slope falls by the
-second law's mass.
+Its hockey-stick divergence at exp(epsilon_i) is at most delta_i in both orders, and convex in
+exp(epsilon). So it lies below the lower hull of these points, which is the divergence of a pair of
+discrete laws: at each corner the hull's slope falls by the second law's mass.
 """
 
 from dataclasses import dataclass
@@ -28,8 +29,12 @@ class Pairs:
 
     @cached_property
     def _corners(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-        """The hull's losses above 0, both laws' masses there, all of shape (C,), and the mass that counts as infinite."""
-        kept = [(e, d) for e, d in zip(self.epsilons, self.deltas, strict=True) if LEAST < e <= LARGEST]
+        """The hull's losses above 0, both laws' masses there, all of shape (C,), and the mass that
+        counts as infinite.
+        """
+        kept = [
+            (e, d) for e, d in zip(self.epsilons, self.deltas, strict=True) if LEAST < e <= LARGEST
+        ]
         whole = TradeOff(epsilons=self.epsilons, deltas=self.deltas).advantage
         points = [(0.0, 0.0, min(whole, 1.0))]  # the loss, exp(loss) - 1, and the divergence there
         for e, d in sorted(kept):

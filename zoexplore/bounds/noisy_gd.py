@@ -5,7 +5,14 @@ from dataclasses import replace
 import numpy as np
 
 from zoexplore.bounds import full_span
-from zoexplore.bounds.assumptions import CLIP_IDLE, FULL_BATCH, LAST_ITERATE, LIPSCHITZ, SMOOTH, START
+from zoexplore.bounds.assumptions import (
+    CLIP_IDLE,
+    FULL_BATCH,
+    LAST_ITERATE,
+    LIPSCHITZ,
+    SMOOTH,
+    START,
+)
 from zoexplore.bounds.bound import Bound, Solved, Trajectory
 from zoexplore.bounds.contraction import lipschitz
 from zoexplore.bounds.kernels import norms
@@ -16,18 +23,26 @@ from zoexplore.run.setting import Accounting
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """The optimal shifts for w - eta_1 g + noise of variance eta^2 sigma^2/d a coordinate, eta_1 = eta/d."""
+    """The optimal shifts for w - eta_1 g + noise of variance eta^2 sigma^2/d a coordinate, eta_1 =
+    eta/d.
+    """
     c, drift, S = _step(runs)
     rho, N, z = full_span.least_budget(c, runs.T, runs.diameter, drift, S)
     return Solved.of(runs, accounting, rho, N=N, z=z)
 
 
 def _step(runs: RunArrays) -> Numbers:
-    """Lipschitz constant, sensitivity and noise variance of one step; with a joint clip that acts, of clipped gradients."""
+    """Lipschitz constant, sensitivity and noise variance of one step; with a joint clip that acts,
+    of clipped gradients.
+    """
     c = runs.largest(lambda part: lipschitz(runs.regime, part * runs.eta / runs.d, runs.M, runs.m))
     if runs.setting.clipping == "joint":
         part, kind = runs.K / runs.d, np.where(runs.linear, norms.JOINT_LINEAR, norms.JOINT)
-        r, low, top = 1 - runs.eta / runs.d * runs.ridge, part * runs.low_curvature, part * runs.top_curvature
+        r, low, top = (
+            1 - runs.eta / runs.d * runs.ridge,
+            part * runs.low_curvature,
+            part * runs.top_curvature,
+        )
         clipped = norms.certain_constant(norms.Change(r, low, top), runs.slowest, kind)
         c = np.where(runs.lipschitz > runs.clip, clipped, c)
     return c, runs.gradient_sensitivity / runs.d, 1 / runs.d

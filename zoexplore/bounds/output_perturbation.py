@@ -24,7 +24,9 @@ from zoexplore.run.setting import NEIGHBOURS, Accounting
 ISOTROPIC_NOISE = Assumption(
     "Some noise lies in every direction: β < 1 (or K = d, where the directions span everything).",
     lambda r, a: (r.last_beta < 1) | ((r.K == r.d) & (not a.printed)),
-    lambda r: f"β = {format_short(r.last_beta, 6)} leaves no noise outside the span of the directions to hide the distance",
+    lambda r: (
+        f"β = {format_short(r.last_beta, 6)} leaves no noise outside the span of the directions to hide the distance"
+    ),
 )
 
 
@@ -35,20 +37,30 @@ ANY_BATCH = drawn(
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Before the last step two runs are at most 2R apart; in the span updates separate them by U more.
+    """Before the last step two runs are at most 2R apart; in the span updates separate them by U
+    more.
 
-    U is 2 eta Delta/sqrt(K), or less by the length of gradients. With x the cosine of the angle between the distance and the span
-    the cost is half of (2R r x + U)^2/S + 4 R^2 (1 - x^2)/s2. Here r > 1 only if the ridge's own step overshoots. The worst x is
-    r U s2/(2R (S - r^2 s2)), at most 1 (and 1 where K = d). The batch plays no part: given both runs' iterates and batches the
+    U is 2 eta Delta/sqrt(K), or less by the length of gradients. With x the cosine of the angle
+    between the distance and the span the cost is half of (2R r x + U)^2/S + 4 R^2 (1 - x^2)/s2.
+    Here r > 1 only if the ridge's own step overshoots. The worst x is r U s2/(2R (S - r^2 s2)), at
+    most 1 (and 1 where K = d). The batch plays no part: given both runs' iterates and batches the
     last step is Gaussian, and mixing these costs no more.
     """
     if accounting.printed:
-        return Solved.of(runs, accounting, runs.diameter**2 / (2 * (1 - runs.last_beta) / runs.d), N=np.ones(()), z=runs.diameter)
+        return Solved.of(
+            runs,
+            accounting,
+            runs.diameter**2 / (2 * (1 - runs.last_beta) / runs.d),
+            N=np.ones(()),
+            z=runs.diameter,
+        )
     s2, S, far = (1 - runs.last_beta) / runs.d, runs.last_noise, runs.diameter
     moved, r = runs.step_sensitivity, runs.ridge_expansion
     spare = np.where(r > 1, S - r**2 * s2, runs.last_beta / runs.K)
     with np.errstate(divide="ignore", invalid="ignore"):
-        x = np.where((runs.K == runs.d) | (spare <= 0), 1.0, np.minimum(1.0, r * moved * s2 / (far * spare)))
+        x = np.where(
+            (runs.K == runs.d) | (spare <= 0), 1.0, np.minimum(1.0, r * moved * s2 / (far * spare))
+        )
         beside = np.where(x < 1, far**2 * (1 - x**2) / s2, 0.0)
         rho = 0.5 * ((r * far * x + moved) ** 2 / S + beside)
     return Solved.of(runs, accounting, rho, N=np.ones(()), z=far)
@@ -61,7 +73,17 @@ OUTPUT_PERTURBATION = Bound(
     summary="Only the last step's noise is counted: it must hide two runs as far apart as the ball is wide.",
     source="Paper, after the public-state baseline",
     proofs=(Reference("bounds", "Output perturbation"),),
-    assumptions=(START, LAST_RELEASED, CLIPPED, GRADIENTS, TWO_POINTS, ANY_BATCH, STEP_SIZE, FINITE_BALL, ISOTROPIC_NOISE),
+    assumptions=(
+        START,
+        LAST_RELEASED,
+        CLIPPED,
+        GRADIENTS,
+        TWO_POINTS,
+        ANY_BATCH,
+        STEP_SIZE,
+        FINITE_BALL,
+        ISOTROPIC_NOISE,
+    ),
     solve=solve,
     printed="the last update is taken to move nothing: the distance before the noise is 2R alone",
 )

@@ -1,4 +1,5 @@
-"""Plans of the sharper bound for many runs, and the tails of their random cost (docs/sharp.md, "The recursion").
+"""Plans of the sharper bound for many runs, and the tails of their random cost (docs/sharp.md, "The
+recursion").
 
 Whatever is chosen here is sound: any fractions are, at any orders of the norm.
 """
@@ -12,13 +13,16 @@ from zoexplore.bounds.kernels import plans as kernels
 from zoexplore.bounds.kernels.blocks import blocks_of
 from zoexplore.bounds.rows import Rows
 
-ORDERS = np.array([2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 256.0, 2048.0])  # of norms, for tails
-PARTS = 9  # of an epoch: the step that uses the record, and the others in PARTS - 1 parts with constant fractions
+# of norms, for tails
+ORDERS = np.array([2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 256.0, 2048.0])
+# of an epoch: the step that uses the record, and the others in PARTS - 1 parts with constant
+# fractions
+PARTS = 9
 
 
 class Plans(NamedTuple):
-    """Row by row typical distances (places), fractions (4, places), and the counted blocks and steps, or epochs, and the planned
-    cost (one number each).
+    """Row by row typical distances (places), fractions (4, places), and the counted blocks and
+    steps, or epochs, and the planned cost (one number each).
     """
 
     x: np.ndarray
@@ -33,7 +37,9 @@ class Plans(NamedTuple):
 
 
 class Tails(NamedTuple):
-    """How often plans' costs exceed a number: Y + X p^(-1/power) with a probability of at most p, shapes (rows, tails)."""
+    """How often plans' costs exceed a number: Y + X p^(-1/power) with a probability of at most p,
+    shapes (rows, tails).
+    """
 
     X: np.ndarray
     Y: np.ndarray
@@ -44,9 +50,13 @@ class Tails(NamedTuple):
         return Tails(*(column[index] for column in self))
 
     def exceeded(self, level: np.ndarray) -> np.ndarray:
-        """The cost that each tail exceeds with a probability of at most `level`, shape (rows, tails)."""
+        """The cost that each tail exceeds with a probability of at most `level`, shape (rows,
+        tails).
+        """
         with np.errstate(all="ignore"):
-            return np.nan_to_num(self.Y + self.X * np.exp(-np.log(level)[:, None] / self.power), nan=np.inf)
+            return np.nan_to_num(
+                self.Y + self.X * np.exp(-np.log(level)[:, None] / self.power), nan=np.inf
+            )
 
 
 def _parts(rows: Rows) -> int:
@@ -57,7 +67,11 @@ def _parts(rows: Rows) -> int:
 def plan(rows: Rows, rounds: int) -> Plans:
     """A plan for each row's order, after so many rounds at most."""
     norms = norms_of(rows, rows.order[:, None].copy())
-    blocks = max(blocks_of(rows.most[of], far) for far in (False, True) if (of := (rows.far > 0) == far).any())
+    blocks = max(
+        blocks_of(rows.most[of], far)
+        for far in (False, True)
+        if (of := (rows.far > 0) == far).any()
+    )
     size = blocks * _parts(rows)
     x, fractions = np.empty((rows.size, size)), np.zeros((rows.size, 4, size))
     X, Y, counted, steps = kernels.plan_rows(rows, norms, _parts(rows), rounds, x, fractions).T
@@ -66,13 +80,17 @@ def plan(rows: Rows, rounds: int) -> Plans:
 
 def tails_of(rows: Rows, plans: Plans, orders: np.ndarray) -> Tails:
     """Norms of the plans' costs, at each of the orders, shape (rows, orders)."""
-    found = kernels.tails_of(rows, norms_of(rows, orders), _parts(rows), plans.x, plans.fractions, plans.counted)
+    found = kernels.tails_of(
+        rows, norms_of(rows, orders), _parts(rows), plans.x, plans.fractions, plans.counted
+    )
     X, Y, sure = found[..., 0], found[..., 1], rows.certain[:, None] > 0
     return Tails(np.where(sure, 0.0, X), np.where(sure, X + Y, Y), orders)
 
 
 def followed(rows: Rows, plans: Plans) -> tuple[np.ndarray, np.ndarray]:
-    """The distances that one row's plan leads to, from the end, and the blocks' numbers of steps, both of shape (blocks,)."""
+    """The distances that one row's plan leads to, from the end, and the blocks' numbers of steps,
+    both of shape (blocks,).
+    """
     count = int(plans.counted[0])
     run = kernels.run_of(rows, norms_of(rows, rows.order[:, None].copy()), 0, 1, plans.x.shape[1])
     z = np.zeros(count)

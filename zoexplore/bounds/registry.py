@@ -1,4 +1,6 @@
-"""All bounds, in the order in which a page lists them. A new bound is a module beside this one and an entry here."""
+"""All bounds, in the order in which a page lists them. A new bound is a module beside this one and
+an entry here.
+"""
 
 from zoexplore.bounds.composition import COMPOSITION
 from zoexplore.bounds.corollary import COROLLARY
@@ -7,4 +9,7 @@ from zoexplore.bounds.output_perturbation import OUTPUT_PERTURBATION
 from zoexplore.bounds.sharp import SHARP
 from zoexplore.bounds.theorem import THEOREM
 
-BOUNDS = {bound.id: bound for bound in (COMPOSITION, OUTPUT_PERTURBATION, COROLLARY, THEOREM, SHARP, NOISY_GD)}
+BOUNDS = {
+    bound.id: bound
+    for bound in (COMPOSITION, OUTPUT_PERTURBATION, COROLLARY, THEOREM, SHARP, NOISY_GD)
+}

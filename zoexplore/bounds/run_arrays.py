@@ -1,4 +1,6 @@
-"""Many runs at once: a setting whose fields are arrays, so that a curve is one call and one code path serves a point too."""
+"""Many runs at once: a setting whose fields are arrays, so that a curve is one call and one code
+path serves a point too.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -19,9 +21,10 @@ LEAST_PRODUCT = 2.0**-1022  # the smallest number that doubles hold to the last 
 
 @dataclass(frozen=True)
 class RunArrays(Sensitivity):
-    """A `Setting` with every numeric field a float array: of shape (), except one that has the shape of its values. Derived
-    quantities have the names of docs/bounds.md. Lengths are in units of eta sigma, so that only ratios of what a user gives are
-    ever squared, and no unit of length or loss can underflow. `eta` is nan where it is not set.
+    """A `Setting` with every numeric field a float array: of shape (), except one that has the
+    shape of its values. Derived quantities have the names of docs/bounds.md. Lengths are in units
+    of eta sigma, so that only ratios of what a user gives are ever squared, and no unit of length
+    or loss can underflow. `eta` is nan where it is not set.
     """
 
     setting: Setting  # where a field is varied, its value here means nothing
@@ -45,7 +48,8 @@ class RunArrays(Sensitivity):
     records_per_person: np.ndarray
     cooldown: np.ndarray
     cooldown_beta: np.ndarray
-    by_linear_norm: bool = False  # counted by the norm of linear models, for which even an idle clip is one that may act
+    # counted by the norm of linear models, for which even an idle clip is one that may act
+    by_linear_norm: bool = False
     by_clip: bool = False  # what a record does is counted by the clip alone
     composition_cache: dict[Any, Any] = field(default_factory=dict)  # by accounting, once computed
 
@@ -61,13 +65,17 @@ class RunArrays(Sensitivity):
             ValueError: the field is not numeric, or a value is not allowed.
         """
         if field not in NUMERIC_FIELDS:
-            raise ValueError(f"field = {field!r} is not allowed: give one of {', '.join(NUMERIC_FIELDS)}")
+            raise ValueError(
+                f"field = {field!r} is not allowed: give one of {', '.join(NUMERIC_FIELDS)}"
+            )
         try:
             values = np.asarray(values, float)
         except (TypeError, ValueError, OverflowError):
             raise ValueError(f"{field} = {shown(values)} is not allowed: give numbers") from None
         if values.ndim != 1 or values.size == 0:
-            raise ValueError(f"values of shape {values.shape} are not allowed: give a list of at least one {field}")
+            raise ValueError(
+                f"values of shape {values.shape} are not allowed: give a list of at least one {field}"
+            )
         for extreme in _extremes(field, values):
             setting.replace(**{field: extreme})
         columns = _columns(setting) | {field: values}
@@ -80,7 +88,9 @@ class RunArrays(Sensitivity):
         return cls(setting, **columns)
 
     def counted_by(self, accounting: Accounting) -> "RunArrays":
-        """The same runs, and so the same composition, with a record's effect counted as the accounting says."""
+        """The same runs, and so the same composition, with a record's effect counted as the
+        accounting says.
+        """
         return replace(self, by_clip=accounting.sensitivity == "clip" or accounting.printed)
 
     def counted_by_linear_norm(self, by_linear_norm: bool = True) -> "RunArrays":
@@ -93,7 +103,9 @@ class RunArrays(Sensitivity):
 
     def at(self, index: np.ndarray) -> "RunArrays":
         """Some of the runs along a curve."""
-        return self.changed(**{name: x[index] for name in NUMERIC_FIELDS if np.ndim(x := getattr(self, name))})
+        return self.changed(
+            **{name: x[index] for name in NUMERIC_FIELDS if np.ndim(x := getattr(self, name))}
+        )
 
     @property
     def regime(self) -> str:
@@ -107,7 +119,9 @@ class RunArrays(Sensitivity):
     def c(self) -> np.ndarray:
         """Lipschitz constant of the first-order step w - (eta/K) grad L(w)."""
         return self.largest(
-            lambda part: lipschitz(self.regime, part * self.eta / self.K, self.M, self.ridge + self._least_convexity)
+            lambda part: lipschitz(
+                self.regime, part * self.eta / self.K, self.M, self.ridge + self._least_convexity
+            )
         )
 
     @cached_property
@@ -116,7 +130,9 @@ class RunArrays(Sensitivity):
         return getattr(self.setting, "slowest", 1.0)
 
     def largest(self, of: Callable[[float], np.ndarray]) -> np.ndarray:
-        """The largest value, in its shape, of a convex function of the step size, a part of eta, over those that occur."""
+        """The largest value, in its shape, of a convex function of the step size, a part of eta,
+        over those that occur.
+        """
         return of(1.0) if self.slowest == 1.0 else np.maximum(of(1.0), of(self.slowest))
 
     @cached_property
@@ -127,16 +143,26 @@ class RunArrays(Sensitivity):
     @cached_property
     def diameter(self) -> np.ndarray:
         """2R; infinite where the unit is beyond what doubles hold to the last digit."""
-        return np.where((self.unit > LEAST_UNIT) & (self.unit < np.inf), above_underflow(2 * self.R / self.unit), np.inf)
+        return np.where(
+            (self.unit > LEAST_UNIT) & (self.unit < np.inf),
+            above_underflow(2 * self.R / self.unit),
+            np.inf,
+        )
 
     @cached_property
     def ridge_expansion(self) -> np.ndarray:
-        """The most that the ridge's unclipped step stretches a distance in the span: max(1, |1 - eta ridge/K|)."""
-        return np.maximum(1.0, self.largest(lambda part: np.abs(1 - part * self.eta * self.ridge / self.K)))
+        """The most that the ridge's unclipped step stretches a distance in the span: max(1, |1 -
+        eta ridge/K|).
+        """
+        return np.maximum(
+            1.0, self.largest(lambda part: np.abs(1 - part * self.eta * self.ridge / self.K))
+        )
 
     @cached_property
     def step_separation(self) -> np.ndarray:
-        """The largest increase of two runs' distance in a step, whatever the loss; inf where the ridge's step stretches."""
+        """The largest increase of two runs' distance in a step, whatever the loss; inf where the
+        ridge's step stretches.
+        """
         return np.where(self.ridge_expansion > 1, np.inf, self.step_sensitivity)
 
     @cached_property
@@ -147,26 +173,36 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def quotient_bias(self) -> np.ndarray:
-        """`bias_term` by the width of the range of curvatures of the clipped loss: eta (M' - lo) xi/(2 sqrt(K))."""
-        width = np.maximum((self.top_curvature - self.low_curvature) / 2 * np.sqrt(self.K) * self.xi / self.unit, 0.0)
+        """`bias_term` by the width of the range of curvatures of the clipped loss: eta (M' - lo)
+        xi/(2 sqrt(K)).
+        """
+        width = np.maximum(
+            (self.top_curvature - self.low_curvature) / 2 * np.sqrt(self.K) * self.xi / self.unit,
+            0.0,
+        )
         known = np.where(self.top_curvature > self.low_curvature, above_underflow(width), 0.0)
         return np.where(self.xi > 0, np.where(np.isinf(self.M), np.inf, known), 0.0)
 
     @cached_property
     def quotient_bias_at_zero(self) -> np.ndarray:
-        """The record's own part of `quotient_bias`, all that remains where the two runs' iterates agree."""
+        """The record's own part of `quotient_bias`, all that remains where the two runs' iterates
+        agree.
+        """
         return self.quotient_bias * self.own_part
 
     @cached_property
     def linear(self) -> np.ndarray:
-        """Whether the norm of linear models counts. It does not for a clipped loss that is stated to be strongly convex: no
-        function of one linear form is beyond one dimension, where nothing changes.
+        """Whether the norm of linear models counts. It does not for a clipped loss that is stated
+        to be strongly convex: no function of one linear form is beyond one dimension, where nothing
+        changes.
         """
         return self.setting.linear & (self.low_curvature <= 0) & (self.d > 1)
 
     @cached_property
     def remainder(self) -> np.ndarray:
-        """`quotient_bias`; for linear models smaller by sqrt(K), or 0 if convex and with a clip on each quotient that may act."""
+        """`quotient_bias`; for linear models smaller by sqrt(K), or 0 if convex and with a clip on
+        each quotient that may act.
+        """
         nothing = (self.clip_kind == norms.EACH) & (self.low_curvature == 0)
         known = np.where(nothing, 0.0, self.quotient_bias / np.sqrt(self.K))
         return np.where(self.linear, known, self.quotient_bias)
@@ -185,51 +221,71 @@ class RunArrays(Sensitivity):
     def clip_kind(self) -> np.ndarray:
         """The kind of clip in the kernels: `norms.IDLE`, `EACH`, `JOINT` or `JOINT_LINEAR`."""
         together = np.where(self.linear & self.by_linear_norm, norms.JOINT_LINEAR, norms.JOINT)
-        return np.where(self.joint & (self.longest > self.clip), together, np.where(self.acting, norms.EACH, norms.IDLE))
+        return np.where(
+            self.joint & (self.longest > self.clip),
+            together,
+            np.where(self.acting, norms.EACH, norms.IDLE),
+        )
 
     @cached_property
     def certain(self) -> np.ndarray:
-        """Whether the drift is not random: in one dimension, or with all directions unless a clip may act on each quotient."""
+        """Whether the drift is not random: in one dimension, or with all directions unless a clip
+        may act on each quotient.
+        """
         return (self.d == 1) | ((self.K == self.d) & (self.clip_kind != norms.EACH))
 
     @cached_property
     def longest(self) -> np.ndarray:
-        """The largest length that the clip can meet, of a quotient or, where it is joint, of a record's vector of them. Both are
-        at most the Lipschitz constant L for derivatives along orthonormal directions; two points add a quarter of xi times the
-        range of curvatures in each (docs/bounds.md, "Sensitivity").
+        """The largest length that the clip can meet, of a quotient or, where it is joint, of a
+        record's vector of them. Both are at most the Lipschitz constant L for derivatives along
+        orthonormal directions; two points add a quarter of xi times the range of curvatures in each
+        (docs/bounds.md, "Sensitivity").
         """
         if not (self.setting.clipping == "joint" and np.any(self.xi > 0)):
             return self.lipschitz
-        width = np.where(self.xi > 0, (self.M - self.ridge) * self.xi * (0.5 if self.regime == "non-convex" else 0.25), 0.0)
+        width = np.where(
+            self.xi > 0,
+            (self.M - self.ridge) * self.xi * (0.5 if self.regime == "non-convex" else 0.25),
+            0.0,
+        )
         root = np.sqrt(self.K)
-        return np.where(self.joint, np.minimum(self.lipschitz + root * width, root * self.lipschitz), self.lipschitz)
+        return np.where(
+            self.joint,
+            np.minimum(self.lipschitz + root * width, root * self.lipschitz),
+            self.lipschitz,
+        )
 
     @cached_property
     def slope(self) -> np.ndarray:
-        """The gradient length that counts. It is infinite where only the clip counts: by choice, where no loss is as stated, and
-        where L/sqrt(d), the average derivative along a direction, is at least the clip.
+        """The gradient length that counts. It is infinite where only the clip counts: by choice,
+        where no loss is as stated, and where L/sqrt(d), the average derivative along a direction,
+        is at least the clip.
         """
-        useless = self.by_clip | ~self.consistent | (self.lipschitz >= self.clip_each * np.sqrt(self.d))
+        useless = (
+            self.by_clip | ~self.consistent | (self.lipschitz >= self.clip_each * np.sqrt(self.d))
+        )
         return np.where(useless, np.inf, self.lipschitz)
 
     @cached_property
     def B_lipschitz(self) -> np.ndarray:
-        """The largest difference of neighbours' updates at the same point before they are projected onto the span, for gradients
-        of length at most L: 2 eta L/(nK) for one record that is replaced.
+        """The largest difference of neighbours' updates at the same point before they are projected
+        onto the span, for gradients of length at most L: 2 eta L/(nK) for one record that is
+        replaced.
         """
         return self.B_clip / np.sqrt(self.K) * (self.slope / self.clip_each)
 
     @cached_property
     def B(self) -> np.ndarray:
-        """The largest certain difference of neighbours' updates at the same point in the span: by the clip, or by a gradient's
-        length, which no projection exceeds.
+        """The largest certain difference of neighbours' updates at the same point in the span: by
+        the clip, or by a gradient's length, which no projection exceeds.
         """
         return np.minimum(self.B_clip, self.B_lipschitz + self.quotient_bias_at_zero)
 
     @cached_property
     def own_bias(self) -> np.ndarray:
-        """What two points add to the record's own quotients where all iterates are public: `quotient_bias_at_zero`, but nothing
-        for a function of one linear form, whose quotients are at most L times what each direction sees of it.
+        """What two points add to the record's own quotients where all iterates are public:
+        `quotient_bias_at_zero`, but nothing for a function of one linear form, whose quotients are
+        at most L times what each direction sees of it.
         """
         return np.where(self.linear, 0.0, self.quotient_bias_at_zero)
 
@@ -240,37 +296,51 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def record_sensitivity(self) -> np.ndarray:
-        """B for the mean vector of difference quotients, over sqrt(K) and in units of sigma. By the clip it is 2 Delta/n for one
-        replaced record, Delta/n for one added or removed.
+        """B for the mean vector of difference quotients, over sqrt(K) and in units of sigma. By the
+        clip it is 2 Delta/n for one replaced record, Delta/n for one added or removed.
         """
         return self.B * np.sqrt(self.K)
 
     @cached_property
     def gradient_sensitivity(self) -> np.ndarray:
-        """The most that a person's records move the mean gradient where each is clipped to length Delta, in units of sigma."""
-        return above_underflow(self.person_share * 2 * np.minimum(self.clip, self.slope) / self.n / self.sigma)
+        """The most that a person's records move the mean gradient where each is clipped to length
+        Delta, in units of sigma.
+        """
+        return above_underflow(
+            self.person_share * 2 * np.minimum(self.clip, self.slope) / self.n / self.sigma
+        )
 
     @cached_property
     def step_sensitivity(self) -> np.ndarray:
-        """The largest difference of updates at two points, in the span: 2 eta Delta/sqrt(K), or 2 eta L/K and two-point error."""
-        return np.minimum(self.clipped_step, above_underflow(2 * self.slope / self.sigma / self.K) + self.quotient_bias)
+        """The largest difference of updates at two points, in the span: 2 eta Delta/sqrt(K), or 2
+        eta L/K and two-point error.
+        """
+        return np.minimum(
+            self.clipped_step,
+            above_underflow(2 * self.slope / self.sigma / self.K) + self.quotient_bias,
+        )
 
     @cached_property
     def consistent(self) -> np.ndarray:
-        """Whether a loss can be both as strongly convex and as Lipschitz as stated. Opposite ends of the ball are 2 (R + xi)
-        apart, and gradients of length L differ by at most 2 L.
+        """Whether a loss can be both as strongly convex and as Lipschitz as stated. Opposite ends
+        of the ball are 2 (R + xi) apart, and gradients of length L differ by at most 2 L.
         """
         if self.regime != "strongly-convex":
             return np.ones(self.shape, bool)
-        outside = self.m == self.ridge  # all the strong convexity is outside the clip: nothing to check, even on an infinite ball
-        reach = np.where(outside, 0.0, (self.m - self.ridge) * np.where(outside, 1.0, self.R + self.xi))
+        # all the strong convexity is outside the clip: nothing to check, even on an infinite ball
+        outside = self.m == self.ridge
+        reach = np.where(
+            outside, 0.0, (self.m - self.ridge) * np.where(outside, 1.0, self.R + self.xi)
+        )
         return reach <= self.lipschitz
 
     @cached_property
     def certain_c(self) -> np.ndarray:
         """The Lipschitz constant of a step where nothing is random."""
         change = norms.Change(self.ridge_factor, self.low_curvature, self.top_curvature)
-        return norms.certain_constant(change, self.slowest, np.where(self.certain, self.clip_kind, norms.IDLE))
+        return norms.certain_constant(
+            change, self.slowest, np.where(self.certain, self.clip_kind, norms.IDLE)
+        )
 
     @cached_property
     def ridge_factor(self) -> np.ndarray:
@@ -284,7 +354,9 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def low_curvature(self) -> np.ndarray:
-        """eta/K times the least curvature of the clipped loss: m - ridge, 0 or -(M - ridge), by the regime."""
+        """eta/K times the least curvature of the clipped loss: m - ridge, 0 or -(M - ridge), by the
+        regime.
+        """
         if self.regime == "non-convex":
             return -self.top_curvature
         return self.eta / self.K * self._least_convexity
@@ -326,11 +398,15 @@ def _columns(setting: Setting) -> dict[str, Any]:
         "lipschitz": setting.clip if setting.lipschitz is None else setting.lipschitz,
         "cooldown_beta": 0.5 if setting.cooldown_beta is None else setting.cooldown_beta,
     }
-    return {name: np.asarray(whole.get(name, getattr(setting, name)), float) for name in NUMERIC_FIELDS}
+    return {
+        name: np.asarray(whole.get(name, getattr(setting, name)), float) for name in NUMERIC_FIELDS
+    }
 
 
 def _extremes(field: str, values: np.ndarray) -> list[float]:
-    """A few of the values, shape (P,), all allowed only if every value is: what a field allows is an interval."""
+    """A few of the values, shape (P,), all allowed only if every value is: what a field allows is
+    an interval.
+    """
     with np.errstate(invalid="ignore"):
         broken = values[values % 1 != 0] if field in INTEGER_FIELDS else values[np.isnan(values)]
     return [float(v) for v in (*broken[:1], values.min(), values.max())]

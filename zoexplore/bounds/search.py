@@ -7,12 +7,16 @@ import numpy as np
 from zoexplore.bounds.numbers import Numbers
 
 GOLDEN = (np.sqrt(5) - 1) / 2
-BETAS = np.array([0.0, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.88, 0.96, 0.99])  # shares of the noise along the directions, tried first
+# shares of the noise along the directions, tried first
+BETAS = np.array([0.0, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.88, 0.96, 0.99])
 HALVINGS = 3  # rounds of refinement around the best of them
-LEAST_SHARE, MOST_SHARE = 1e-4, 0.98  # of delta; outside, an improvement in epsilon is below 1e-4 of it
+# of delta; outside, an improvement in epsilon is below 1e-4 of it
+LEAST_SHARE, MOST_SHARE = 1e-4, 0.98
 
 
-def golden(value_at: Callable[[np.ndarray], np.ndarray], low: Numbers, high: Numbers, sections: int) -> Numbers:
+def golden(
+    value_at: Callable[[np.ndarray], np.ndarray], low: Numbers, high: Numbers, sections: int
+) -> Numbers:
     """The arguments with the least values, by golden sections of [low, high], one per row.
 
     Args:
@@ -33,7 +37,9 @@ def golden(value_at: Callable[[np.ndarray], np.ndarray], low: Numbers, high: Num
 
 
 def spread(size: int, most: Numbers) -> Numbers:
-    """At most `most` of `size` row numbers, shape (nodes,), evenly spread, with the first and the last."""
+    """At most `most` of `size` row numbers, shape (nodes,), evenly spread, with the first and the
+    last.
+    """
     return np.unique(np.linspace(0, size - 1, min(size, most)).round().astype(int))
 
 
@@ -43,7 +49,10 @@ def interpolated(found: Numbers, nodes: np.ndarray, size: int) -> Numbers:
 
 
 def best_share(
-    epsilon_at: Callable[[np.ndarray], np.ndarray], shape: tuple[int, ...], near: np.ndarray | None = None, sections: int = 9
+    epsilon_at: Callable[[np.ndarray], np.ndarray],
+    shape: tuple[int, ...],
+    near: np.ndarray | None = None,
+    sections: int = 9,
 ) -> Numbers:
     """The share delta_f/delta, in (0, 1), with the least epsilon.
 
@@ -60,7 +69,9 @@ def best_share(
     return np.exp(golden(lambda x: epsilon_at(np.exp(x)), low, high, sections))
 
 
-def best_noise(epsilon_at: Callable[[np.ndarray], np.ndarray], rows: int, betas: np.ndarray, most: Numbers) -> Numbers:
+def best_noise(
+    epsilon_at: Callable[[np.ndarray], np.ndarray], rows: int, betas: np.ndarray, most: Numbers
+) -> Numbers:
     """The share of the noise along the directions with the least epsilon, shape (rows,).
 
     Args:

@@ -7,7 +7,8 @@ import numpy as np
 from zoexplore.bounds.numbers import Numbers
 from zoexplore.run.setting import Setting
 
-LEAST_LENGTH = 1e-100  # in units of noise: shorter lengths are rounded up to it, so that no square of one underflows
+# in units of noise: shorter lengths are rounded up to it, so that no square of one underflows
+LEAST_LENGTH = 1e-100
 
 
 def above_underflow(length: Numbers) -> np.ndarray:
@@ -16,7 +17,9 @@ def above_underflow(length: Numbers) -> np.ndarray:
 
 
 class Sensitivity:
-    """The consequences of a run's records, clip and neighbours alone: a part of `RunArrays`, with its fields and units."""
+    """The consequences of a run's records, clip and neighbours alone: a part of `RunArrays`, with
+    its fields and units.
+    """
 
     setting: Setting
     n: np.ndarray
@@ -32,23 +35,30 @@ class Sensitivity:
 
     @cached_property
     def clip_each(self) -> np.ndarray:
-        """The clip on each quotient that lets a record move a step as far as the run's clip: clip/sqrt(K) for a joint one."""
+        """The clip on each quotient that lets a record move a step as far as the run's clip:
+        clip/sqrt(K) for a joint one.
+        """
         return np.where(self.joint, self.clip / np.sqrt(self.K), self.clip)
 
     @cached_property
     def person_share(self) -> np.ndarray:
         """A person's multiple of 2 Delta, by which one record's replacement moves the sum."""
-        return np.minimum(self.records_per_person, self.n) * (0.5 if self.setting.neighbours == "add-remove" else 1.0)
+        return np.minimum(self.records_per_person, self.n) * (
+            0.5 if self.setting.neighbours == "add-remove" else 1.0
+        )
 
     @cached_property
     def clipped_step(self) -> np.ndarray:
-        """The largest difference of clipped updates at two points, in the span: 2 eta Delta/sqrt(K), or /K for a joint clip."""
+        """The largest difference of clipped updates at two points, in the span: 2 eta
+        Delta/sqrt(K), or /K for a joint clip.
+        """
         return above_underflow(2 * self.clip_each / self.sigma / np.sqrt(self.K))
 
     @cached_property
     def B_clip(self) -> np.ndarray:
-        """The largest difference of neighbours' updates at the same point, in the span, by the clip alone. One replaced record
-        moves it by 2 eta Delta/(n sqrt(K)), or 2 eta Delta/(nK) where the clip is joint.
+        """The largest difference of neighbours' updates at the same point, in the span, by the clip
+        alone. One replaced record moves it by 2 eta Delta/(n sqrt(K)), or 2 eta Delta/(nK) where
+        the clip is joint.
         """
         return above_underflow(self.person_share * self.clipped_step / self.n)
 

@@ -1,4 +1,6 @@
-"""Our sharper bound: every step split into span and complement, and the privacy loss averaged over the cost of hiding."""
+"""Our sharper bound: every step split into span and complement, and the privacy loss averaged over
+the cost of hiding.
+"""
 
 from bisect import bisect_left
 from dataclasses import replace
@@ -32,13 +34,16 @@ BY_COMPOSITION, ALL_DIRECTIONS, SPLIT = 0.0, 1.0, 2.0  # what a bound was the le
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """The sharper bound's least epsilon; on batches of b < n records as they are drawn. Never above composition."""
+    """The sharper bound's least epsilon; on batches of b < n records as they are drawn. Never above
+    composition.
+    """
     return by_batch_kind(_of_all, _of_batches, runs, accounting)
 
 
 def _linear_norm_helps(runs: RunArrays) -> np.ndarray:
-    """Where the norm of linear models is smaller, in the runs' shape. An idle clip has a smaller constant already, and only
-    two-point quotients leave it a remainder. Without curvature both norms are the same.
+    """Where the norm of linear models is smaller, in the runs' shape. An idle clip has a smaller
+    constant already, and only two-point quotients leave it a remainder. Without curvature both
+    norms are the same.
     """
     return runs.linear & (runs.acting | (runs.xi > 0)) & (runs.top_curvature > 0)
 
@@ -48,7 +53,8 @@ def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
     if not helps.any():
         return _by_one_norm(runs, accounting)
     found = _by_one_norm(runs.counted_by_linear_norm(), accounting).mask(helps)
-    if (helps & runs.acting & ~runs.joint & (runs.batch < runs.n)).all():  # where choices are searched for widely enough
+    # where choices are searched for widely enough
+    if (helps & runs.acting & ~runs.joint & (runs.batch < runs.n)).all():
         return found
     return _by_one_norm(runs, accounting).minimum(found)
 
@@ -59,19 +65,27 @@ def _by_one_norm(runs: RunArrays, accounting: Accounting) -> Solved:
     if accounting.schedule == "optimal":
         best = best.minimum(_composition(runs.changed(beta=np.ones(())), accounting))
     if runs.setting.sampling not in ("shuffled", "poisson"):
-        # Shuffled, two visits may be side by side, which costs as much as composition; Poisson batches differ in size.
+        # Shuffled, two visits may be side by side, which costs as much as composition; Poisson
+        # batches differ in size.
         shared = (runs.last_beta < 1) | (runs.K == runs.d)
         found = hidden_cost.solve(runs, np.where(shared, runs.beta, 0.5), accounting)
         found = replace(found, kind=np.full(runs.shape, SPLIT))
-        best = best.minimum(found.mask(shared & ((runs.cooled == 0) | ((runs.releases == 1) & (not visits.cyclic(runs))))))
+        best = best.minimum(
+            found.mask(
+                shared & ((runs.cooled == 0) | ((runs.releases == 1) & (not visits.cyclic(runs))))
+            )
+        )
     if runs.setting.sampling not in ("shuffled", "cyclic"):
-        best = best.minimum(sharp_batches.solve(runs, accounting).mask((runs.cooled == 0) | (runs.releases == 1)))
+        best = best.minimum(
+            sharp_batches.solve(runs, accounting).mask((runs.cooled == 0) | (runs.releases == 1))
+        )
     return replace(best, by_linear_norm=np.full((), float(runs.by_linear_norm)))
 
 
 def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
-    """The least epsilon over the order of the moments, the split of delta, the start, the steps, the fractions and, where free,
-    a constant beta. Never above composition, which is the case pi = 1 from distance 0.
+    """The least epsilon over the order of the moments, the split of delta, the start, the steps,
+    the fractions and, where free, a constant beta. Never above composition, which is the case pi =
+    1 from distance 0.
     """
     free = accounting.schedule == "optimal"
     best = _composition(runs, accounting)
@@ -84,15 +98,22 @@ def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
         if everywhere.any():
             best = best.minimum(_all_directions(counted, accounting).mask(everywhere))
     everywhere = (runs.K == runs.d) & runs.certain
-    split = (~everywhere | helps) & (free | (runs.last_beta < 1) | (runs.K == runs.d)) & (runs.T > runs.releases)
+    split = (
+        (~everywhere | helps)
+        & (free | (runs.last_beta < 1) | (runs.K == runs.d))
+        & (runs.T > runs.releases)
+    )
     split &= (runs.cooled == 0) | (runs.releases == 1)  # else only the last stretch would cool down
     if not split.any():
         return best
     shared = (runs.last_beta < 1) | (runs.K == runs.d)
-    if not (helps & runs.acting & ~runs.joint).all():  # where its own norm is the less, whatever the choices
+    # where its own norm is the less, whatever the choices
+    if not (helps & runs.acting & ~runs.joint).all():
         norms.insert(0, runs)
     for counted in norms:
-        found = hidden_cost.solve(counted, None if free else np.where(shared, runs.beta, 0.5), accounting)
+        found = hidden_cost.solve(
+            counted, None if free else np.where(shared, runs.beta, 0.5), accounting
+        )
         by_form = np.full((), float(counted.by_linear_norm))
         found = replace(found, kind=np.full((), SPLIT), by_linear_norm=by_form)
         best = best.minimum(found.mask(split & ~(counted.certain & (counted.K == counted.d))))
@@ -106,10 +127,22 @@ def _composition(runs: RunArrays, accounting: Accounting) -> Solved:
 
 def _all_directions(runs: RunArrays, accounting: Accounting) -> Solved:
     """K = d: nothing is random, delta is not split, and all noise counts as the directions'."""
-    steps = np.ceil(runs.T / runs.releases)  # a stretch between releases costs at most what the longest does
-    rho, N, z = full_span.least_budget(runs.certain_c, steps, runs.diameter, *_all_directions_step(runs, accounting))
+    # a stretch between releases costs at most what the longest does
+    steps = np.ceil(runs.T / runs.releases)
+    rho, N, z = full_span.least_budget(
+        runs.certain_c, steps, runs.diameter, *_all_directions_step(runs, accounting)
+    )
     counted = {"by_linear_norm": float(runs.by_linear_norm)}
-    return Solved.of(runs, accounting, rho * runs.releases, N=N, z=z, kind=ALL_DIRECTIONS, beta=runs.beta, **counted)
+    return Solved.of(
+        runs,
+        accounting,
+        rho * runs.releases,
+        N=N,
+        z=z,
+        kind=ALL_DIRECTIONS,
+        beta=runs.beta,
+        **counted,
+    )
 
 
 def _all_directions_step(runs: RunArrays, accounting: Accounting) -> Numbers:
@@ -118,8 +151,8 @@ def _all_directions_step(runs: RunArrays, accounting: Accounting) -> Numbers:
 
 
 def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Trajectory | None:
-    """The distances, fractions and shifts of one run, step by step; None on batches, whose steps' costs are no budget, and where
-    more than one iterate is released.
+    """The distances, fractions and shifts of one run, step by step; None on batches, whose steps'
+    costs are no budget, and where more than one iterate is released.
     """
     if solved.by_losses or runs.releases > 1 or runs.batch < runs.n:
         return None
@@ -128,32 +161,51 @@ def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Traje
     if solved.kind == BY_COMPOSITION:  # everything is shifted away at once
         flat, ones = np.full(N, float(solved.rho) / N), np.ones(N)
         noise = float(beta / runs.K + (1 - beta) / runs.d)
-        return Trajectory(tau, np.zeros(N + 1), beta * ones, np.sqrt(2 * flat * noise), 0 * ones, flat, ones, ones)
+        return Trajectory(
+            tau, np.zeros(N + 1), beta * ones, np.sqrt(2 * flat * noise), 0 * ones, flat, ones, ones
+        )
     if solved.kind == ALL_DIRECTIONS:
         drift, S = _all_directions_step(runs, accounting)
         return full_span.trajectory(runs.certain_c, runs.T, solved.N, solved.z, drift, S, runs.beta)
     alpha, pi, z, x, across, along = hidden_cost.path(runs, accounting, solved)
     b = float(np.minimum(runs.B_lipschitz, runs.B_clip) + runs.remainder)
-    share = np.where(np.arange(N)[::-1] < float(runs.cooled), float(runs.last_beta), beta)  # of the noise, step by step
+    # of the noise, step by step
+    share = np.where(np.arange(N)[::-1] < float(runs.cooled), float(runs.last_beta), beta)
     z, s2 = np.append(z, 0.0), (1 - share) / float(runs.d)
     z[0] = float(solved.z)
     p, a = pi * (np.sqrt(along) * z[:-1] + b), alpha * np.sqrt(across) * z[:-1]
     with np.errstate(divide="ignore", invalid="ignore"):
-        spent = p**2 / (share / float(runs.K) + s2) + (np.nan_to_num(a**2 / s2) if runs.K < runs.d else 0.0)
-    return Trajectory(tau, z, share, p, a, float(solved.rho) * spent / spent.sum(), alpha, pi, np.sqrt(along) * x)
+        spent = p**2 / (share / float(runs.K) + s2) + (
+            np.nan_to_num(a**2 / s2) if runs.K < runs.d else 0.0
+        )
+    return Trajectory(
+        tau, z, share, p, a, float(solved.rho) * spent / spent.sum(), alpha, pi, np.sqrt(along) * x
+    )
 
 
-def epsilons(runs: RunArrays, accounting: Accounting, solved: Solved, deltas: np.ndarray) -> np.ndarray | None:
-    """What one plan says at other deltas, shape (P,); None where another bound is the least or a budget was converted."""
+def epsilons(
+    runs: RunArrays, accounting: Accounting, solved: Solved, deltas: np.ndarray
+) -> np.ndarray | None:
+    """What one plan says at other deltas, shape (P,); None where another bound is the least or a
+    budget was converted.
+    """
     if solved.kind != SPLIT or accounting.conversion != "gaussian":
         return None
-    return hidden_cost.epsilons(runs.counted_by_linear_norm(bool(solved.by_linear_norm == 1)), accounting, solved, deltas)
+    return hidden_cost.epsilons(
+        runs.counted_by_linear_norm(bool(solved.by_linear_norm == 1)), accounting, solved, deltas
+    )
 
 
 def _smooth_data(runs: RunArrays) -> str:
     """The assumption on the clipped part of a single run's losses."""
     inside = runs.regime == "strongly-convex" and runs.m > runs.ridge
-    shape = ", and (m − ridge)-strongly convex" if inside else "" if runs.regime == "non-convex" else ", and convex"
+    shape = (
+        ", and (m − ridge)-strongly convex"
+        if inside
+        else ""
+        if runs.regime == "non-convex"
+        else ", and convex"
+    )
     if runs.ridge == 0:
         return f"Every record's loss is M-smooth{shape.replace('(m − ridge)', 'm')}."
     return f"Every record's loss is M-smooth; what is clipped of it, all but the ridge, is (M − ridge)-smooth{shape}."
@@ -187,27 +239,39 @@ def _about_clip(runs: RunArrays, solved: Solved) -> str:
     if not runs.acting:
         return ""
     order = float(solved.moment)
-    need, most = needed_ridge(runs, order if np.isfinite(order) else 10.0), float(runs.M - runs.ridge)
+    need, most = (
+        needed_ridge(runs, order if np.isfinite(order) else 10.0),
+        float(runs.M - runs.ridge),
+    )
     said = "the clip may act, so only the ridge pulls two runs together"
     if not np.isfinite(need):
         return f"{said}, and at this step size no ridge is enough"
-    share = f" ({format_short(need / most, 2)} of the smoothness of what is clipped)" if most > 0 else ""
+    share = (
+        f" ({format_short(need / most, 2)} of the smoothness of what is clipped)"
+        if most > 0
+        else ""
+    )
     return f"{said}: it must be at least {format_short(need)}{share}, and is {format_short(runs.ridge)}"
 
 
 def needed_ridge(runs: RunArrays, order: float) -> float:
-    """The least ridge with which a single run's step contracts where the clip acts, the clipped part unchanged; inf for none.
+    """The least ridge with which a single run's step contracts where the clip acts, the clipped
+    part unchanged; inf for none.
 
     Args:
         order: of the norm in which it contracts.
     """
-    of_joint = (kernels_norms.JOINT, kernels_norms.JOINT_LINEAR) if runs.linear else (kernels_norms.JOINT,)
-    return min(_needed(runs, order, kind) for kind in (of_joint if runs.joint else (kernels_norms.EACH,)))
+    of_joint = (
+        (kernels_norms.JOINT, kernels_norms.JOINT_LINEAR) if runs.linear else (kernels_norms.JOINT,)
+    )
+    return min(
+        _needed(runs, order, kind) for kind in (of_joint if runs.joint else (kernels_norms.EACH,))
+    )
 
 
 def _needed(runs: RunArrays, order: float, kind: float) -> float:
-    """The same by one norm. That of a linear model, or of a joint clip, falls as the ridge grows, up to a step of half the
-    curvature.
+    """The same by one norm. That of a linear model, or of a joint clip, falls as the ridge grows,
+    up to a step of half the curvature.
     """
     step = float(runs.eta / runs.K)
     tried = np.geomspace(1e-4, 1.0, 2000) * 2 / step
@@ -221,7 +285,12 @@ def _needed(runs: RunArrays, order: float, kind: float) -> float:
         up_to = min(first, int(np.count_nonzero(r >= top / 2)))
 
         def contracts(i: int) -> bool:
-            return growth_of_squared_distance(Drift(float(runs.K), d, float(r[i]), low, top, 1.0, kind, 1.0), order) < 1
+            return (
+                growth_of_squared_distance(
+                    Drift(float(runs.K), d, float(r[i]), low, top, 1.0, kind, 1.0), order
+                )
+                < 1
+            )
 
         found = bisect_left(range(up_to), True, key=contracts)
         first = found if found < up_to else first
@@ -234,15 +303,30 @@ SHARP = Bound(
     summary="Span and complement are each hidden by the noise they see, the privacy loss averaged over what that may cost.",
     source="",
     proofs=(
-        Reference("sharp", "The norm"), Reference("sharp", "Proof"), Reference("sharp", "The lemma"),
-        Reference("sharp", "Linear models"), Reference("joint", "Proof"),
-        Reference("batches", "Released checkpoints"), Reference("batches", "Neighbours"),
+        Reference("sharp", "The norm"),
+        Reference("sharp", "Proof"),
+        Reference("sharp", "The lemma"),
+        Reference("sharp", "Linear models"),
+        Reference("joint", "Proof"),
+        Reference("batches", "Released checkpoints"),
+        Reference("batches", "Neighbours"),
         Reference("batches", "The sharper bound on fresh batches"),
     ),
-    assumptions=(START, RELEASED, SMOOTH_DATA, ONE_FORM, IDLE, STEEP, CLIP_IDLE, COMPOSABLE_BATCHES, PEOPLE, SHARE_AS_SET),
+    assumptions=(
+        START,
+        RELEASED,
+        SMOOTH_DATA,
+        ONE_FORM,
+        IDLE,
+        STEEP,
+        CLIP_IDLE,
+        COMPOSABLE_BATCHES,
+        PEOPLE,
+        SHARE_AS_SET,
+    ),
     solve=solve,
     trajectory=trajectory,
     epsilons=epsilons,
     remark=remark,
     chooses_share=True,
-)  # fmt: skip
+)

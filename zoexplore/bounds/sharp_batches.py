@@ -1,8 +1,10 @@
-"""Our sharper bound for runs on fresh, secret batches, for any ball and any number of steps (docs/batches.md).
+"""Our sharper bound for runs on fresh, secret batches, for any ball and any number of steps
+(docs/batches.md).
 
-What came before the last N steps says how far apart two runs may be, as a number whose law is known (`kernels.history`). The
-counted steps work that off by a part of their noise, within one budget, and pay for the record by the rest (`kernels.windows`).
-Both are converted together. Estimates choose N and the shares of the noise; whatever they choose, the bound is sound.
+What came before the last N steps says how far apart two runs may be, as a number whose law is known
+(`kernels.history`). The counted steps work that off by a part of their noise, within one budget,
+and pay for the record by the rest (`kernels.windows`). Both are converted together. Estimates
+choose N and the shares of the noise; whatever they choose, the bound is sound.
 """
 
 from dataclasses import dataclass
@@ -27,8 +29,10 @@ from zoexplore.run.setting import NUMERIC_FIELDS, Accounting
 ORDERS = np.array([3.0, 8.0, 18.0, 36.0, 64.0, 110.0, 200.0])  # of the norm
 MOST_NODES = 13  # runs along a curve that choose; those in between interpolate the choices
 ALONE = 4  # so few runs choose each for itself
-NEAR = np.array([0.75, 0.87, 1.0, 1.15, 1.33])  # of the counted steps that an estimate promises, tried exactly
-SIZES = np.geomspace(1.0, 64.0, 400)  # of a Poisson batch over the usual: the least that hardly any exceeds is taken
+# of the counted steps that an estimate promises, tried exactly
+NEAR = np.array([0.75, 0.87, 1.0, 1.15, 1.33])
+# of a Poisson batch over the usual: the least that hardly any exceeds is taken
+SIZES = np.geomspace(1.0, 64.0, 400)
 USUAL = 0.03  # part of delta for the shifts to stop early, in planning
 LARGE = 0.01  # part of delta for larger batches, and for smaller ones where these contract less
 MOST_EPSILON = 700.0  # whose exponential is taken
@@ -37,9 +41,12 @@ ROUNDS = 60  # turns to an epsilon that pays exp(epsilon) times delta_f
 
 @dataclass(frozen=True)
 class Windows:
-    """Runs on secret batches, row by row, and what the record costs at the whole noise: before the cool-down, and in it."""
+    """Runs on secret batches, row by row, and what the record costs at the whole noise: before the
+    cool-down, and in it.
+    """
 
-    rows: Rows  # `most` are the steps of a stretch, `delta` is less what batches of an unusual size take
+    # `most` are the steps of a stretch, `delta` is less what batches of an unusual size take
+    rows: Rows
     mus: np.ndarray
     late_mus: np.ndarray
     shares: np.ndarray
@@ -51,11 +58,17 @@ class Windows:
         poisson = runs.setting.sampling == "poisson"
         rows = visits.rows_of_batches(runs, beta, most=np.ceil(runs.T / runs.releases))
         if poisson:
-            rows = _of_sizes(rows, *(np.broadcast_to(x, runs.shape).ravel() for x in (runs.n, runs.batch, runs.T)))
+            rows = _of_sizes(
+                rows,
+                *(np.broadcast_to(x, runs.shape).ravel() for x in (runs.n, runs.batch, runs.T)),
+            )
         rows.share = USUAL * rows.delta  # so that what is random is told from what is not
         late = np.where(runs.cooled > 0, runs.last_beta, beta)
         beta = np.where(runs.cooled >= runs.T, late, beta)
-        of_noise = [Sampled.of(runs, share / runs.K + (1 - share) / runs.d, accounting) for share in (beta, late)]
+        of_noise = [
+            Sampled.of(runs, share / runs.K + (1 - share) / runs.d, accounting)
+            for share in (beta, late)
+        ]
         shape = *runs.shape, of_noise[0].mus.shape[-1]
         columns = of_noise[0].mus, of_noise[1].mus, of_noise[0].shares
         mus, late_mus, shares = (np.broadcast_to(x, shape).reshape(rows.size, -1) for x in columns)
@@ -63,27 +76,44 @@ class Windows:
 
     def at(self, index: np.ndarray) -> "Windows":
         """Some of the rows."""
-        return Windows(self.rows.at(index), self.mus[index], self.late_mus[index], self.shares[index], self.poisson)
+        return Windows(
+            self.rows.at(index),
+            self.mus[index],
+            self.late_mus[index],
+            self.shares[index],
+            self.poisson,
+        )
 
     def choose(self) -> np.ndarray:
         """Every row's choices, by estimates: `windows.CHOICE`, shape (rows,)."""
-        found, norms = np.empty(self.rows.size, windows.CHOICE), norms_of(self.rows, np.tile(ORDERS, (self.rows.size, 1)))
+        found, norms = (
+            np.empty(self.rows.size, windows.CHOICE),
+            norms_of(self.rows, np.tile(ORDERS, (self.rows.size, 1))),
+        )
         square = (self.shares * np.maximum(self.mus, self.late_mus) ** 2).sum(axis=1)
         windows.choose(self.rows, norms, square, self.poisson, found)
         return found
 
     def refine(self, choices: np.ndarray, accounting: Accounting) -> np.ndarray:
-        """Every row's choices with the number of steps that is the best of a few around, converted exactly."""
+        """Every row's choices with the number of steps that is the best of a few around, converted
+        exactly.
+        """
         index = np.repeat(np.arange(self.rows.size), NEAR.size)
         tried = choices[index]
-        tried["N"] = np.clip((tried["N"] * np.tile(NEAR, self.rows.size)).round(), 1.0, self.rows.most[index])
+        tried["N"] = np.clip(
+            (tried["N"] * np.tile(NEAR, self.rows.size)).round(), 1.0, self.rows.most[index]
+        )
         found = self.at(index).evaluate(tried, accounting).epsilon.reshape(-1, NEAR.size)
         return tried[np.arange(self.rows.size) * NEAR.size + found.argmin(axis=1)]
 
     def evaluate(self, choices: np.ndarray, accounting: Accounting) -> Solved:
         """The bound under the choices."""
         rows, N, part = self.rows, choices["N"].copy(), choices["lost"]
-        lost = np.where(rows.certain > 0, 0.0, np.where(part > 0, part, USUAL)) * rows.delta / rows.times
+        lost = (
+            np.where(rows.certain > 0, 0.0, np.where(part > 0, part, USUAL))
+            * rows.delta
+            / rows.times
+        )
         rho, share = np.empty((rows.size, LABELS)), np.empty((rows.size, LABELS))
         given = choices.copy()
         given["lost"] = lost
@@ -97,18 +127,29 @@ class Windows:
             left = some.delta.copy(), some.times * lost[usable]
             found[usable] = convert(few.parts(choices[usable]), shifts, *left, accounting)
         return Solved(
-            found, np.full(found.size, np.nan), lost * rows.times, N * rows.times, np.sqrt(2 * rho.max(axis=1)),
-            exact=np.full((), float(exact(accounting))), beta=rows.beta.copy(), moment=choices["order"].copy(),
-        )  # fmt: skip
+            found,
+            np.full(found.size, np.nan),
+            lost * rows.times,
+            N * rows.times,
+            np.sqrt(2 * rho.max(axis=1)),
+            exact=np.full((), float(exact(accounting))),
+            beta=rows.beta.copy(),
+            moment=choices["order"].copy(),
+        )
 
     def parts(self, choices: np.ndarray) -> list[Part]:
-        """The counted steps of every row: those before the cool-down, and those of it where there is one."""
+        """The counted steps of every row: those before the cool-down, and those of it where there
+        is one.
+        """
         rows, root = self.rows, np.sqrt(choices["omega"])[:, None]
         late = np.minimum(rows.cooled, choices["N"])
         counts = (choices["N"] - late, self.mus), (late, self.late_mus)
         q, shares = rows.q.copy(), np.ascontiguousarray(self.shares)
         some = counts if late.any() else counts[:1]
-        return [Part(rows.times * count, q, np.ascontiguousarray(mus / root), shares) for count, mus in some]
+        return [
+            Part(rows.times * count, q, np.ascontiguousarray(mus / root), shares)
+            for count, mus in some
+        ]
 
 
 def _between(choices: np.ndarray, nodes: np.ndarray, count: int) -> np.ndarray:
@@ -119,9 +160,11 @@ def _between(choices: np.ndarray, nodes: np.ndarray, count: int) -> np.ndarray:
     return found
 
 
-def _exactly(parts: list[Part], shifts: Shifts, delta: Numbers, lost: Numbers, accounting: Accounting) -> np.ndarray:
-    """epsilon by the composed losses, shape (P,). Of an added or removed record one order pays delta_f, the other exp(epsilon)
-    times that.
+def _exactly(
+    parts: list[Part], shifts: Shifts, delta: Numbers, lost: Numbers, accounting: Accounting
+) -> np.ndarray:
+    """epsilon by the composed losses, shape (P,). Of an added or removed record one order pays
+    delta_f, the other exp(epsilon) times that.
     """
     if not shifts.hidden:
         return composed(laws.WITHOUT_REPLACEMENT, parts, shifts, EPSILON, delta - lost)
@@ -129,13 +172,17 @@ def _exactly(parts: list[Part], shifts: Shifts, delta: Numbers, lost: Numbers, a
     left = np.flatnonzero(np.isfinite(found))
     for _ in range(ROUNDS):
         with np.errstate(over="ignore"):
-            beyond = delta[left] - np.where(lost[left] > 0, np.exp(np.minimum(found[left], MOST_EPSILON)) * lost[left], 0.0)
+            beyond = delta[left] - np.where(
+                lost[left] > 0, np.exp(np.minimum(found[left], MOST_EPSILON)) * lost[left], 0.0
+            )
         found[left[beyond <= 0]] = np.inf
         left, beyond = left[beyond > 0], beyond[beyond > 0]
         if not left.size:
             return found
         some = shifts.at(left)
-        other = composed(laws.ADD, [Part(*(x[left] for x in part)) for part in parts], some, EPSILON, beyond)
+        other = composed(
+            laws.ADD, [Part(*(x[left] for x in part)) for part in parts], some, EPSILON, beyond
+        )
         larger = other > found[left]
         found[left] = np.maximum(found[left], other)
         left = left[larger & np.isfinite(other)]
@@ -145,14 +192,23 @@ def _exactly(parts: list[Part], shifts: Shifts, delta: Numbers, lost: Numbers, a
     return found
 
 
-def _by_order(parts: list[Part], shifts: Shifts, delta: Numbers, lost: Numbers, accounting: Accounting) -> np.ndarray:
-    """epsilon by the Renyi divergence at the best order, shape (P,); which budget was drawn counts as known."""
-    sampled = [(part.steps, Sampled(part.q, part.mu.max(axis=1), part.q, part.mu, part.share)) for part in parts]
+def _by_order(
+    parts: list[Part], shifts: Shifts, delta: Numbers, lost: Numbers, accounting: Accounting
+) -> np.ndarray:
+    """epsilon by the Renyi divergence at the best order, shape (P,); which budget was drawn counts
+    as known.
+    """
+    sampled = [
+        (part.steps, Sampled(part.q, part.mu.max(axis=1), part.q, part.mu, part.share))
+        for part in parts
+    ]
     with np.errstate(all="ignore"):
         left = np.where(shifts.hidden, 0.0, delta - lost)
 
     def divergence(alpha: Numbers) -> Numbers:
-        drawn = scipy.special.logsumexp(((alpha - 1) * alpha)[:, None] * shifts.rho, axis=1, b=shifts.share) / (alpha - 1)
+        drawn = scipy.special.logsumexp(
+            ((alpha - 1) * alpha)[:, None] * shifts.rho, axis=1, b=shifts.share
+        ) / (alpha - 1)
         return sum(count * each.divergence(alpha) for count, each in sampled) + shifts.times * drawn
 
     alpha = best_order(divergence, left, accounting.conversion)
@@ -160,38 +216,58 @@ def _by_order(parts: list[Part], shifts: Shifts, delta: Numbers, lost: Numbers, 
 
 
 def _of_sizes(rows: Rows, n: Numbers, b: Numbers, T: Numbers) -> Rows:
-    """The rows of Poisson batches as large, and where it matters as small, as hardly any step has; their delta is what is left.
-    The sum of a batch of more records than usual is smoother by as much, the ridge apart.
+    """The rows of Poisson batches as large, and where it matters as small, as hardly any step has;
+    their delta is what is left. The sum of a batch of more records than usual is smoother by as
+    much, the ridge apart.
     """
     q, ratio = b / n, np.minimum(SIZES[None, :], n[:, None] / b[:, None] + 1)
-    most = np.ceil(ratio * b[:, None]) - 1  # a batch with as many others and the record is too large
-    larger = T[:, None] * scipy.special.betainc(np.maximum(most, 1e-9), np.maximum(n[:, None] - most + 1, 1e-9), q[:, None])
-    k = np.argmax((larger <= LARGE * rows.delta[:, None]) | (ratio * b[:, None] > n[:, None] + 1), axis=1)
+    # a batch with as many others and the record is too large
+    most = np.ceil(ratio * b[:, None]) - 1
+    larger = T[:, None] * scipy.special.betainc(
+        np.maximum(most, 1e-9), np.maximum(n[:, None] - most + 1, 1e-9), q[:, None]
+    )
+    k = np.argmax(
+        (larger <= LARGE * rows.delta[:, None]) | (ratio * b[:, None] > n[:, None] + 1), axis=1
+    )
     at = np.arange(n.size)
     grown = ratio[at, k]
     return rows.changed(
-        low=np.where(rows.low < 0, rows.low * grown, 0.0), high=rows.high * grown, remainder=rows.remainder * grown,
+        low=np.where(rows.low < 0, rows.low * grown, 0.0),
+        high=rows.high * grown,
+        remainder=rows.remainder * grown,
         delta=rows.delta - np.where(grown * b > n + 1, 0.0, larger[at, k]),
-    )  # fmt: skip
+    )
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """The least epsilon of every run, in its shape, by counted steps and what came before; inf where nothing contracts."""
+    """The least epsilon of every run, in its shape, by counted steps and what came before; inf
+    where nothing contracts.
+    """
     if accounting.schedule != "optimal":
         return _at_share(runs, runs.beta, accounting)
     nodes = spread(int(np.prod(runs.shape)), MOST_NODES)
     some = runs.at(nodes) if runs.shape else runs
 
     def epsilon_at(tried: Numbers) -> Numbers:
-        return np.array([_at_share(some, beta.reshape(some.shape), accounting).epsilon.ravel() for beta in tried.T]).T
+        return np.array(
+            [
+                _at_share(some, beta.reshape(some.shape), accounting).epsilon.ravel()
+                for beta in tried.T
+            ]
+        ).T
 
     best = best_noise(epsilon_at, nodes.size, BETAS, 1.0)
-    return _at_share(runs, interpolated(best, nodes, int(np.prod(runs.shape))).reshape(runs.shape), accounting)
+    return _at_share(
+        runs, interpolated(best, nodes, int(np.prod(runs.shape))).reshape(runs.shape), accounting
+    )
 
 
 def _at_share(runs: RunArrays, beta: Numbers, accounting: Accounting) -> Solved:
     of = Windows.of(runs, beta, accounting)
-    only_T = not any(np.ndim(getattr(runs, name)) for name in NUMERIC_FIELDS if name != "T") and np.ndim(beta) == 0
+    only_T = (
+        not any(np.ndim(getattr(runs, name)) for name in NUMERIC_FIELDS if name != "T")
+        and np.ndim(beta) == 0
+    )
     count = of.rows.size
     if only_T and count > ALONE:
         return _along_T(of, accounting).reshape(runs.shape)

@@ -1,7 +1,9 @@
-"""The cost of steps on sampled batches, and the Renyi order that converts it best (docs/batches.md).
+"""The cost of steps on sampled batches, and the Renyi order that converts it best
+(docs/batches.md).
 
-A batch is drawn afresh each step, uniformly without replacement and in secret. The cost is not Gaussian: in place of rho it is a
-curve r_alpha over the orders alpha, and epsilon is the least over them.
+A batch is drawn afresh each step, uniformly without replacement and in secret. The cost is not
+Gaussian: in place of rho it is a curve r_alpha over the orders alpha, and epsilon is the least over
+them.
 """
 
 from collections.abc import Callable
@@ -21,18 +23,43 @@ from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.run.setting import Accounting
 
 SPAN_LEVELS = np.array(  # chances that a span sees more of a vector than up to the end of a cell
-    [0.93, 0.82, 0.7, 0.58, 0.46, 0.35, 0.26, 0.19, 0.13, 0.09, 0.06, 0.04, 0.025, 0.015, 0.008, 0.004, 0.0015, 5e-4, 1e-4, 2e-5,
-     2e-6, 1e-7, 1e-9, 1e-12]
-)  # fmt: skip
+    [
+        0.93,
+        0.82,
+        0.7,
+        0.58,
+        0.46,
+        0.35,
+        0.26,
+        0.19,
+        0.13,
+        0.09,
+        0.06,
+        0.04,
+        0.025,
+        0.015,
+        0.008,
+        0.004,
+        0.0015,
+        5e-4,
+        1e-4,
+        2e-5,
+        2e-6,
+        1e-7,
+        1e-9,
+        1e-12,
+    ]
+)
 SPAN_ERROR = 1e-9  # of those chances
 LEAST_VARIANCE = 1e-290  # less than that has lost digits, and counts as none
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """One step's cost on a batch: q = b/n, and mu, the differing record's largest effect over the noise. Where gradients have a
-    known length, a random span sees one of several effects, the last axis of `mus`, each with a chance of its `shares`. `printed`
-    takes the paper's S_alpha, and with K directions the smaller of it and K S_alpha at mu/sqrt(K).
+    """One step's cost on a batch: q = b/n, and mu, the differing record's largest effect over the
+    noise. Where gradients have a known length, a random span sees one of several effects, the last
+    axis of `mus`, each with a chance of its `shares`. `printed` takes the paper's S_alpha, and with
+    K directions the smaller of it and K S_alpha at mu/sqrt(K).
     """
 
     q: np.ndarray
@@ -44,10 +71,13 @@ class Sampled:
     sampling: str = "without-replacement"
 
     @classmethod
-    def of(cls, runs: RunArrays, variance: Numbers, accounting: Accounting, by_form: bool = True) -> "Sampled":
-        """The cost at a noise variance in the span, in `RunArrays.unit` squared. A record certainly moves a batch's step at most
-        n/b times as far as a step on all records (docs/batches.md, "Composition on fresh batches"). `by_form` counts that
-        functions of one linear form have no two-point remainder.
+    def of(
+        cls, runs: RunArrays, variance: Numbers, accounting: Accounting, by_form: bool = True
+    ) -> "Sampled":
+        """The cost at a noise variance in the span, in `RunArrays.unit` squared. A record certainly
+        moves a batch's step at most n/b times as far as a step on all records (docs/batches.md,
+        "Composition on fresh batches"). `by_form` counts that functions of one linear form have no
+        two-point remainder.
         """
         noise = np.sqrt(np.where(variance < LEAST_VARIANCE, 0.0, variance))
         ratio = runs.n / runs.batch
@@ -55,19 +85,30 @@ class Sampled:
         mus, shares = mu[..., None], np.ones((1,))
         if not accounting.printed and np.isfinite(runs.slope).any():
             roots, shares = seen_by_spans(runs.K, runs.d)
-            seen = (runs.B_lipschitz[..., None] * roots + runs.quotient_bias_at_zero[..., None]) * ratio[..., None]
+            seen = (
+                runs.B_lipschitz[..., None] * roots + runs.quotient_bias_at_zero[..., None]
+            ) * ratio[..., None]
             mus = np.minimum(mu[..., None], seen / noise[..., None])
-        return cls(runs.batch / runs.n, mu, runs.K, mus, shares, accounting.printed, runs.setting.sampling)
+        return cls(
+            runs.batch / runs.n, mu, runs.K, mus, shares, accounting.printed, runs.setting.sampling
+        )
 
     def divergence(self, alpha: Numbers) -> Numbers:
-        """One step's Renyi divergence at the order alpha, in its shape. Poisson's pair costs no more than one replaced record."""
+        """One step's Renyi divergence at the order alpha, in its shape. Poisson's pair costs no
+        more than one replaced record.
+        """
         if self.printed:
-            joint, apart = (subsampled_renyi.printed_divergence(alpha, self.q, mu) for mu in (self.mu, self.mu / np.sqrt(self.K)))
+            joint, apart = (
+                subsampled_renyi.printed_divergence(alpha, self.q, mu)
+                for mu in (self.mu, self.mu / np.sqrt(self.K))
+            )
             return np.minimum(self.K * apart, joint)
         if not self.averaged:
             return subsampled_renyi.sampled_divergence(alpha, self.q, self.mu)
         excess = np.asarray(alpha, float)[..., None] - 1
-        each = excess * subsampled_renyi.sampled_divergence(excess + 1, np.asarray(self.q)[..., None], self.mus)
+        each = excess * subsampled_renyi.sampled_divergence(
+            excess + 1, np.asarray(self.q)[..., None], self.mus
+        )
         return scipy.special.logsumexp(each, axis=-1, b=self.shares) / excess[..., 0] * ROUND_UP
 
     @property
@@ -85,20 +126,33 @@ class Sampled:
         """The privacy losses of N such steps and a Gaussian shift."""
         return Losses(N, budget, self.q, self.mus, _drawn(self.sampling), self.shares)
 
-    def best_order(self, N: Numbers, budget: Numbers, delta: Numbers, accounting: Accounting, near: Numbers = None) -> Numbers:
-        """(alpha, r_alpha) at the best order for N such steps and a Gaussian budget, whose Renyi divergence is alpha times it."""
+    def best_order(
+        self,
+        N: Numbers,
+        budget: Numbers,
+        delta: Numbers,
+        accounting: Accounting,
+        near: Numbers = None,
+    ) -> Numbers:
+        """(alpha, r_alpha) at the best order for N such steps and a Gaussian budget, whose Renyi
+        divergence is alpha times it.
+        """
         delta = np.broadcast_arrays(delta, N, budget, self.q, self.mu)[0]
-        alpha = best_order(lambda x: N * self.divergence(x) + x * budget, delta, accounting.conversion, near)
+        alpha = best_order(
+            lambda x: N * self.divergence(x) + x * budget, delta, accounting.conversion, near
+        )
         return alpha, self.divergence(alpha)
 
 
 def seen_by_spans(K: Numbers, d: Numbers) -> tuple[np.ndarray, np.ndarray]:
-    """How much of a vector's length a random span sees, and with what chance, rounded up: of the shape of K and d with one axis
-    more, of cells. Its square is a Beta(K/2, (d - K)/2) number.
+    """How much of a vector's length a random span sees, and with what chance, rounded up: of the
+    shape of K and d with one axis more, of cells. Its square is a Beta(K/2, (d - K)/2) number.
     """
     K, d = np.broadcast_arrays(np.asarray(K, float), np.asarray(d, float))
     found = [_cells_of_span(float(k), float(n)) for k, n in zip(K.ravel(), d.ravel(), strict=True)]
-    roots, shares = (np.reshape([each[i] for each in found], (*K.shape, SPAN_LEVELS.size + 1)) for i in (0, 1))
+    roots, shares = (
+        np.reshape([each[i] for each in found], (*K.shape, SPAN_LEVELS.size + 1)) for i in (0, 1)
+    )
     return roots, shares
 
 
@@ -107,7 +161,9 @@ def _cells_of_span(K: float, d: float) -> tuple[np.ndarray, np.ndarray]:
     if K == d:
         return np.ones(SPAN_LEVELS.size + 1), np.eye(1, SPAN_LEVELS.size + 1)[0]
     a, b = 0.5 * K, 0.5 * (d - K)
-    ends = np.minimum(np.nan_to_num(scipy.special.betainccinv(a, b, SPAN_LEVELS), nan=1.0) * ROUND_UP, 1.0)
+    ends = np.minimum(
+        np.nan_to_num(scipy.special.betainccinv(a, b, SPAN_LEVELS), nan=1.0) * ROUND_UP, 1.0
+    )
     beyond = np.minimum(scipy.special.betaincc(a, b, ends) * (1 + SPAN_ERROR), 1.0)
     beyond = np.minimum.accumulate(np.where(np.isfinite(beyond), beyond, 1.0))
     return np.sqrt(np.append(ends, 1.0)), -np.diff(np.concatenate([[1.0], beyond, [0.0]]))
@@ -119,7 +175,9 @@ def by_batch_kind(
     runs: RunArrays,
     accounting: Accounting,
 ) -> Solved:
-    """`of_all(runs, accounting)` for the runs whose batch is all records, `of_batches(runs, accounting)` for the others."""
+    """`of_all(runs, accounting)` for the runs whose batch is all records, `of_batches(runs,
+    accounting)` for the others.
+    """
     full = runs.batch == runs.n
     if full.all() or not full.any():
         return (of_all if full.all() else of_batches)(runs, accounting)
@@ -129,7 +187,9 @@ def by_batch_kind(
 
 
 def exact(accounting: Accounting) -> bool:
-    """Whether steps on batches are converted by their composed privacy-loss distribution, not by a Renyi divergence."""
+    """Whether steps on batches are converted by their composed privacy-loss distribution, not by a
+    Renyi divergence.
+    """
     return accounting.conversion == "gaussian" and not accounting.printed
 
 
@@ -142,17 +202,23 @@ def compose(
     cooled: Numbers = 0.0,
     **others: Numbers,
 ) -> Solved:
-    """epsilon of N steps on batches, without a Gaussian shift; the last `cooled` of them may cost what a `late` one does."""
+    """epsilon of N steps on batches, without a Gaussian shift; the last `cooled` of them may cost
+    what a `late` one does.
+    """
     if late is None:
         if exact(accounting):
             return from_losses(sampled.losses(N, 0.0), delta, N=N, **others)
         alpha, cost = sampled.best_order(N, 0.0, delta, accounting)
         return from_renyi(N * cost, alpha, delta, accounting, N=N, **others)
-    delta = np.array(np.broadcast_arrays(delta, N, cooled, sampled.q, sampled.mu, late.mu)[0], float)
+    delta = np.array(
+        np.broadcast_arrays(delta, N, cooled, sampled.q, sampled.mu, late.mu)[0], float
+    )
     kinds = (sampled, N - cooled), (late, cooled)
     if exact(accounting):
         parts = [_part(each, count, delta.shape) for each, count in kinds]
-        epsilon = epsilon_of_parts(_drawn(sampled.sampling), parts, np.zeros(delta.size), delta.ravel())
+        epsilon = epsilon_of_parts(
+            _drawn(sampled.sampling), parts, np.zeros(delta.size), delta.ravel()
+        )
         return _without_budget(epsilon.reshape(delta.shape), 0.0, N, 0.0, exact=1.0, **others)
 
     def divergence(alpha: Numbers) -> Numbers:
@@ -169,13 +235,21 @@ def _drawn(sampling: str) -> str:
 
 def _part(sampled: Sampled, count: Numbers, shape: tuple[int, ...]) -> Part:
     C = sampled.mus.shape[-1]
-    mus, shares = (np.ascontiguousarray(np.broadcast_to(x, (*shape, C)).reshape(-1, C)) for x in (sampled.mus, sampled.shares))
+    mus, shares = (
+        np.ascontiguousarray(np.broadcast_to(x, (*shape, C)).reshape(-1, C))
+        for x in (sampled.mus, sampled.shares)
+    )
     count, q = (np.array(np.broadcast_to(x, shape), float).ravel() for x in (count, sampled.q))
     return Part(count, q, mus, shares)
 
 
 def from_losses(
-    losses: Losses, delta: Numbers, delta_f: Numbers = 0.0, N: Numbers = np.nan, z: Numbers = 0.0, **others: Numbers
+    losses: Losses,
+    delta: Numbers,
+    delta_f: Numbers = 0.0,
+    N: Numbers = np.nan,
+    z: Numbers = 0.0,
+    **others: Numbers,
 ) -> Solved:
     """Convert composed privacy losses exactly, at delta - delta_f. There is no rho, and no order."""
     return _without_budget(losses.epsilon(delta - delta_f), delta_f, N, z, exact=1.0, **others)
@@ -196,8 +270,14 @@ def from_renyi(
     return _without_budget(epsilon, delta_f, N, z, renyi_order=alpha, **others)
 
 
-def _without_budget(epsilon: Numbers, delta_f: Numbers, N: Numbers, z: Numbers, **others: Numbers) -> Solved:
-    return Solved(epsilon, *map(np.asarray, (np.nan, delta_f, N, z)), **{k: np.asarray(x) for k, x in others.items()})
+def _without_budget(
+    epsilon: Numbers, delta_f: Numbers, N: Numbers, z: Numbers, **others: Numbers
+) -> Solved:
+    return Solved(
+        epsilon,
+        *map(np.asarray, (np.nan, delta_f, N, z)),
+        **{k: np.asarray(x) for k, x in others.items()},
+    )
 
 
 def remark(accounting: Accounting, alpha: float) -> str:
@@ -207,7 +287,10 @@ def remark(accounting: Accounting, alpha: float) -> str:
     said = f"by the Rényi divergence of order {alpha:.4g}"
     if accounting.conversion == "gaussian":
         said += ", converted by 'cks'"
-    ends = {"smallest": alpha <= LEAST_ORDER * (1 + 1e-9), "largest": alpha >= MOST_ORDER * (1 - 1e-3)}
+    ends = {
+        "smallest": alpha <= LEAST_ORDER * (1 + 1e-9),
+        "largest": alpha >= MOST_ORDER * (1 - 1e-3),
+    }
     for end, met in ends.items():
         if met:
             said += f"; this is the {end} order tried, and another might give less"

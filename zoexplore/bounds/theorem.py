@@ -14,7 +14,7 @@ from zoexplore.bounds.assumptions import (
     PEOPLE,
     SMOOTH,
     START,
-)  # fmt: skip
+)
 from zoexplore.bounds.bound import Bound, Solved, Trajectory
 from zoexplore.bounds.conversion import epsilon_of
 from zoexplore.bounds.geometry import program_of, some_of, start_of
@@ -32,14 +32,17 @@ SETTLED = 0.05  # a change of the number of steps, relative, that calls for a th
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """The theorem's least epsilon; on batches of b < n records in its Renyi form, with the best constant beta if beta is free."""
+    """The theorem's least epsilon; on batches of b < n records in its Renyi form, with the best
+    constant beta if beta is free.
+    """
     return by_batch_kind(_of_all, theorem_batches.solve, runs, accounting)
 
 
 def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
-    """The least epsilon over the counted steps N, the shifts a_t, the split of delta and, where free, the shares beta_t. Three
-    kinds of starts: all T steps counted from distance 0 (no shift, nothing can fail); N steps from the diameter, the same for all
-    longer runs; N steps from the largest distance after T - N uncounted ones, where that is less.
+    """The least epsilon over the counted steps N, the shifts a_t, the split of delta and, where
+    free, the shares beta_t. Three kinds of starts: all T steps counted from distance 0 (no shift,
+    nothing can fail); N steps from the diameter, the same for all longer runs; N steps from the
+    largest distance after T - N uncounted ones, where that is less.
     """
     beta = np.full((), FREE) if accounting.schedule == "optimal" else runs.beta
     from_zero = _from_zero(runs, accounting, beta)
@@ -60,10 +63,14 @@ def _data_cost(runs: RunArrays) -> Numbers:
     return runs.record_sensitivity**2 / 2
 
 
-def _best_counted_steps(program: Program, accounting: Accounting, T: Numbers, delta: Numbers) -> Solved:
-    """The best number of counted steps and split of delta for runs of T steps (inf: from the diameter, any number).
+def _best_counted_steps(
+    program: Program, accounting: Accounting, T: Numbers, delta: Numbers
+) -> Solved:
+    """The best number of counted steps and split of delta for runs of T steps (inf: from the
+    diameter, any number).
 
-    The number hardly depends on the split: two rounds of one after the other settle both, three where it still moves.
+    The number hardly depends on the split: two rounds of one after the other settle both, three
+    where it still moves.
     """
     shape = np.broadcast_shapes(*(np.shape(x) for x in (T, delta, *program)))
     first, share = _round(program, accounting, T, delta, np.full(shape, FIRST_SHARE), None, 6)
@@ -72,7 +79,13 @@ def _best_counted_steps(program: Program, accounting: Accounting, T: Numbers, de
     if moving.any():
         T_part, delta_part = (np.broadcast_to(x, shape)[moving] for x in (T, delta))
         N[moving], share[moving] = _round(
-            some_of(program, moving), accounting, T_part, delta_part, share[moving], share[moving], 5
+            some_of(program, moving),
+            accounting,
+            T_part,
+            delta_part,
+            share[moving],
+            share[moving],
+            5,
         )
     rho = shifted_divergence.theorem_rho(N, T, np.log(share * delta), program)
     epsilon = epsilon_of(rho, delta * (1 - share), accounting.conversion)
@@ -80,9 +93,17 @@ def _best_counted_steps(program: Program, accounting: Accounting, T: Numbers, de
 
 
 def _round(
-    program: Program, accounting: Accounting, T: Numbers, delta: Numbers, share: Numbers, near: Numbers, sections: int
+    program: Program,
+    accounting: Accounting,
+    T: Numbers,
+    delta: Numbers,
+    share: Numbers,
+    near: Numbers,
+    sections: int,
 ) -> Numbers:
-    """The best number of steps for the split, and the best split (near a given one, if any) for that number."""
+    """The best number of steps for the split, and the best split (near a given one, if any) for
+    that number.
+    """
     most = np.where(np.isfinite(T), T - 1, shifted_divergence.MOST_STEPS)
     N = shifted_divergence.theorem_steps(T, most, np.log(share * delta), program)
 
@@ -93,15 +114,23 @@ def _round(
     return N, best_share(epsilon_at, np.shape(share), near, sections)
 
 
-def _from_forward_tracking(program: Program, runs: RunArrays, accounting: Accounting, best: Solved) -> Solved:
-    """Improve the rows where a forward part stays within the diameter and the cost of data alone does not rule it out."""
+def _from_forward_tracking(
+    program: Program, runs: RunArrays, accounting: Accounting, best: Solved
+) -> Solved:
+    """Improve the rows where a forward part stays within the diameter and the cost of data alone
+    does not rule it out.
+    """
     beta = program.beta
     with np.errstate(divide="ignore", invalid="ignore"):
         forward = np.minimum(runs.T - 1, np.ceil(program.diameter / program.separation))
         least = epsilon_of(
-            (runs.T - forward) * program.data / np.where(beta == FREE, 1.0, beta), runs.delta, accounting.conversion
+            (runs.T - forward) * program.data / np.where(beta == FREE, 1.0, beta),
+            runs.delta,
+            accounting.conversion,
         )
-    rows = np.broadcast_to((forward >= 1) & (least < best.epsilon) & (beta != 0) & (beta < 1), runs.shape)
+    rows = np.broadcast_to(
+        (forward >= 1) & (least < best.epsilon) & (beta != 0) & (beta < 1), runs.shape
+    )
     if not rows.any():
         return best
 
@@ -111,7 +140,9 @@ def _from_forward_tracking(program: Program, runs: RunArrays, accounting: Accoun
 
 
 def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Trajectory | None:
-    """The shifts a_t, distances z_t and shares beta_t that attain one run's bound; None on batches, whose costs are no budget."""
+    """The shifts a_t, distances z_t and shares beta_t that attain one run's bound; None on batches,
+    whose costs are no budget.
+    """
     if solved.by_losses:
         return None
     N, T = int(solved.N), int(runs.T)
@@ -123,7 +154,11 @@ def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Traje
     else:
         program = program_of(runs, runs.beta, data)
         c2 = float(program.drift)
-        kappa = float(shifted_divergence.theorem_growth(float(N), np.log(solved.delta_f), program.K, program.d, program.gap))
+        kappa = float(
+            shifted_divergence.theorem_growth(
+                float(N), np.log(solved.delta_f), program.K, program.d, program.gap
+            )
+        )
         ratio = shift / data if free else 0.0
         nu = float(shifted_divergence.shift_level(kappa, float(N), solved.z, c2, ratio))
         weight = nu * np.exp(-abs(kappa) * (np.arange(N)[::-1] if kappa <= 0 else np.arange(N)))

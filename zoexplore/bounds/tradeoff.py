@@ -1,7 +1,8 @@
-"""Trade-off functions, and what they allow an attacker (docs/concepts.md, "What an attacker can do").
+"""Trade-off functions, and what they allow an attacker (docs/concepts.md, "What an attacker can
+do").
 
-f(alpha) is the least miss rate, at a false-alarm rate of alpha, of any test whether a record was in the data. Every number errs
-to the safe side: f downward, an attacker's success upward.
+f(alpha) is the least miss rate, at a false-alarm rate of alpha, of any test whether a record was in
+the data. Every number errs to the safe side: f downward, an attacker's success upward.
 """
 
 from dataclasses import dataclass
@@ -18,14 +19,18 @@ SLACK, LEAST = 1e-11, 1e-15  # roundings, relative and absolute
 
 @dataclass(frozen=True)
 class TradeOff:
-    """The largest known f of a run: of a Gaussian shift, and of pairs (epsilon_i, delta_i) that all hold.
+    """The largest known f of a run: of a Gaussian shift, and of pairs (epsilon_i, delta_i) that all
+    hold.
 
     Args:
-        rho: a shift budget, whose coupling fails with probability `delta_f`; inf where there is none.
+        rho: a shift budget, whose coupling fails with probability `delta_f`; inf where there is
+            none.
         delta_f: that probability.
-        epsilons, deltas: pairs, shape (P,), for which the run is differentially private; epsilon may be inf.
+        epsilons, deltas: pairs, shape (P,), for which the run is differentially private; epsilon
+            may be inf.
 
-    Source: Dong, Roth, Su 2022, doi:10.1111/rssb.12454: Propositions 2.12 (pairs and profile), Definition 2.6 (Gaussian).
+    Source: Dong, Roth, Su 2022, doi:10.1111/rssb.12454: Propositions 2.12 (pairs and profile),
+    Definition 2.6 (Gaussian).
     """
 
     rho: float = inf
@@ -45,14 +50,19 @@ class TradeOff:
         return np.maximum(missed * (1 - SLACK) - self.delta_f - LEAST, 0.0)
 
     def _misses_of_pairs(self, alpha: Numbers) -> np.ndarray:
-        epsilon, delta = (np.asarray(pair, float).reshape(-1, *(1,) * alpha.ndim) for pair in (self.epsilons, self.deltas))
+        epsilon, delta = (
+            np.asarray(pair, float).reshape(-1, *(1,) * alpha.ndim)
+            for pair in (self.epsilons, self.deltas)
+        )
         with np.errstate(over="ignore", invalid="ignore"):
             odds = np.exp(epsilon) * (1 + SLACK)
             missed = np.maximum(1 - delta - odds * alpha, (1 - delta - alpha) / odds) - LEAST
         return np.fmax.reduce(np.where(epsilon < inf, missed, 0.0), axis=0, initial=0.0)
 
     def profile(self, epsilon: Numbers) -> np.ndarray:
-        """delta at `epsilon` >= 0, in its shape, from above, at most 1: between pairs the chord in exp(epsilon) bounds it."""
+        """delta at `epsilon` >= 0, in its shape, from above, at most 1: between pairs the chord in
+        exp(epsilon) bounds it.
+        """
         epsilon = np.asarray(epsilon, float)
         if not (epsilon >= 0).all():
             raise ValueError(f"epsilon = {epsilon} is not allowed: give numbers of at least 0")
@@ -64,37 +74,46 @@ class TradeOff:
         return np.minimum(found, between * (1 + SLACK) + LEAST)
 
     def _corners(self) -> tuple[np.ndarray, np.ndarray]:
-        """exp(epsilon) - 1 and delta of the pairs, both shape (P + 1,), the advantage at 0 first; delta never rises."""
+        """exp(epsilon) - 1 and delta of the pairs, both shape (P + 1,), the advantage at 0 first;
+        delta never rises.
+        """
         pairs = sorted((e, d) for e, d in zip(self.epsilons, self.deltas, strict=True) if e <= 700)
         places = np.array([0.0, *(np.expm1(e) for e, _ in pairs)])
         return places, np.minimum.accumulate([self.advantage, *(d for _, d in pairs)])
 
     @property
     def advantage(self) -> float:
-        """The largest excess of true positives over false ones, max 1 - alpha - f(alpha): total variation, from above."""
+        """The largest excess of true positives over false ones, max 1 - alpha - f(alpha): total
+        variation, from above.
+        """
         found = 1.0
         if self.rho < inf:
             found = min(found, scipy.special.erf(sqrt(self.rho) / 2) * (1 + SLACK) + self.delta_f)
         half = np.tanh(np.asarray(self.epsilons, float) / 2)  # (e - 1 + 2 delta)/(e + 1)
-        return float(np.min((half + np.asarray(self.deltas) * (1 - half)) * (1 + SLACK), initial=found))
+        return float(
+            np.min((half + np.asarray(self.deltas) * (1 - half)) * (1 + SLACK), initial=found)
+        )
 
     def true_positive_rate(self, fpr: Numbers) -> np.ndarray:
         """The most true positives at false-positive rates `fpr`, in their shape: 1 - f(fpr)."""
         return np.minimum(1 - self.misses(rates("fpr", fpr)) + LEAST, 1.0)
 
     def posterior(self, prior: Numbers, fpr: Numbers = 0.01) -> np.ndarray:
-        """An upper bound on the posterior of membership with this `prior` after a positive of the best test at the rate `fpr`:
-        p (1-f)/(p (1-f) + (1-p) fpr), in the shape both broadcast to.
+        """An upper bound on the posterior of membership with this `prior` after a positive of the
+        best test at the rate `fpr`: p (1-f)/(p (1-f) + (1-p) fpr), in the shape both broadcast to.
         """
         prior, fpr = rates("prior", prior), rates("fpr", fpr)
         caught = prior * self.true_positive_rate(fpr)
         with np.errstate(invalid="ignore"):
             found = caught / (caught + (1 - prior) * fpr)
-        return np.where(prior == 0, 0.0, np.minimum(np.where(np.isnan(found), 1.0, found) * (1 + SLACK), 1.0))
+        return np.where(
+            prior == 0, 0.0, np.minimum(np.where(np.isnan(found), 1.0, found) * (1 + SLACK), 1.0)
+        )
 
     def reconstruction(self, baseline: Numbers) -> np.ndarray:
-        """An upper bound on the rate of reconstructing a record that could be guessed with probability `baseline` without the
-        release, 1 - f(baseline), in its shape (Hayes, Mahloujifar, Balle 2023, doi:10.48550/arXiv.2302.07225).
+        """An upper bound on the rate of reconstructing a record that could be guessed with
+        probability `baseline` without the release, 1 - f(baseline), in its shape (Hayes,
+        Mahloujifar, Balle 2023, doi:10.48550/arXiv.2302.07225).
         """
         return self.true_positive_rate(rates("baseline", baseline))
 
@@ -108,7 +127,8 @@ class Answers:
         raise NotImplementedError
 
     def profile(self, epsilon: Numbers) -> np.ndarray:
-        """delta at each epsilon >= 0, at most 1, from above, in epsilon's shape. Raises ValueError for a negative epsilon.
+        """delta at each epsilon >= 0, at most 1, from above, in epsilon's shape. Raises ValueError
+        for a negative epsilon.
 
         >>> from zoexplore import guarantee
         >>> from zoexplore.run.presets import DEMONSTRATION
@@ -118,7 +138,9 @@ class Answers:
         return self.risk.profile(epsilon)
 
     def tradeoff(self, alpha: Numbers) -> np.ndarray:
-        """f(alpha), from below, in alpha's shape: how often any test for a record misses it at false-alarm rates in [0, 1]."""
+        """f(alpha), from below, in alpha's shape: how often any test for a record misses it at
+        false-alarm rates in [0, 1].
+        """
         return self.risk.misses(alpha)
 
     @property
@@ -127,15 +149,21 @@ class Answers:
         return self.risk.advantage
 
     def true_positive_rate(self, fpr: Numbers) -> np.ndarray:
-        """The most true positives of any test at false-positive rates in [0, 1], in the shape of these."""
+        """The most true positives of any test at false-positive rates in [0, 1], in the shape of
+        these.
+        """
         return self.risk.true_positive_rate(fpr)
 
     def posterior(self, prior: Numbers, fpr: Numbers = 0.01) -> np.ndarray:
-        """The largest posterior of membership after a positive of a test at the rate `fpr`, in the shape both broadcast to."""
+        """The largest posterior of membership after a positive of a test at the rate `fpr`, in the
+        shape both broadcast to.
+        """
         return self.risk.posterior(prior, fpr)
 
     def reconstruction(self, baseline: Numbers) -> np.ndarray:
-        """How often a record is reconstructed, at most, that a guess finds with chance `baseline`; in its shape."""
+        """How often a record is reconstructed, at most, that a guess finds with chance `baseline`;
+        in its shape.
+        """
         return self.risk.reconstruction(baseline)
 
 

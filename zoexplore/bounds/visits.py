@@ -1,4 +1,6 @@
-"""A record's visits: the steps of a run on batches that use it, which is all of them or one in each epoch (docs/batches.md)."""
+"""A record's visits: the steps of a run on batches that use it, which is all of them or one in each
+epoch (docs/batches.md).
+"""
 
 import numpy as np
 
@@ -8,7 +10,9 @@ from zoexplore.bounds.run_arrays import RunArrays
 
 
 def batches_per_epoch(runs: RunArrays) -> np.ndarray:
-    """The number of batches, J = n/b rounded up, in the runs' shape; a shorter last one counts as b records."""
+    """The number of batches, J = n/b rounded up, in the runs' shape; a shorter last one counts as b
+    records.
+    """
     return np.ceil(runs.n / runs.batch)
 
 
@@ -23,7 +27,9 @@ def cyclic(runs: RunArrays) -> bool:
 
 
 def met_steps(runs: RunArrays) -> np.ndarray:
-    """The steps that use the record in the longest stretch between two releases, in the runs' shape."""
+    """The steps that use the record in the longest stretch between two releases, in the runs'
+    shape.
+    """
     longest = np.ceil(runs.T / runs.releases)
     return np.ceil(longest / batches_per_epoch(runs)) if cyclic(runs) else longest
 
@@ -33,23 +39,32 @@ def rows_of_batches(runs: RunArrays, beta: Numbers, **choices: Numbers) -> Rows:
     if (runs.batch == runs.n).all():
         return Rows.of(runs, beta, **choices)
     whole = dict(
-        B=runs.B_clip * runs.n / runs.batch, length=runs.B_lipschitz * runs.n / runs.batch,
+        B=runs.B_clip * runs.n / runs.batch,
+        length=runs.B_lipschitz * runs.n / runs.batch,
         remainder_at_zero=runs.remainder / runs.batch,
-    )  # fmt: skip
+    )
     return Rows.of(runs, beta, **whole | choices)
 
 
 def rows_of_epochs(runs: RunArrays, beta: Numbers, far: bool, **choices: Numbers) -> Rows:
-    """The rows of cyclic batches: between two releases the last step and every J-th before it use the record of the worst
-    position, if any step does.
+    """The rows of cyclic batches: between two releases the last step and every J-th before it use
+    the record of the worst position, if any step does.
 
-    From the diameter only whole epochs count, each of them a step that uses the record and the J - 1 before it.
+    From the diameter only whole epochs count, each of them a step that uses the record and the J -
+    1 before it.
     """
     J, most = batches_per_epoch(runs), met_steps(runs)
     present = np.minimum(runs.n - (J - 1) * runs.batch, runs.batch) / runs.batch
     low = np.where(runs.low_curvature > 0, runs.low_curvature * present, runs.low_curvature)
     diameter = np.where(far & (most < 2), np.inf, runs.diameter)
     return rows_of_batches(
-        runs, beta, low=low, apart=J - 1, times=np.minimum(runs.releases, most_visits(runs)), most=np.maximum(most - far, 1),
-        diameter=diameter, far=far, **choices,
-    )  # fmt: skip
+        runs,
+        beta,
+        low=low,
+        apart=J - 1,
+        times=np.minimum(runs.releases, most_visits(runs)),
+        most=np.maximum(most - far, 1),
+        diameter=diameter,
+        far=far,
+        **choices,
+    )

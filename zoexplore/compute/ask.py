@@ -1,7 +1,8 @@
 """The way to compute slow answers: `found = await ask(function, *args)`.
 
-Answers are cached. A call that takes less than a redraw is computed at once, so that a figure follows the slider. All others go
-to the pool of processes, and so do calls that no figure waits for. How long a kind of call takes is measured each time.
+Answers are cached. A call that takes less than a redraw is computed at once, so that a figure
+follows the slider. All others go to the pool of processes, and so do calls that no figure waits
+for. How long a kind of call takes is measured each time.
 """
 
 import threading
@@ -20,7 +21,8 @@ from zoexplore.run.setting import Setting
 REDRAW = 0.05  # seconds that a call may take on the event loop
 _FEW_STEPS = 10_000  # steps of a run up to which all figures took less where we measured
 
-_latest: dict[tuple[Any, ...], tuple[float, float]] = {}  # seconds that the latest two calls of each kind took
+# seconds that the latest two calls of each kind took
+_latest: dict[tuple[Any, ...], tuple[float, float]] = {}
 _calls: dict[tuple[Any, ...], Call] = {}  # those that the pool has not answered yet
 _lock = threading.RLock()
 
@@ -34,7 +36,8 @@ def pool() -> Pool:
 async def ask(function: Callable[..., Any], *args: Any) -> Any:
     """The answer of a module-level function of a module that imports no Panel.
 
-    Await it in a coroutine of a `SessionTask`, as `View.refresh` is: the code after it may write to the session's models.
+    Await it in a coroutine of a `SessionTask`, as `View.refresh` is: the code after it may write to
+    the session's models.
 
     Raises:
         Exception: what the function raised.
@@ -61,14 +64,20 @@ async def ask(function: Callable[..., Any], *args: Any) -> Any:
 
 def no_answer(error: Exception) -> str:
     """The message for a reader whose call has no answer."""
-    return str(error) if isinstance(error, TooLong) else "The computation ended before it had an answer. Ask again."
+    return (
+        str(error)
+        if isinstance(error, TooLong)
+        else "The computation ended before it had an answer. Ask again."
+    )
 
 
 def quick(function: Callable[..., Any], *args: Any) -> bool:
-    """Whether a call will take less than a redraw, as one of the latest two of its kind did: those on batches never do, and
-    those with few steps do at first. The very first call loads compiled code.
+    """Whether a call will take less than a redraw, as one of the latest two of its kind did: those
+    on batches never do, and those with few steps do at first. The very first call loads compiled
+    code.
 
-    A call without a `Setting` is never quick, since its time cannot be predicted. A `Miniature` therefore holds a `Setting`.
+    A call without a `Setting` is never quick, since its time cannot be predicted. A `Miniature`
+    therefore holds a `Setting`.
     """
     run = _run(args)
     if run is None or not run.full_batch:
@@ -81,16 +90,30 @@ def _run(args: tuple[Any, ...]) -> Setting | None:
 
 
 def _lately(function: Callable[..., Any], run: Setting, *args: Any) -> tuple[float, float]:
-    return _latest.get(_kind(function, run, *args), (0.0, 0.0) if run.T <= _FEW_STEPS else (inf, inf))
+    return _latest.get(
+        _kind(function, run, *args), (0.0, 0.0) if run.T <= _FEW_STEPS else (inf, inf)
+    )
 
 
 def _kind(function: Callable[..., Any], run: Setting, *args: Any) -> tuple[Any, ...]:
-    """What calls that take about as long share: assumptions and accounting, and as many digits of T."""
-    return function.__qualname__, run.regime, run.full_batch, len(str(run.T)), *(arg for arg in args if arg is not run)
+    """What calls that take about as long share: assumptions and accounting, and as many digits of
+    T.
+    """
+    return (
+        function.__qualname__,
+        run.regime,
+        run.full_batch,
+        len(str(run.T)),
+        *(arg for arg in args if arg is not run),
+    )
 
 
-async def _by_the_pool(function: Callable[..., Any], args: tuple[Any, ...], urgent: bool) -> tuple[Any, float]:
-    """The answer of the pool, and the seconds that it took; who asks the same waits for the same call."""
+async def _by_the_pool(
+    function: Callable[..., Any], args: tuple[Any, ...], urgent: bool
+) -> tuple[Any, float]:
+    """The answer of the pool, and the seconds that it took; who asks the same waits for the same
+    call.
+    """
     key = (function, *args)
     with _lock:
         call = _calls.get(key)

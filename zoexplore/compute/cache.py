@@ -1,4 +1,6 @@
-"""The cache of answers, for all sessions of a server together: which functions' it keeps, and how many."""
+"""The cache of answers, for all sessions of a server together: which functions' it keeps, and how
+many.
+"""
 
 import threading
 from collections.abc import Callable
@@ -18,7 +20,8 @@ _lock = threading.RLock()
 def cached(
     canonical: Callable[..., tuple[Any, ...]] = lambda *args: args, *, in_background: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate a pure function of frozen arguments whose values are never changed, so that sessions share them.
+    """Decorate a pure function of frozen arguments whose values are never changed, so that sessions
+    share them.
 
     Args:
         canonical: from the arguments to those that all calls with the same answer share.
@@ -27,7 +30,9 @@ def cached(
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         name = f"{function.__module__}.{function.__qualname__}"
-        caching = kept(_answers, key=lambda *args: hashkey(name, *canonical(*args)), lock=_lock)(function)
+        caching = kept(_answers, key=lambda *args: hashkey(name, *canonical(*args)), lock=_lock)(
+            function
+        )
         caching.canonical, caching.in_background = canonical, in_background  # type: ignore[attr-defined]
         return caching
 

@@ -1,4 +1,5 @@
-"""The computations behind the page: each bound's curves, guarantee, trade-off and statement, and plans. No Panel here.
+"""The computations behind the page: each bound's curves, guarantee, trade-off and statement, and
+plans. No Panel here.
 
 Most are `cached`: pure functions of frozen arguments, whose values are never changed.
 """
@@ -25,13 +26,14 @@ from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import LARGEST_INTEGER, Accounting, Setting
 
 _EVEN, _FEW = np.linspace(0.01, 0.99, 99), np.geomspace(1e-6, 0.01, 81)
-RATES = np.unique(np.concatenate([_FEW, _EVEN, 1 - _FEW]))  # of false alarms: even, and close together at either end
+# of false alarms: even, and close together at either end
+RATES = np.unique(np.concatenate([_FEW, _EVEN, 1 - _FEW]))
 RATES.flags.writeable = False
 
 
 def timed(function: Callable[..., Any], *args: Any) -> tuple[Any, float]:
-    """Call a function; return its result and the processor seconds it took. It is here because workers import this module, but
-    not Panel.
+    """Call a function; return its result and the processor seconds it took. It is here because
+    workers import this module, but not Panel.
     """
     begun = time.thread_time()
     return function(*args), time.thread_time() - begun
@@ -57,7 +59,10 @@ class CurveSet:
 
     def minimum(self, other: "CurveSet") -> "CurveSet":
         """The smaller of two bounds along the same values."""
-        least = {bound: np.minimum(epsilon, other.epsilon[bound]) for bound, epsilon in self.epsilon.items()}
+        least = {
+            bound: np.minimum(epsilon, other.epsilon[bound])
+            for bound, epsilon in self.epsilon.items()
+        }
         return CurveSet(self.values, least)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -66,7 +71,9 @@ class CurveSet:
 
 
 def any_T(setting: Setting, accounting: Accounting, field: str) -> tuple[Any, ...]:
-    """A run's own T does not matter along T, so that moving T computes nothing; beyond the axis, its decade does."""
+    """A run's own T does not matter along T, so that moving T computes nothing; beyond the axis,
+    its decade does.
+    """
     if field != "T":
         return setting, accounting, field
     T = setting.T if setting.T <= T_MOST else 10 ** ceil(log10(setting.T))
@@ -74,8 +81,9 @@ def any_T(setting: Setting, accounting: Accounting, field: str) -> tuple[Any, ..
 
 
 def sketched(setting: Setting, accounting: Accounting, field: str) -> Accounting:
-    """A quick accounting for a run's curves while a slider moves: Renyi divergence for fresh batches, which is sound and many
-    times faster than exact conversion. Elsewhere, and where the exact values are cached, it is the usual accounting.
+    """A quick accounting for a run's curves while a slider moves: Renyi divergence for fresh
+    batches, which is sound and many times faster than exact conversion. Elsewhere, and where the
+    exact values are cached, it is the usual accounting.
     """
     afresh = not setting.full_batch and setting.sampling in ("without-replacement", "poisson")
     if not afresh or accounting.printed or accounting.conversion != "gaussian":
@@ -101,8 +109,12 @@ def guarantees(setting: Setting, accounting: Accounting) -> dict[str, Guarantee]
 
 
 def smallest(found: dict[str, Guarantee]) -> Guarantee:
-    """The guarantee of this run with the least epsilon; the first in the registry's order where several tie."""
-    return min((g for bound, g in found.items() if BOUNDS[bound].of_this_run), key=lambda g: g.epsilon)
+    """The guarantee of this run with the least epsilon; the first in the registry's order where
+    several tie.
+    """
+    return min(
+        (g for bound, g in found.items() if BOUNDS[bound].of_this_run), key=lambda g: g.epsilon
+    )
 
 
 @cached(in_background=True)
@@ -131,27 +143,47 @@ def said_of_truth(setting: Setting) -> str:
 
 
 @cached(in_background=True)
-def forgotten(setting: Setting, accounting: Accounting, steps: tuple[int, ...]) -> tuple[np.ndarray, str]:
-    """Epsilon after each of these numbers of steps without a record, and the reason where it is not known."""
+def forgotten(
+    setting: Setting, accounting: Accounting, steps: tuple[int, ...]
+) -> tuple[np.ndarray, str]:
+    """Epsilon after each of these numbers of steps without a record, and the reason where it is not
+    known.
+    """
     last = forgetting(setting, steps[-1], accounting)
     found = [forgetting(setting, N, accounting).epsilon if last.valid else inf for N in steps]
     return np.minimum.accumulate(found), last.reason
 
 
 def anywhere(
-    setting: Setting, accounting: Accounting, x: str, y: str, xs: tuple[Any, ...], ys: tuple[Any, ...]
+    setting: Setting,
+    accounting: Accounting,
+    x: str,
+    y: str,
+    xs: tuple[Any, ...],
+    ys: tuple[Any, ...],
 ) -> tuple[Any, ...]:
-    """A run's own values of two fields do not matter on a map over both, so that moving them computes nothing."""
+    """A run's own values of two fields do not matter on a map over both, so that moving them
+    computes nothing.
+    """
     return setting.replace(**{x: xs[0], y: ys[0]}), accounting, x, y, xs, ys
 
 
 @cached(anywhere)
-def gains(setting: Setting, accounting: Accounting, x: str, y: str, xs: tuple[Any, ...], ys: tuple[Any, ...]) -> Gain:
+def gains(
+    setting: Setting,
+    accounting: Accounting,
+    x: str,
+    y: str,
+    xs: tuple[Any, ...],
+    ys: tuple[Any, ...],
+) -> Gain:
     """The gain from hiding iterates over two fields, a row for each value of y."""
     return gain_map(setting, x, y, xs, ys, accounting)
 
 
-def solved(setting: Setting, field: str, epsilon: float, bound: str, accounting: Accounting) -> Setting | str:
+def solved(
+    setting: Setting, field: str, epsilon: float, bound: str, accounting: Accounting
+) -> Setting | str:
     """`calibrate` for epsilon; returns the reason where it raises."""
     try:
         return calibrate(setting, field, epsilon=epsilon, bound=bound, accounting=accounting)
@@ -159,9 +191,19 @@ def solved(setting: Setting, field: str, epsilon: float, bound: str, accounting:
         return str(error)
 
 
-def recommended(setting: Setting, epsilon: float, bound: str, accounting: Accounting, passes: float | None = None) -> Plan | str:
-    """`recommend` for the data and loss of a setting, and its own passes or so many; returns the reason where it raises."""
+def recommended(
+    setting: Setting,
+    epsilon: float,
+    bound: str,
+    accounting: Accounting,
+    passes: float | None = None,
+) -> Plan | str:
+    """`recommend` for the data and loss of a setting, and its own passes or so many; returns the
+    reason where it raises.
+    """
     try:
-        return recommend(setting, epsilon=epsilon, bound=bound, accounting=accounting, passes=passes)
+        return recommend(
+            setting, epsilon=epsilon, bound=bound, accounting=accounting, passes=passes
+        )
     except (Unreachable, ValueError) as error:
         return str(error)

@@ -1,9 +1,11 @@
-"""The pool of worker processes of a server: a few that answer the calls of all sessions, and one for each long work.
+"""The pool of worker processes of a server: a few that answer the calls of all sessions, and one
+for each long work.
 
-Calls wait in one queue. Those that a slider waits for come first, and sessions take turns: a session's second call comes after
-the first calls of all others. One worker is always free for other sessions, and one for sliders, so that a map delays neither. A
-queued call whose caller has gone is dropped; a running one may finish, and its worker is replaced only after a long time. So is
-the worker of any call beyond the longest allowed time.
+Calls wait in one queue. Those that a slider waits for come first, and sessions take turns: a
+session's second call comes after the first calls of all others. One worker is always free for other
+sessions, and one for sliders, so that a map delays neither. A queued call whose caller has gone is
+dropped; a running one may finish, and its worker is replaced only after a long time. So is the
+worker of any call beyond the longest allowed time.
 """
 
 import threading
@@ -18,8 +20,11 @@ from typing import Any, ClassVar, Self
 from zoexplore.compute.limits import TRAININGS, WORKERS
 from zoexplore.compute.process import Answer, Died, Process
 
-LONGEST_CALL = 180.0  # seconds that a call may take: on a machine that is busy with other things, too
-TRIES = 4  # workers that may die of a call; where all are killed at once, others may die soon after they are taken
+# seconds that a call may take: on a machine that is busy with other things, too
+LONGEST_CALL = 180.0
+# workers that may die of a call; where all are killed at once, others may die soon after they are
+# taken
+TRIES = 4
 AGO = 10.0  # seconds after which a call comes as soon as those for sliders
 GRACE = 10.0  # seconds that a call may go on after its caller has gone
 
@@ -31,7 +36,9 @@ class TooLong(RuntimeError):
 class Call:
     """A function, its arguments, the session that asks, and the answer that will come."""
 
-    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], session: Hashable, urgent: bool) -> None:
+    def __init__(
+        self, function: Callable[..., Any], args: tuple[Any, ...], session: Hashable, urgent: bool
+    ) -> None:
         self.function, self.args, self.session, self.urgent = function, args, session, urgent
         self.answer = Answer()
         self.waiting = 1  # how many wait for it
@@ -44,7 +51,8 @@ class Pool:
     """Worker processes, begun when they are first needed.
 
     Args:
-        count: how many. A session may use all but one of the workers, and so may the work that no slider waits for.
+        count: how many. A session may use all but one of the workers, and so may the work that no
+            slider waits for.
         longest, grace: seconds that a call may take, and may go on when nobody waits for it.
         first: what a new worker calls before anything else.
     """
@@ -56,7 +64,12 @@ class Pool:
         grace: float = GRACE,
         first: Callable[[], None] | None = None,
     ) -> None:
-        self.count, self.longest, self.grace, self.first = count or WORKERS.value, longest, grace, first
+        self.count, self.longest, self.grace, self.first = (
+            count or WORKERS.value,
+            longest,
+            grace,
+            first,
+        )
         self.deaths = 0  # workers that died during a call, or were ended
         self.waited = 0.0  # seconds, of all calls that have begun
         self._queue: list[Call] = []
@@ -81,18 +94,25 @@ class Pool:
             self._queue, self._idle = [], []
 
     def submit(
-        self, function: Callable[..., Any], args: tuple[Any, ...] = (), session: Hashable = None, urgent: bool = False
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...] = (),
+        session: Hashable = None,
+        urgent: bool = False,
     ) -> Call:
         """Queue a call of a module-level function until its session is next.
 
         Returns:
-            The call, whose `answer` raises what the function raised; `Died` where it ended `TRIES` workers; `TooLong`.
+            The call, whose `answer` raises what the function raised; `Died` where it ended `TRIES`
+            workers; `TooLong`.
         """
         call = Call(function, args, session, urgent)
         with self._lock:
             if session is not None:
                 there = (*self._queue, *self._running.values())
-                call.turn = sum((other.session, other.urgent) == (session, urgent) for other in there)
+                call.turn = sum(
+                    (other.session, other.urgent) == (session, urgent) for other in there
+                )
             self._queue.append(call)
             self._dispatch()
         return call
@@ -127,13 +147,17 @@ class Pool:
             self.waited += time.monotonic() - call.made
             worker = self._ready()
             self._running[worker] = call
-            late = TooLong(f"This takes longer than the {self.longest:g} s that one computation may take here.")
+            late = TooLong(
+                f"This takes longer than the {self.longest:g} s that one computation may take here."
+            )
             timer = _later(self.longest, partial(self._replace, worker, call, late))
-            worker.submit(call.function, call.args).add_done_callback(partial(self._answered, worker, call, timer))
+            worker.submit(call.function, call.args).add_done_callback(
+                partial(self._answered, worker, call, timer)
+            )
 
     def _next(self) -> Call | None:
-        """The call that begins next: one whose worker died, then one for a slider or of long ago, then a session's first, then
-        whichever came first.
+        """The call that begins next: one whose worker died, then one for a slider or of long ago,
+        then a session's first, then whichever came first.
         """
         self._queue = [call for call in self._queue if not call.answer.cancelled()]
         then = time.monotonic() - AGO
@@ -209,10 +233,12 @@ def _later(seconds: float, act: Callable[[], None]) -> threading.Timer:
 
 
 class LongWork:
-    """Long work of one session, such as a training run: the values that a generator function yields in a process of its own.
+    """Long work of one session, such as a training run: the values that a generator function yields
+    in a process of its own.
 
-    `TRAININGS` of them go on at a time; others wait, first come first served. The process ends with the `with` block, even in
-    the middle of a computation. Await it in a coroutine of a `SessionTask`; it then ends with the task's session:
+    `TRAININGS` of them go on at a time; others wait, first come first served. The process ends with
+    the `with` block, even in the middle of a computation. Await it in a coroutine of a
+    `SessionTask`; it then ends with the task's session:
 
         with LongWork(trained, run) as updates:
             async for update in updates: ...
@@ -269,7 +295,9 @@ class LongWork:
         for work in cls._all[: TRAININGS.value]:
             if work.waits:
                 work._process = Process()
-                work._process.submit(work._call, work._args, work._item).add_done_callback(work._ended)
+                work._process.submit(work._call, work._args, work._item).add_done_callback(
+                    work._ended
+                )
 
     def _item(self, item: Any) -> None:
         self._coming.append(Answer())

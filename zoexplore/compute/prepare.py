@@ -1,5 +1,5 @@
-"""Compiling all kernels ahead of time: `main`, at set-up and in a container. A server that nobody has prepared does so beside its
-event loop, while its readers see the first words.
+"""Compiling all kernels ahead of time: `main`, at set-up and in a container. A server that nobody
+has prepared does so beside its event loop, while its readers see the first words.
 
 Each call here is a kind of run that compiles kernels of its own; together they compile all.
 """
@@ -25,9 +25,12 @@ from zoexplore.run.setting import SAMPLINGS, SCHEDULES, SENSITIVITIES, Accountin
 TAKES = "about a minute"  # of two quiet cores
 DONE = "all"  # a file beside the compiled kernels, which go with it when any kernel changes
 TOGETHER = DEMONSTRATION.replace(clipping="joint", lipschitz=inf)
-WHO = {"poisson": "add-remove"}  # the neighbours that batches drawn so are covered with; else one record is replaced
+# the neighbours that batches drawn so are covered with; else one record is replaced
+WHO = {"poisson": "add-remove"}
 ON_BATCHES = {
-    sampling: DEMONSTRATION.replace(batch=100, sampling=sampling, neighbours=WHO.get(sampling, "replace-one"))
+    sampling: DEMONSTRATION.replace(
+        batch=100, sampling=sampling, neighbours=WHO.get(sampling, "replace-one")
+    )
     for sampling in SAMPLINGS
 }
 
@@ -35,8 +38,13 @@ ON_BATCHES = {
 def hidden_states() -> list[Callable[..., Any]]:
     """By Renyi divergence, and so without the privacy losses' kernels; with the trajectories."""
     runs = (DEMONSTRATION, TOGETHER, ON_BATCHES["without-replacement"])
-    ways = (Accounting("cks", sensitivity, schedule) for sensitivity, schedule in product(SENSITIVITIES, SCHEDULES))
-    calls: list[Callable[..., Any]] = [partial(curve, run, "T", [1, 100], accounting=way) for way, run in product(ways, runs)]
+    ways = (
+        Accounting("cks", sensitivity, schedule)
+        for sensitivity, schedule in product(SENSITIVITIES, SCHEDULES)
+    )
+    calls: list[Callable[..., Any]] = [
+        partial(curve, run, "T", [1, 100], accounting=way) for way, run in product(ways, runs)
+    ]
     acting = (TOGETHER.replace(linear=linear) for linear in (False, True))
     calls += [partial(curve, run, "T", [1, 100], ["sharp"], Accounting("cks")) for run in acting]
     shown = product((preset.setting for preset in PRESETS.values()), BOUNDS)
@@ -50,7 +58,10 @@ def _trajectory(run: Setting, bound: str) -> Trajectory | None:
 def compositions() -> list[Callable[..., Any]]:
     """The privacy losses' kernels: as long to compile as the others, and next to none the same."""
     ways = product(ON_BATCHES.values(), (False, True))
-    calls = [partial(curve, run, "T", [1, 100], ["composition"], Accounting(printed=printed)) for run, printed in ways]
+    calls = [
+        partial(curve, run, "T", [1, 100], ["composition"], Accounting(printed=printed))
+        for run, printed in ways
+    ]
     return [*calls, partial(Losses(N=200.0, rho=0.0, q=0.0032, mu=0.625).delta, 0.2)]
 
 
@@ -66,13 +77,20 @@ def is_prepared() -> bool:
 
 
 def prepare(told: Callable[[float], None] = lambda _: None) -> None:
-    """Compile all kernels in two processes, and tell how much of it is done, from 0 to 1, after each call."""
+    """Compile all kernels in two processes, and tell how much of it is done, from 0 to 1, after
+    each call.
+    """
     pool, last = Pool(2, longest=inf), the_rest()
     try:
         # each part is a session of its own, of which the pool computes one call at a time
-        asked = [pool.submit(call, session=part, urgent=True) for part in (hidden_states, compositions) for call in part()]
+        asked = [
+            pool.submit(call, session=part, urgent=True)
+            for part in (hidden_states, compositions)
+            for call in part()
+        ]
         total = len(asked) + len(last)
-        for done, call in enumerate(chain(asked, map(pool.submit, last)), 1):  # the last ones in turn, after all others
+        # the last ones in turn, after all others
+        for done, call in enumerate(chain(asked, map(pool.submit, last)), 1):
             call.answer.result()
             told(done / total)
     finally:
@@ -89,7 +107,12 @@ def _draw(done: float) -> None:
     """A bar that grows in a terminal; in a file the last line alone."""
     end = "\r" if done < 1 else "\n"
     if sys.stderr.isatty() or done == 1:
-        print(f"compiling: [{'#' * round(30 * done):30}] {done:4.0%}", end=end, file=sys.stderr, flush=True)
+        print(
+            f"compiling: [{'#' * round(30 * done):30}] {done:4.0%}",
+            end=end,
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """The parent side of a worker process: it begins one, ends it, and hands it calls from a thread.
 
-It does not use `multiprocessing`, whose processes import the main module anew: any script or notebook that shows a view.
+It does not use `multiprocessing`, whose processes import the main module anew: any script or
+notebook that shows a view.
 """
 
 import asyncio
@@ -26,7 +27,8 @@ class Died(BrokenExecutor):
     """A process ended before its answer came: killed, or out of memory."""
 
 
-driven: ContextVar[bool] = ContextVar("driven", default=False)  # by a `SessionTask` of ours, and not by asyncio
+# by a `SessionTask` of ours, and not by asyncio
+driven: ContextVar[bool] = ContextVar("driven", default=False)
 
 
 class Answer(Future[Any]):
@@ -41,14 +43,16 @@ class Answer(Future[Any]):
 
 
 class Process:
-    """A new Python process that computes calls one after another, the same on every system. It ends with this one, however this
-    one ends.
+    """A new Python process that computes calls one after another, the same on every system. It ends
+    with this one, however this one ends.
     """
 
     def __init__(self) -> None:
         paths = os.pathsep.join(path for path in sys.path if path)
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        self._child = subprocess.Popen([sys.executable, "-c", BEGIN], env={**os.environ, "PYTHONPATH": paths}, **pipes)
+        self._child = subprocess.Popen(
+            [sys.executable, "-c", BEGIN], env={**os.environ, "PYTHONPATH": paths}, **pipes
+        )
         self._calls: queue.SimpleQueue[Any] = queue.SimpleQueue()
         threading.Thread(target=self._talk, daemon=True).start()
 
@@ -63,10 +67,14 @@ class Process:
         return self._child.poll() is None
 
     def submit(
-        self, call: Callable[..., Any], args: tuple[Any, ...] = (), item: Callable[[Any], None] = lambda _: None
+        self,
+        call: Callable[..., Any],
+        args: tuple[Any, ...] = (),
+        item: Callable[[Any], None] = lambda _: None,
     ) -> Answer:
-        """Hand over a call of a module-level function of a module that imports no Panel. `item` is called, from a thread, with
-        each value that a generator function yields. The answer raises what the function raised, or `Died`.
+        """Hand over a call of a module-level function of a module that imports no Panel. `item` is
+        called, from a thread, with each value that a generator function yields. The answer raises
+        what the function raised, or `Died`.
         """
         answer = Answer()
         self._calls.put((answer, call, args, item))
@@ -87,7 +95,9 @@ class Process:
         self._child.wait()
 
     def _answered_next(self) -> bool:
-        """Answer the next call; False where none is left. Between calls nothing here holds on to the last one's session."""
+        """Answer the next call; False where none is left. Between calls nothing here holds on to
+        the last one's session.
+        """
         handed = self._calls.get()
         if handed is None:
             return False
@@ -95,13 +105,16 @@ class Process:
         if answer.set_running_or_notify_cancel():
             try:
                 found = self._computed(*rest)
-            except BaseException as error:  # it is the answer, whatever it is; this thread must go on
+            # it is the answer, whatever it is; this thread must go on
+            except BaseException as error:
                 answer.set_exception(error)
             else:
                 answer.set_result(found)
         return True
 
-    def _computed(self, call: Callable[..., Any], args: tuple[Any, ...], item: Callable[[Any], None]) -> Any:
+    def _computed(
+        self, call: Callable[..., Any], args: tuple[Any, ...], item: Callable[[Any], None]
+    ) -> Any:
         kind, value = self._exchange(pickle.dumps((call, args)))
         while kind == ITEM:
             item(value)

@@ -1,4 +1,6 @@
-"""Tasks of a session: coroutines that run beside the event loop's other work, write under the session's lock, and end with it."""
+"""Tasks of a session: coroutines that run beside the event loop's other work, write under the
+session's lock, and end with it.
+"""
 
 import asyncio
 import logging
@@ -13,7 +15,8 @@ import panel as pn
 from zoexplore.compute.process import driven
 
 _LOG = logging.getLogger("zoexplore")
-_tasks: WeakKeyDictionary[Any, WeakSet["SessionTask"]] = WeakKeyDictionary()  # of each session's document
+# of each session's document
+_tasks: WeakKeyDictionary[Any, WeakSet["SessionTask"]] = WeakKeyDictionary()
 
 
 def served() -> Any:
@@ -29,7 +32,9 @@ def own_session() -> int | None:
 
 
 def event_loop_is_running() -> bool:
-    """Whether an event loop runs, as on a page and in a notebook: tasks can then run beside other code."""
+    """Whether an event loop runs, as on a page and in a notebook: tasks can then run beside other
+    code.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -40,17 +45,22 @@ def event_loop_is_running() -> bool:
 class SessionTask:
     """A coroutine of the session in which it is begun.
 
-    It runs at once up to where it has to wait, and so to its end where there is nothing to wait for: a figure follows the slider.
-    When an awaited `Answer` or asyncio future is done, the event loop resumes the task under its session's lock, so it may always
-    write to models. It ends with the session. Without a running event loop it runs to its end at once.
+    It runs at once up to where it has to wait, and so to its end where there is nothing to wait
+    for: a figure follows the slider. When an awaited `Answer` or asyncio future is done, the event
+    loop resumes the task under its session's lock, so it may always write to models. It ends with
+    the session. Without a running event loop it runs to its end at once.
 
     Args:
-        function: a coroutine function without arguments; without one there is nothing to do, and nothing to stop.
-        failed: called with an error, which is then raised here if it came at once, or else reported like a callback's.
+        function: a coroutine function without arguments; without one there is nothing to do, and
+            nothing to stop.
+        failed: called with an error, which is then raised here if it came at once, or else reported
+            like a callback's.
     """
 
     def __init__(
-        self, function: Callable[[], Coroutine[Any, Any, Any]] | None = None, failed: Callable[[Exception], None] = lambda _: None
+        self,
+        function: Callable[[], Coroutine[Any, Any, Any]] | None = None,
+        failed: Callable[[Exception], None] = lambda _: None,
     ) -> None:
         self._failed = failed
         self._document = served()

@@ -1,8 +1,9 @@
 """The child side of a worker process: it answers calls one by one.
 
-It imports the modules of the functions it receives, which must not import Panel. Calls and answers are pickled; what a call
-prints goes to the standard error. Nothing interrupts a call, because a library that is interrupted while it loads or compiles may
-return wrong answers later. A caller that no longer needs an answer waits for it, or ends the process.
+It imports the modules of the functions it receives, which must not import Panel. Calls and answers
+are pickled; what a call prints goes to the standard error. Nothing interrupts a call, because a
+library that is interrupted while it loads or compiles may return wrong answers later. A caller that
+no longer needs an answer waits for it, or ends the process.
 """
 
 import gc
@@ -26,7 +27,8 @@ _NICE = 10  # the process that serves the pages goes first
 
 def main() -> None:
     """Answer the calls that come by the standard input."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # which a terminal and a notebook send to all their processes
+    # which a terminal and a notebook send to all their processes
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "nice"):
         os.nice(max(_NICE - os.nice(0), 0))
     bound_memory()
@@ -71,7 +73,8 @@ def _answers(call: Callable[..., Any], args: tuple[Any, ...]) -> Iterator[tuple[
                 yield ITEM, item
             result = None
         yield DONE, result
-    except Exception as error:  # whatever the call raises is its answer, and does not affect the next call
+    # whatever the call raises is its answer, and does not affect the next call
+    except Exception as error:
         yield ERROR, _portable(error)
 
 
@@ -80,7 +83,8 @@ def _portable(error: Exception) -> Exception:
     error.add_note("".join(traceback.format_exception(error)))
     try:
         pickle.loads(pickle.dumps(error))
-    except Exception:  # an error is any class, and pickling calls its methods: they may raise anything
+    # an error is any class, and pickling calls its methods: they may raise anything
+    except Exception:
         return RuntimeError(f"{type(error).__name__}: {error}")
     return error
 

@@ -1,7 +1,16 @@
-"""Language models of `transformers`, fine-tuned by Noisy-ZOGD: `Trainer` with a target ε and without gradients."""
+"""Language models of `transformers`, fine-tuned by Noisy-ZOGD: `Trainer` with a target ε and
+without gradients.
+"""
 
 from zoexplore.hf.arguments import ZOTrainingArguments
 from zoexplore.hf.losses import causal_lm_loss, classification_loss, span_loss, token_loss
 from zoexplore.hf.trainer import ZOTrainer
 
-__all__ = ["ZOTrainer", "ZOTrainingArguments", "causal_lm_loss", "classification_loss", "span_loss", "token_loss"]
+__all__ = [
+    "ZOTrainer",
+    "ZOTrainingArguments",
+    "causal_lm_loss",
+    "classification_loss",
+    "span_loss",
+    "token_loss",
+]

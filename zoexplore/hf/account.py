@@ -26,21 +26,28 @@ SAME = "the best checkpoint was chosen by an evaluation of the records trained o
 
 
 def report_of(trainer: Any, **options: Any) -> Report:
-    """A trainer's report; options as in `zoexplore.mechanism.privacy_report`. Where an evaluation has chosen the model, or when
-    to stop, all planned steps count: what was chosen is made of the iterates of a run of as many.
+    """A trainer's report; options as in `zoexplore.mechanism.privacy_report`. Where an evaluation
+    has chosen the model, or when to stop, all planned steps count: what was chosen is made of the
+    iterates of a run of as many.
     """
     record, checks = of_model(trainer), [Check(trainer.origin, None)] if trainer.origin else []
     args, state, evaluated = trainer.args, trainer.state, trainer.eval_dataset
     given = evaluated.values() if isinstance(evaluated, dict) else [evaluated]
     is_same = any(each is trainer.train_dataset for each in given)
-    is_over = args.load_best_model_at_end and state.best_model_checkpoint and not trainer.is_in_train
+    is_over = (
+        args.load_best_model_at_end and state.best_model_checkpoint and not trainer.is_in_train
+    )
     if record.steps and (record.returned or is_over):
         T = record.setting.T
         unmade = ((record.last, T - record.counts.steps),) if record.counts.steps < T else ()
-        record = replace(record, stages=record.stages + unmade, flaw=record.flaw or SAME * is_same, returned=True)
+        record = replace(
+            record, stages=record.stages + unmade, flaw=record.flaw or SAME * is_same, returned=True
+        )
         choice = CHOICE.format(T, PUBLIC if args.public_evaluation else PRIVATE)
         checks.append(Check(choice, False if is_same else None, f"{SAME}." * is_same))
-    elif is_same and args.eval_strategy != "no" and args.lr_scheduler_type == "reduce_lr_on_plateau":
+    elif (
+        is_same and args.eval_strategy != "no" and args.lr_scheduler_type == "reduce_lr_on_plateau"
+    ):
         record = replace(record, flaw=record.flaw or STEERED)
     report = privacy_report(record, **options)
     return replace(report, checks=(*report.checks, *checks))
@@ -54,7 +61,9 @@ def of_model(trainer: Any) -> RunRecord:
 
 
 def origin_of(model: Any) -> str:
-    """Whose account a model's weights come with, in words; empty if with none: another run has trained them, and left its own."""
+    """Whose account a model's weights come with, in words; empty if with none: another run has
+    trained them, and left its own.
+    """
     folder = getattr(base_of(model), "name_or_path", "")
     path = Path(folder) / FILE
     if not folder or not path.is_file():
@@ -65,8 +74,8 @@ def origin_of(model: Any) -> str:
 
 
 def as_data(trainer: Any) -> dict[str, Any]:
-    """A model's privacy after the steps so far, as JSON. `epsilon` holds though every checkpoint is published; `last_iterate` has
-    the bounds for this model alone.
+    """A model's privacy after the steps so far, as JSON. `epsilon` holds though every checkpoint is
+    published; `last_iterate` has the bounds for this model alone.
     """
     record = of_model(trainer)
     setting = record.setting
@@ -84,9 +93,13 @@ def as_data(trainer: Any) -> dict[str, Any]:
         "versions": versions("torch", "transformers"),
     }
     if not record.steps:
-        unknown = claimed(trainer.mechanism.objective.trained)  # as weights are that were loaded without their record
+        # as weights are that were loaded without their record
+        unknown = claimed(trainer.mechanism.objective.trained)
         return plain(data | {"epsilon": inf if unknown else 0.0, "last_iterate": {}, "checks": []})
     everything, last = report_of(trainer, released="all"), report_of(trainer)
-    bounds = {bound: {"epsilon": g.epsilon, "reason": g.reason, "note": g.note} for bound, g in last.guarantees.items()}
+    bounds = {
+        bound: {"epsilon": g.epsilon, "reason": g.reason, "note": g.note}
+        for bound, g in last.guarantees.items()
+    }
     data |= {"epsilon": round_up(everything.epsilon), "last_iterate": bounds}
     return plain(data | {"checks": [asdict(check) for check in everything.checks]})

@@ -1,4 +1,6 @@
-"""The arguments that `ZOTrainer` adds to those of a `Trainer`, and those that it refuses or does without."""
+"""The arguments that `ZOTrainer` adds to those of a `Trainer`, and those that it refuses or does
+without.
+"""
 
 import warnings
 from dataclasses import dataclass, field
@@ -16,36 +18,57 @@ XI = "Half the distance of two points; found, or 1e-3 √d where rate and clip a
 class ZOTrainingArguments(TrainingArguments):
     """`transformers.TrainingArguments` with a target of privacy.
 
-    `learning_rate` is η/K, `per_device_train_batch_size` the records of a step a process, and `max_steps` (or epochs of n
-    records) is T: 64 in all processes and 3000 where nothing is said, as in the plans of `recommend`, since one direction a step
-    takes many steps. What is None of `learning_rate`, `clip` and `xi` the run finds in its first steps, which are among the T and
-    as private as the others; `lr_scheduler_type` acts on those that train. `weight_decay` is the ridge, added along directions,
-    outside the clip. The target of `epsilon` and `delta` is met by composition: it holds even if every checkpoint is published.
-    The other fields' help says what they mean. Numbers may be text, as YAML reads 1e-5.
+    `learning_rate` is η/K, `per_device_train_batch_size` the records of a step a process, and
+    `max_steps` (or epochs of n records) is T: 64 in all processes and 3000 where nothing is said,
+    as in the plans of `recommend`, since one direction a step takes many steps. What is None of
+    `learning_rate`, `clip` and `xi` the run finds in its first steps, which are among the T and as
+    private as the others; `lr_scheduler_type` acts on those that train. `weight_decay` is the
+    ridge, added along directions, outside the clip. The target of `epsilon` and `delta` is met by
+    composition: it holds even if every checkpoint is published. The other fields' help says what
+    they mean. Numbers may be text, as YAML reads 1e-5.
 
     Raises:
         ValueError: an argument is not allowed; it says which, and why.
     """
 
     learning_rate: float | None = field(
-        default=None, metadata={"help": "η/K: a step in units of the gradient along K directions; found if not given."}
+        default=None,
+        metadata={
+            "help": "η/K: a step in units of the gradient along K directions; found if not given."
+        },
     )
-    per_device_train_batch_size: int | None = field(default=None, metadata={"help": "A step's records, a process."})
-    num_train_epochs: float | None = field(default=None, metadata={"help": "T in passes of the data, without max_steps."})
+    per_device_train_batch_size: int | None = field(
+        default=None, metadata={"help": "A step's records, a process."}
+    )
+    num_train_epochs: float | None = field(
+        default=None, metadata={"help": "T in passes of the data, without max_steps."}
+    )
     epsilon: float | None = field(default=None, metadata={"help": "The target ε."})
     delta: float | None = field(default=None, metadata={"help": "The target δ, well below 1/n."})
     K: int = field(default=1, metadata={"help": "Directions a step."})
     clip: float | None = field(
-        default=None, metadata={"help": "The longest vector of K quotients that a record may have; found if not given."}
+        default=None,
+        metadata={
+            "help": "The longest vector of K quotients that a record may have; found if not given."
+        },
     )
-    beta: float = field(default=1.0, metadata={"help": "The share of the noise's power along the directions."})
+    beta: float = field(
+        default=1.0, metadata={"help": "The share of the noise's power along the directions."}
+    )
     xi: float | None = field(default=None, metadata={"help": XI})
-    sampling: str = field(default="without-replacement", metadata={"help": "How batches are drawn, as in Setting."})
-    neighbours: str = field(default="replace-one", metadata={"help": "What two data sets differ in, as in Setting."})
-    microbatch: int | None = field(
-        default=None, metadata={"help": "Records evaluated at once; all of a process's batch if not given."}
+    sampling: str = field(
+        default="without-replacement", metadata={"help": "How batches are drawn, as in Setting."}
     )
-    public_evaluation: bool = field(default=False, metadata={"help": "Whether evaluation data are public: nobody's to protect."})
+    neighbours: str = field(
+        default="replace-one", metadata={"help": "What two data sets differ in, as in Setting."}
+    )
+    microbatch: int | None = field(
+        default=None,
+        metadata={"help": "Records evaluated at once; all of a process's batch if not given."},
+    )
+    public_evaluation: bool = field(
+        default=False, metadata={"help": "Whether evaluation data are public: nobody's to protect."}
+    )
 
     def __post_init__(self) -> None:
         for name, (allowed, why) in REFUSED.items():
@@ -53,7 +76,9 @@ class ZOTrainingArguments(TrainingArguments):
             if value and value != allowed:
                 raise ValueError(f"{name} = {value!r} is not allowed: {why}")
         for why, names in WITHOUT_EFFECT.items():
-            if given := [name for name in names.split() if getattr(self, name) not in (None, _default(name))]:
+            if given := [
+                name for name in names.split() if getattr(self, name) not in (None, _default(name))
+            ]:
                 warnings.warn(f"{' and '.join(given)} will have no effect: {why}", stacklevel=3)
         self.max_grad_norm = 0.0  # spares looking for gradients at every step
         for name, like in NUMBERS.items():
@@ -64,9 +89,13 @@ class ZOTrainingArguments(TrainingArguments):
             self.num_train_epochs = 0.0
             if self.max_steps <= 0:  # type: ignore[has-type]
                 self.max_steps = MANY
-        self.per_device_train_batch_size = self.per_device_train_batch_size or max(SMALL // self.world_size, 1)
+        self.per_device_train_batch_size = self.per_device_train_batch_size or max(
+            SMALL // self.world_size, 1
+        )
         if self.n_gpu > 1:
-            raise ValueError(f"{self.n_gpu} GPUs in one process are not allowed: start one process for each with torchrun")
+            raise ValueError(
+                f"{self.n_gpu} GPUs in one process are not allowed: start one process for each with torchrun"
+            )
 
     def _check(self, name: str, like: str) -> None:
         """Make a number of text, and refuse what the setting's field refuses."""
@@ -105,19 +134,37 @@ WITHOUT_EFFECT = {
 MIXED = "mixed precision would hide what losses are rounded to; load the model in it: from_pretrained(..., dtype=torch.bfloat16)"
 SHARDED = "sharded parameters would need every direction in the same shards, which is not built; each process holds the model"
 REFUSED: dict[str, tuple[Any, str]] = {
-    "gradient_accumulation_steps": (1, "there are no gradients; microbatch= evaluates fewer records at once than a step has"),
+    "gradient_accumulation_steps": (
+        1,
+        "there are no gradients; microbatch= evaluates fewer records at once than a step has",
+    ),
     "optim": (_default("optim"), "Noisy-ZOGD trains"),
     "label_smoothing_factor": (0.0, "give a loss with it: ZOTrainer(..., loss=)"),
-    "neftune_noise_alpha": (None, "noise in the embeddings would make two points of a pair differ by chance"),
+    "neftune_noise_alpha": (
+        None,
+        "noise in the embeddings would make two points of a pair differ by chance",
+    ),
     "bf16": (False, MIXED),
     "fp16": (False, MIXED),
     "deepspeed": (None, SHARDED),
     "fsdp": (None, SHARDED),
-    "auto_find_batch_size": (False, "the batch is part of what is accounted; microbatch= needs less memory"),
-    "dataloader_drop_last": (False, "every step has a batch of its own size, drawn from all records"),
-    "save_only_model": (False, "its steps would be forgotten where a run goes on from the saved weights alone"),
+    "auto_find_batch_size": (
+        False,
+        "the batch is part of what is accounted; microbatch= needs less memory",
+    ),
+    "dataloader_drop_last": (
+        False,
+        "every step has a batch of its own size, drawn from all records",
+    ),
+    "save_only_model": (
+        False,
+        "its steps would be forgotten where a run goes on from the saved weights alone",
+    ),
     "ignore_data_skip": (False, "a resumed run goes on with the batches of its own steps"),
     "train_sampling_strategy": ("random", "the optimiser draws the batches, as they are accounted"),
-    "include_num_input_tokens_seen": ("no", "how many tokens were drawn is about the data; count them outside the run"),
+    "include_num_input_tokens_seen": (
+        "no",
+        "how many tokens were drawn is about the data; count them outside the run",
+    ),
     "torch_compile": (False, "compile the model before: torch.compile(model)"),
 }

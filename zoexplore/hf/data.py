@@ -1,4 +1,6 @@
-"""The records that a run is on: what is no data set of them is refused by name; and the batches of an epoch."""
+"""The records that a run is on: what is no data set of them is refused by name; and the batches of
+an epoch.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -7,7 +9,8 @@ from torch.utils.data import Sampler
 
 from zoexplore.mechanism import NoisyZOGD
 
-LABELS = ("labels", "label", "label_ids")  # what a loss wants, and names that transformers' collators make "labels" of
+# what a loss wants, and names that transformers' collators make "labels" of
+LABELS = ("labels", "label", "label_ids")
 
 
 def check_data(dataset: Any, taken: Sequence[str] | None) -> None:
@@ -18,15 +21,21 @@ def check_data(dataset: Any, taken: Sequence[str] | None) -> None:
         taken: the entries of a record that the model and its loss take; None if they take all.
     """
     if isinstance(dataset, Mapping):
-        raise ValueError(f"data of the splits {', '.join(map(repr, dataset))} are not allowed: give one, train_dataset=data[...]")
+        raise ValueError(
+            f"data of the splits {', '.join(map(repr, dataset))} are not allowed: give one, train_dataset=data[...]"
+        )
     if dataset is None or not hasattr(dataset, "__len__") or not len(dataset):
-        raise ValueError("a train_dataset without a length is not allowed: n, its number of records, is part of ε")
+        raise ValueError(
+            "a train_dataset without a length is not allowed: n, its number of records, is part of ε"
+        )
     record = dataset[0]
     if not isinstance(record, Mapping):
         return
     for name in LABELS:
         if isinstance(text := record.get(name), str):
-            raise ValueError(f"labels that are text ({text!r}) are not allowed: give numbers, data.class_encode_column({name!r})")
+            raise ValueError(
+                f"labels that are text ({text!r}) are not allowed: give numbers, data.class_encode_column({name!r})"
+            )
     if taken is not None and not {*record} & {*taken} - {*LABELS}:
         raise ValueError(
             f"records with the entries {', '.join(map(repr, record))} are not allowed: the model takes none of them, but "
@@ -36,7 +45,9 @@ def check_data(dataset: Any, taken: Sequence[str] | None) -> None:
 
 
 class EpochSampler(Sampler[Any]):
-    """The batches of the epoch that a run is in. Batches of finished steps are empty, because a resumed run skips as many."""
+    """The batches of the epoch that a run is in. Batches of finished steps are empty, because a
+    resumed run skips as many.
+    """
 
     def __init__(self, mechanism: NoisyZOGD, steps: int) -> None:
         self.mechanism, self.steps = mechanism, steps

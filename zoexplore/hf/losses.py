@@ -1,4 +1,5 @@
-"""Losses a record for models of `transformers`, from their logits: the loss that a model returns is a mean over the batch.
+"""Losses a record for models of `transformers`, from their logits: the loss that a model returns is
+a mean over the batch.
 
 Each is what transformers computes for that record alone.
 """
@@ -19,10 +20,12 @@ RecordLoss = Callable[[Any, Mapping[str, Tensor]], Tensor]
 def causal_lm_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
     """Each record's mean cross-entropy over its own next tokens; 0 where it has none.
 
-    The attention mask determines positions, and padding predicts nothing, so that a record's loss does not depend on its padding.
+    The attention mask determines positions, and padding predicts nothing, so that a record's loss
+    does not depend on its padding.
 
     Args:
-        model: returns logits of shape (b, s, vocabulary), or (b, v + s, vocabulary) after v virtual tokens of PEFT's.
+        model: returns logits of shape (b, s, vocabulary), or (b, v + s, vocabulary) after v virtual
+            tokens of PEFT's.
         batch: its inputs, and `labels` of shape (b, s), with -100 at what is not to be predicted.
 
     Returns:
@@ -44,11 +47,12 @@ def causal_lm_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
 
 
 def token_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
-    """Each record's mean cross-entropy over its own labelled positions; 0 where it has none: for masked language models, token
-    classifiers, and models with a decoder of their own.
+    """Each record's mean cross-entropy over its own labelled positions; 0 where it has none: for
+    masked language models, token classifiers, and models with a decoder of their own.
 
     Args:
-        model: returns logits of shape (b, s, classes), or more positions, of which the last s have labels.
+        model: returns logits of shape (b, s, classes), or more positions, of which the last s have
+            labels.
         batch: its inputs, and `labels` of shape (b, s), with -100 at positions that do not count.
 
     Returns:
@@ -59,20 +63,22 @@ def token_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
     """
     inputs = dict(batch)
     labels = _labels(inputs)
-    has_decoder = base_of(model).config.is_encoder_decoder  # whose inputs the model makes of the labels
+    # whose inputs the model makes of the labels
+    has_decoder = base_of(model).config.is_encoder_decoder
     logits = model(**(batch if has_decoder else inputs)).logits
     return _mean(logits, _of_positions(labels, logits)[0])
 
 
 def classification_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
-    """Each record's loss of a classifier of texts, images, sounds or choices, by the config's `problem_type` or, without one, by
-    its labels: cross-entropy of one class of several, the mean cross-entropy of several labels that are 0 or 1, or the mean
-    squared error of a regression.
+    """Each record's loss of a classifier of texts, images, sounds or choices, by the config's
+    `problem_type` or, without one, by its labels: cross-entropy of one class of several, the mean
+    cross-entropy of several labels that are 0 or 1, or the mean squared error of a regression.
 
     Args:
         model: returns logits of shape (b, classes).
-        batch: its inputs, and `labels`: whole numbers of shape (b,) for one class, real ones of the logits' shape for several
-            labels or a regression, which may also be of shape (b,) for one number.
+        batch: its inputs, and `labels`: whole numbers of shape (b,) for one class, real ones of the
+            logits' shape for several labels or a regression, which may also be of shape (b,) for
+            one number.
 
     Returns:
         Shape (b,).
@@ -85,11 +91,17 @@ def classification_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor
     logits = model(**inputs).logits.float()
     kind = getattr(base_of(model).config, "problem_type", None)
     if kind is None:
-        several = "multi_label_classification" if labels.is_floating_point() else "single_label_classification"
+        several = (
+            "multi_label_classification"
+            if labels.is_floating_point()
+            else "single_label_classification"
+        )
         kind = "regression" if logits.shape[-1] == 1 else several
     one = kind == "single_label_classification"
     shape = logits.shape[:1] if one else logits.shape
-    if logits.dim() != 2 or (labels.shape != shape and (one or labels.numel() != len(logits) or logits.shape[1] > 1)):
+    if logits.dim() != 2 or (
+        labels.shape != shape and (one or labels.numel() != len(logits) or logits.shape[1] > 1)
+    ):
         raise ValueError(
             f"labels of shape {tuple(labels.shape)} with logits of shape {tuple(logits.shape)} are not allowed: give each record "
             "one class of several, or a number for each of the model's outputs; or a loss of your own: ZOTrainer(..., loss=)"
@@ -101,7 +113,8 @@ def classification_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor
 
 
 def span_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
-    """Each record's mean of two cross-entropies: of where its answer starts, and of where it ends. One beyond the text counts 0.
+    """Each record's mean of two cross-entropies: of where its answer starts, and of where it ends.
+    One beyond the text counts 0.
 
     Args:
         model: returns `start_logits` and `end_logits` of shape (b, s).
@@ -118,18 +131,29 @@ def span_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
     found = model(**inputs)
     pairs = zip((found.start_logits, found.end_logits), targets, strict=True)
     start, end = (
-        F.cross_entropy(logits.float(), at.clamp(0, logits.shape[1]), ignore_index=logits.shape[1], reduction="none")
+        F.cross_entropy(
+            logits.float(),
+            at.clamp(0, logits.shape[1]),
+            ignore_index=logits.shape[1],
+            reduction="none",
+        )
         for logits, at in pairs
     )
     return (start + end) / 2
 
 
-# by task, as in the names of transformers' tables of classes and in `loss_type`; the first that has a class decides
-TASKS: dict[str, RecordLoss] = dict.fromkeys(["CausalLM", "SeqToSeqCausalLM", "ConditionalGeneration"], causal_lm_loss)
-TASKS |= {f"{kind}Classification": classification_loss for kind in ("Sequence", "Image", "Audio", "Video")}
+# by task, as in the names of transformers' tables of classes and in `loss_type`; the first that has
+# a class decides
+TASKS: dict[str, RecordLoss] = dict.fromkeys(
+    ["CausalLM", "SeqToSeqCausalLM", "ConditionalGeneration"], causal_lm_loss
+)
+TASKS |= {
+    f"{kind}Classification": classification_loss for kind in ("Sequence", "Image", "Audio", "Video")
+}
 TASKS |= {"MultipleChoice": classification_loss, "QuestionAnswering": span_loss}
 TASKS |= dict.fromkeys(["TokenClassification", "MaskedLM"], token_loss)
-# classes in the table of causal models whose labels belong to their own positions, not to the ones before
+# classes in the table of causal models whose labels belong to their own positions, not to the ones
+# before
 NOT_SHIFTED = """
     BartForCausalLM BigBirdPegasusForCausalLM BlenderbotForCausalLM BlenderbotSmallForCausalLM CpmAntForCausalLM MBartForCausalLM
     MarianForCausalLM MvpForCausalLM PLBartForCausalLM PegasusForCausalLM TrOCRForCausalLM WhisperForCausalLM XLMWithLMHeadModel
@@ -153,7 +177,11 @@ def loss_for(model: nn.Module) -> RecordLoss:
             f"(b,); known are models for {', '.join(TASKS)}"
         )
     has_decoder = getattr(getattr(base, "config", None), "is_encoder_decoder", False)
-    return token_loss if found is causal_lm_loss and (has_decoder or {*NOT_SHIFTED} & {*names}) else found
+    return (
+        token_loss
+        if found is causal_lm_loss and (has_decoder or {*NOT_SHIFTED} & {*names})
+        else found
+    )
 
 
 def classes(task: str) -> list[str]:
@@ -164,19 +192,30 @@ def classes(task: str) -> list[str]:
 
 
 def base_of(model: nn.Module) -> Any:
-    """The `transformers` model inside what torch.compile and PEFT wrap it in; other models unchanged."""
+    """The `transformers` model inside what torch.compile and PEFT wrap it in; other models
+    unchanged.
+    """
     plain: Any = getattr(model, "_orig_mod", model)
     return base_of(plain.get_base_model()) if hasattr(plain, "get_base_model") else plain
 
 
 def check_model(model: nn.Module) -> None:
-    """Raises ValueError, by the setting's name, where a model's loss or its outputs are of the batch as a whole, or where a
-    `device_map` has spread it.
+    """Raises ValueError, by the setting's name, where a model's loss or its outputs are of the
+    batch as a whole, or where a `device_map` has spread it.
     """
     if not any(p.requires_grad for p in model.parameters()):
-        raise ValueError("a model without a parameter to train is not allowed: all are frozen; set requires_grad_() on some")
+        raise ValueError(
+            "a model without a parameter to train is not allowed: all are frozen; set requires_grad_() on some"
+        )
     config: Any = getattr(base_of(model), "config", None)
-    if len(places := {str(place) for place in getattr(base_of(model), "hf_device_map", {}).values()}) > 1:
+    if (
+        len(
+            places := {
+                str(place) for place in getattr(base_of(model), "hf_device_map", {}).values()
+            }
+        )
+        > 1
+    ):
         raise ValueError(
             f"a model spread over {', '.join(sorted(places))} by device_map is not allowed: its parts come and go as they run, "
             "and a direction is made in one place; load it on one device, in dtype=torch.bfloat16 if it is large"
@@ -205,7 +244,9 @@ def _labels(inputs: dict[str, Tensor], name: str = "labels") -> Tensor:
 
 
 def _of_positions(labels: Tensor, logits: Tensor) -> tuple[Tensor, int]:
-    """Labels of all positions, and at how many first ones there are none: virtual tokens come before a record's own."""
+    """Labels of all positions, and at how many first ones there are none: virtual tokens come
+    before a record's own.
+    """
     if labels.dim() != 2 or logits.dim() != 3 or labels.shape[1] > logits.shape[1]:
         raise ValueError(
             f"labels of shape {tuple(labels.shape)} with logits of shape {tuple(logits.shape)} are not allowed: this model takes "
@@ -217,14 +258,20 @@ def _of_positions(labels: Tensor, logits: Tensor) -> tuple[Tensor, int]:
 
 def _mean(logits: Tensor, targets: Tensor) -> Tensor:
     """Each record's mean over the targets that count."""
-    each = F.cross_entropy(logits.float().transpose(1, 2), targets, ignore_index=IGNORED, reduction="none")
+    each = F.cross_entropy(
+        logits.float().transpose(1, 2), targets, ignore_index=IGNORED, reduction="none"
+    )
     return each.sum(1) / (targets != IGNORED).sum(1).clamp(min=1)
 
 
 def _takes_positions(model: nn.Module) -> bool:
-    """Whether positions may be given: PEFT's prompts have some of their own, and RoBERTa's kin makes them of the tokens."""
+    """Whether positions may be given: PEFT's prompts have some of their own, and RoBERTa's kin
+    makes them of the tokens.
+    """
     prompts = getattr(getattr(model, "_orig_mod", model), "active_peft_config", None)
     base = base_of(model)
     embeddings = getattr(getattr(base, "base_model", None), "embeddings", None)
-    made = hasattr(embeddings, "create_position_ids_from_input_ids") or getattr(prompts, "is_prompt_learning", False)
+    made = hasattr(embeddings, "create_position_ids_from_input_ids") or getattr(
+        prompts, "is_prompt_learning", False
+    )
     return not made and "position_ids" in signature(base.forward).parameters

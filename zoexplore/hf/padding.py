@@ -1,4 +1,6 @@
-"""Whether a record's loss depends on how far it is padded: that is up to the longest record of its batch."""
+"""Whether a record's loss depends on how far it is padded: that is up to the longest record of its
+batch.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,11 +19,13 @@ LOOKED_AT = 4  # records, those with the most padding
 def check_padding(loss: RecordLoss, model: nn.Module, batch: Any) -> bool:
     """Compare losses of some records with and without padding, even if their batch had none.
 
-    Tensors of other shapes are rounded in another order. The model's own precision would hide the effect (left padding moves a
-    loss of RoBERTa by .004, and bfloat16 rounds to .008), so it computes both in float64.
+    Tensors of other shapes are rounded in another order. The model's own precision would hide the
+    effect (left padding moves a loss of RoBERTa by .004, and bfloat16 rounds to .008), so it
+    computes both in float64.
 
     Args:
-        batch: with an `attention_mask` of shape (b, s) that is 0 where there is padding; batches without one are not checked.
+        batch: with an `attention_mask` of shape (b, s) that is 0 where there is padding; batches
+            without one are not checked.
 
     Raises:
         ValueError: a loss depends on padding.
@@ -41,7 +45,9 @@ def check_padding(loss: RecordLoss, model: nn.Module, batch: Any) -> bool:
         if expected.shape != (1,):
             return False  # the optimiser refuses it in words
         # half of the digits are safe from rounding, and half precision's unit is far above them
-        if abs(float(found - expected)) > torch.finfo(computed.kind).eps ** 0.5 * (1 + abs(float(expected))):
+        if abs(float(found - expected)) > torch.finfo(computed.kind).eps ** 0.5 * (
+            1 + abs(float(expected))
+        ):
             raise ValueError(
                 f"the loss of record {i} of the batch is {float(expected):.9g} padded to {mask.shape[1]} tokens and "
                 f"{float(found):.9g} as it is: it depends on the longest record of its batch, which no clip bounds; pad on the "
@@ -51,8 +57,8 @@ def check_padding(loss: RecordLoss, model: nn.Module, batch: Any) -> bool:
 
 
 class InDouble(TorchDispatchMode):
-    """While active, it computes all real numbers in float64, whatever dtype a model has or requests; in float32 where float64 has
-    no kernel.
+    """While active, it computes all real numbers in float64, whatever dtype a model has or
+    requests; in float32 where float64 has no kernel.
 
     Attributes:
         kind: the least precise dtype in use.
@@ -60,10 +66,13 @@ class InDouble(TorchDispatchMode):
 
     kind = torch.float64
 
-    def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        self, operation: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         try:
             return _run(operation, torch.float64, args, kwargs or {})
-        except (RuntimeError, ValueError):  # as grouped products of experts do, and those of whole numbers
+        # as grouped products of experts do, and those of whole numbers
+        except (RuntimeError, ValueError):
             found = _run(operation, torch.float32, args, kwargs or {})
             self.kind = torch.float32
             return found
@@ -82,10 +91,14 @@ def _as(kind: torch.dtype, x: Any) -> Any:
 
 
 def _trimmed(model: nn.Module, record: Mapping[str, Tensor], kept: Tensor) -> dict[str, Tensor]:
-    """Cut off a record's padding. A decoder's positions are others than the mask's, even if there are as many."""
+    """Cut off a record's padding. A decoder's positions are others than the mask's, even if there
+    are as many.
+    """
     has_decoder = getattr(getattr(base_of(model), "config", None), "is_encoder_decoder", False)
     others = ("labels", "decoder_") if has_decoder else ()
     return {
-        name: x[:, kept] if x.dim() > 1 and x.shape[1] == len(kept) and not name.startswith(others) else x
+        name: x[:, kept]
+        if x.dim() > 1 and x.shape[1] == len(kept) and not name.startswith(others)
+        else x
         for name, x in record.items()
     }

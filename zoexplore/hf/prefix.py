@@ -1,5 +1,6 @@
-"""A model's frozen first parts run once for each batch of a step, and not at both points of every direction: what they compute
-does not depend on what is trained. A head on an encoder costs little more than one pass of the encoder.
+"""A model's frozen first parts run once for each batch of a step, and not at both points of every
+direction: what they compute does not depend on what is trained. A head on an encoder costs little
+more than one pass of the encoder.
 """
 
 from collections import deque
@@ -14,8 +15,9 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 
 class Prefix:
-    """Within a step, frozen parts that get the same inputs again return the same outputs. A part that did not get any twice comes
-    after something trained, and runs as before from then on, as all do after `remove`.
+    """Within a step, frozen parts that get the same inputs again return the same outputs. A part
+    that did not get any twice comes after something trained, and runs as before from then on, as
+    all do after `remove`.
     """
 
     def __init__(self, modules: Iterable[nn.Module]) -> None:
@@ -54,16 +56,23 @@ class Part:
             return self.run(*args, **keywords)
         inputs = tree_leaves((args, keywords))
         for before, output, versions in self.kept:
-            if _versions(output) == versions and len(before) == len(inputs) and all(map(_same, before, inputs)):
+            if (
+                _versions(output) == versions
+                and len(before) == len(inputs)
+                and all(map(_same, before, inputs))
+            ):
                 self.is_used = True
-                return tree_map(lambda x: x, output)  # a container of its own, since some are emptied
+                # a container of its own, since some are emptied
+                return tree_map(lambda x: x, output)
         output = self.run(*args, **keywords)
         self.kept.append((inputs, output, _versions(output)))
         return output
 
 
 def frozen(module: nn.Module) -> Iterator[nn.Module]:
-    """The largest parts that are called and have parameters, none of them trained; none of what is compiled."""
+    """The largest parts that are called and have parameters, none of them trained; none of what is
+    compiled.
+    """
     if hasattr(module, "_orig_mod"):
         return
     is_called = not isinstance(module, nn.ModuleList | nn.ModuleDict)
@@ -82,4 +91,6 @@ def _same(x: Any, y: Any) -> bool:
 
 def _versions(output: Any) -> list[int]:
     """How often the tensors were written to."""
-    return [x._version for x in tree_leaves(output) if isinstance(x, Tensor) and not x.is_inference()]
+    return [
+        x._version for x in tree_leaves(output) if isinstance(x, Tensor) and not x.is_inference()
+    ]

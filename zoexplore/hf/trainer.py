@@ -42,24 +42,27 @@ HOOKS = {  # of Trainer's that would be used for nothing, or for other batches t
 
 
 class ZOTrainer(Trainer):
-    """A `Trainer` that makes the steps of `NoisyZOGD`, without gradients, and ends with a privacy report.
+    """A `Trainer` that makes the steps of `NoisyZOGD`, without gradients, and ends with a privacy
+    report.
 
-        trainer = ZOTrainer(model, ZOTrainingArguments("out", epsilon=3, delta=1e-5, ...), train_dataset=records)
-        trainer.train()
-        print(trainer.privacy_report())
+        trainer = ZOTrainer(model, ZOTrainingArguments("out", epsilon=3, delta=1e-5, ...),
+        train_dataset=records) trainer.train() print(trainer.privacy_report())
 
-    The model is in `eval()` throughout. Callbacks, schedules of the learning rate, evaluation, checkpoints and
-    `train(resume_from_checkpoint=...)` are transformers' own. It writes `model.privacy.json` beside every saved model.
-    Processes of torchrun make every step together, as in a `group` of `NoisyZOGD`. ε covers neither the logged loss nor
-    evaluation on private data.
+    The model is in `eval()` throughout. Callbacks, schedules of the learning rate, evaluation,
+    checkpoints and `train(resume_from_checkpoint=...)` are transformers' own. It writes
+    `model.privacy.json` beside every saved model. Processes of torchrun make every step together,
+    as in a `group` of `NoisyZOGD`. ε covers neither the logged loss nor evaluation on private data.
 
     Args:
         model: of transformers, PEFT's around one, or any other with a `loss`.
         args: what to train towards.
-        loss: `loss(model, batch)` of a collated batch, which returns one loss a record, shape (b,), each of its own record alone.
-            Where None, `losses.loss_for` knows causal models and classifiers.
-        options: of `NoisyZOGD` (sources, declared, directions, ...) and `mechanism.arguments.setting_for` (R).
-        given: what `Trainer` takes (train_dataset, eval_dataset, data_collator, processing_class, callbacks, ...).
+        loss: `loss(model, batch)` of a collated batch, which returns one loss a record, shape (b,),
+            each of its own record alone. Where None, `losses.loss_for` knows causal models and
+            classifiers.
+        options: of `NoisyZOGD` (sources, declared, directions, ...) and
+            `mechanism.arguments.setting_for` (R).
+        given: what `Trainer` takes (train_dataset, eval_dataset, data_collator, processing_class,
+            callbacks, ...).
 
     Attributes:
         mechanism: the `NoisyZOGD` of the run, from the beginning of `train` on.
@@ -80,10 +83,14 @@ class ZOTrainer(Trainer):
         **given: Any,
     ) -> None:
         if not isinstance(args, ZOTrainingArguments):
-            raise TypeError(f"args of the type {type(args).__name__} are not allowed: give ZOTrainingArguments, with a target ε")
+            raise TypeError(
+                f"args of the type {type(args).__name__} are not allowed: give ZOTrainingArguments, with a target ε"
+            )
         for name in NOT_TAKEN:
             if given.get(name) is not None:
-                raise ValueError(f"{name} is not allowed: the optimiser is Noisy-ZOGD's; a loss a record goes into loss=")
+                raise ValueError(
+                    f"{name} is not allowed: the optimiser is Noisy-ZOGD's; a loss a record goes into loss="
+                )
         check_model(model)
         check_hooks(self)
         self.record_loss = loss or loss_for(model)
@@ -98,15 +105,18 @@ class ZOTrainer(Trainer):
         self.add_callback(self.watch)
         if self.train_dataset is not None:
             check_data(self.train_dataset, self._taken())
-        # every process holds the whole model and sends scalars, so nothing must wrap it for gradients
+        # every process holds the whole model and sends scalars, so nothing must wrap it for
+        # gradients
         self.is_distributed_loading_by_transformers |= args.world_size > 1
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **options: Any) -> Any:
-        """Train as `Trainer` does. Resuming from a checkpoint forgets the steps made since, with their model.
+        """Train as `Trainer` does. Resuming from a checkpoint forgets the steps made since, with
+        their model.
 
         Raises:
             ValueError: the checkpoint is not whole, or of another run.
-            RuntimeError: this trainer has already trained its model, so another run's start would depend on the data.
+            RuntimeError: this trainer has already trained its model, so another run's start would
+                depend on the data.
         """
         check_hooks(self)
         check_data(self.train_dataset, self._taken())
@@ -125,7 +135,8 @@ class ZOTrainer(Trainer):
         if resume_from_checkpoint:
             mark_moved(self.model)  # until its own state is loaded too
         try:
-            self._prefix = Prefix([] if self.args.xi == 0 else frozen(self.model))  # where points are taken one after the other
+            # where points are taken one after the other
+            self._prefix = Prefix([] if self.args.xi == 0 else frozen(self.model))
             found = super().train(resume_from_checkpoint=resume_from_checkpoint, **options)
         finally:
             self._prefix.remove()
@@ -142,12 +153,23 @@ class ZOTrainer(Trainer):
         return account.report_of(self, **options)
 
     def create_model_card(self, *given: Any, **more: Any) -> None:
-        """Write `Trainer`'s card, with the run's privacy in place of an optimiser that was not used."""
+        """Write `Trainer`'s card, with the run's privacy in place of an optimiser that was not
+        used.
+        """
         super().create_model_card(*given, **more)
         path = Path(self.args.output_dir) / "README.md"
-        if self.mechanism is not None and self.mechanism.record.steps and self.is_world_process_zero():
-            text = re.sub("(?m)^- optimizer: .*$", "- optimizer: Noisy-ZOGD", path.read_text(encoding="utf-8"))
-            path.write_text(f"{text.rstrip()}\n\n{account.report_of(self, released='all').card()}", encoding="utf-8")
+        if (
+            self.mechanism is not None
+            and self.mechanism.record.steps
+            and self.is_world_process_zero()
+        ):
+            text = re.sub(
+                "(?m)^- optimizer: .*$", "- optimizer: Noisy-ZOGD", path.read_text(encoding="utf-8")
+            )
+            path.write_text(
+                f"{text.rstrip()}\n\n{account.report_of(self, released='all').card()}",
+                encoding="utf-8",
+            )
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
         """Make the stand-in that `Trainer` and schedulers take for an optimiser."""
@@ -155,8 +177,12 @@ class ZOTrainer(Trainer):
             self.optimizer = StandIn(self.made())
         return self.optimizer
 
-    def create_scheduler(self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None) -> Any:
-        """Make `Trainer`'s schedule, of the steps that train: those before, which find the scale, keep its first rate."""
+    def create_scheduler(
+        self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None
+    ) -> Any:
+        """Make `Trainer`'s schedule, of the steps that train: those before, which find the scale,
+        keep its first rate.
+        """
         if self.lr_scheduler is None:
             probes, optimizer = self.made().probes_left, optimizer or self.optimizer
             if self._decay() is not None:  # the mechanism's own
@@ -170,16 +196,28 @@ class ZOTrainer(Trainer):
     def get_train_dataloader(self) -> DataLoader[Any]:
         """Batches as the mechanism draws them, collated and padded as usual."""
         sampler = EpochSampler(self.made(), self._steps_an_epoch())
-        options = {name: getattr(self.args, f"dataloader_{name}") for name in ("num_workers", "prefetch_factor")}
+        options = {
+            name: getattr(self.args, f"dataloader_{name}")
+            for name in ("num_workers", "prefetch_factor")
+        }
         options["pin_memory"] = self.args.dataloader_pin_memory and self.args.device.type != "cpu"
-        return DataLoader(Numbered(self.train_dataset), batch_sampler=sampler, collate_fn=Collate(self._collator()), **options)
+        return DataLoader(
+            Numbered(self.train_dataset),
+            batch_sampler=sampler,
+            collate_fn=Collate(self._collator()),
+            **options,
+        )
 
-    def get_batch_samples(self, epoch_iterator: Iterator[Any], num_batches: int, device: torch.device) -> tuple[list[Any], None]:
+    def get_batch_samples(
+        self, epoch_iterator: Iterator[Any], num_batches: int, device: torch.device
+    ) -> tuple[list[Any], None]:
         """The next step's batch. Nothing in it needs counting, since a record's loss is its own."""
         batch = next(epoch_iterator, None)
         return ([] if batch is None else [batch]), None
 
-    def training_step(self, model: nn.Module, inputs: Batch, num_items_in_batch: Any = None) -> Tensor:
+    def training_step(
+        self, model: nn.Module, inputs: Batch, num_items_in_batch: Any = None
+    ) -> Tensor:
         """A whole step of the mechanism, without `backward`; its mean loss."""
         mechanism = self.made()
         if mechanism.steps != self.state.global_step:
@@ -191,17 +229,22 @@ class ZOTrainer(Trainer):
         if len(inputs.records) and not self._padding_is_checked:
             self._padding_is_checked = check_padding(self.record_loss, self.model, inputs.data)
         before = mechanism.counts
-        with self._prefix.step(ceil(len(inputs.records) / (self.args.microbatch or self._batch())) or 1):
+        with self._prefix.step(
+            ceil(len(inputs.records) / (self.args.microbatch or self._batch())) or 1
+        ):
             loss = mechanism.step(inputs)
         self.watch.note(loss, before)
-        return torch.tensor(loss, device=self.args.device).nan_to_num(0.0, 0.0)  # `log` has the mean; sums must stay numbers
+        # `log` has the mean; sums must stay numbers
+        return torch.tensor(loss, device=self.args.device).nan_to_num(0.0, 0.0)
 
     def floating_point_ops(self, inputs: Batch) -> int:
         """Count nothing: `Trainer`'s estimate is of a backward pass."""
         return 0
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """Log as `Trainer` does, with means over the steps made and ε so far if every iterate is released."""
+        """Log as `Trainer` does, with means over the steps made and ε so far if every iterate is
+        released.
+        """
         logs.pop("grad_norm", None)
         if self.mechanism is not None:
             self.watch.fill(logs)
@@ -210,7 +253,8 @@ class ZOTrainer(Trainer):
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
         """Save as `Trainer` does, with `model.privacy.json` beside the weights."""
         if self.mechanism is not None and self.mechanism.steps:
-            self.mechanism.state_dict(weights=False)  # in every process: all know these weights when they come back
+            # in every process: all know these weights when they come back
+            self.mechanism.state_dict(weights=False)
         if self.mechanism is not None and self.args.should_save:
             folder = Path(output_dir or self.args.output_dir)
             folder.mkdir(parents=True, exist_ok=True)
@@ -222,22 +266,45 @@ class ZOTrainer(Trainer):
         """The mechanism of this run, made on first use."""
         if self.mechanism is None:
             args, n = self.args, len(self.train_dataset)
-            run = {"n": n, "T": self._steps(), "batch": min(self._batch(), n), "ridge": args.weight_decay, "loss_of": "model"}
+            run = {
+                "n": n,
+                "T": self._steps(),
+                "batch": min(self._batch(), n),
+                "ridge": args.weight_decay,
+                "loss_of": "model",
+            }
             run |= {name: getattr(args, name) for name in PASSED}
             run |= {"lr": args.learning_rate, "clip": args.clip, "xi": args.xi}
-            if None not in (args.learning_rate, args.clip) and args.xi is None:  # no probe is made for it alone
-                run["xi"] = USUAL_XI * sqrt(sum(p.numel() for p in self.model.parameters() if p.requires_grad))
-            run |= {"decay": self._decay() or "constant", "show": say if self.is_world_process_zero() else logger.info}
+            # no probe is made for it alone
+            if None not in (args.learning_rate, args.clip) and args.xi is None:
+                run["xi"] = USUAL_XI * sqrt(
+                    sum(p.numel() for p in self.model.parameters() if p.requires_grad)
+                )
+            run |= {
+                "decay": self._decay() or "constant",
+                "show": say if self.is_world_process_zero() else logger.info,
+            }
             if args.world_size > 1:
-                run |= {"group": distributed.group.WORLD, "microbatch": args.microbatch or args.per_device_train_batch_size}
+                run |= {
+                    "group": distributed.group.WORLD,
+                    "microbatch": args.microbatch or args.per_device_train_batch_size,
+                }
             run |= self.options
             self.mechanism = NoisyZOGD.for_epsilon(self.model, self.record_loss, **run)
         return self.mechanism
 
     def _decay(self) -> str | None:
-        """How the found rate falls, where `Trainer`'s schedule says just that; None where the schedule acts on it."""
+        """How the found rate falls, where `Trainer`'s schedule says just that; None where the
+        schedule acts on it.
+        """
         args, kind = self.args, str(self.args.lr_scheduler_type.value)
-        return kind if args.learning_rate is None and kind in ("linear", "constant") and not args.warmup_steps else None
+        return (
+            kind
+            if args.learning_rate is None
+            and kind in ("linear", "constant")
+            and not args.warmup_steps
+            else None
+        )
 
     def _batch(self) -> int:
         return self.args.per_device_train_batch_size * self.args.world_size
@@ -247,12 +314,20 @@ class ZOTrainer(Trainer):
 
     def _steps(self) -> int:
         args = self.args
-        return args.max_steps if args.max_steps > 0 else ceil((args.num_train_epochs or 0) * self._steps_an_epoch())
+        return (
+            args.max_steps
+            if args.max_steps > 0
+            else ceil((args.num_train_epochs or 0) * self._steps_an_epoch())
+        )
 
     def _collator(self) -> Any:
         """The collator, which gets only the columns that the model takes."""
         taken = self._taken()
-        return self.data_collator if taken is None else RemoveColumnsCollator(self.data_collator, taken)
+        return (
+            self.data_collator
+            if taken is None
+            else RemoveColumnsCollator(self.data_collator, taken)
+        )
 
     def _taken(self) -> list[str] | None:
         """The columns that the model and its loss take; None for all of them."""
@@ -261,7 +336,8 @@ class ZOTrainer(Trainer):
         return [*signature(base_of(self.model).forward).parameters, *self.label_names, *LABELS]
 
 
-PASSED = ("epsilon", "delta", "K", "beta", "microbatch", "sampling", "neighbours")  # arguments of the same name
+# arguments of the same name
+PASSED = ("epsilon", "delta", "K", "beta", "microbatch", "sampling", "neighbours")
 
 
 def after(rate: Callable[[int], float], probes: int, t: int) -> float:
@@ -269,7 +345,8 @@ def after(rate: Callable[[int], float], probes: int, t: int) -> float:
     return rate(max(t - probes, 0))
 
 
-WHOLE = (OPTIMIZER_NAME, SCHEDULER_NAME, TRAINER_STATE_NAME)  # files without which Trainer loads weights alone
+# files without which Trainer loads weights alone
+WHOLE = (OPTIMIZER_NAME, SCHEDULER_NAME, TRAINER_STATE_NAME)
 
 
 def checkpoint(given: str | bool, output: str | None) -> str:
@@ -280,7 +357,9 @@ def checkpoint(given: str | bool, output: str | None) -> str:
     """
     folder = get_last_checkpoint(output) if given is True else given
     if not folder:
-        raise ValueError(f"there is no checkpoint in {output}: train() begins a run, with save_strategy='steps' to save it")
+        raise ValueError(
+            f"there is no checkpoint in {output}: train() begins a run, with save_strategy='steps' to save it"
+        )
     for name in WHOLE:
         if not (Path(folder) / name).is_file():
             raise ValueError(
@@ -291,26 +370,32 @@ def checkpoint(given: str | bool, output: str | None) -> str:
 
 
 def check_hooks(trainer: ZOTrainer) -> None:
-    """Raises ValueError where a subclass, or somebody else, has put something in place of what a step needs, or is never used."""
+    """Raises ValueError where a subclass, or somebody else, has put something in place of what a
+    step needs, or is never used.
+    """
     for name, instead in HOOKS.items():
         if getattr(getattr(trainer, name), "__func__", None) is not getattr(ZOTrainer, name):
             raise ValueError(f"a {name} of one's own is not allowed: {instead}")
 
 
 class StandIn(torch.optim.Optimizer):
-    """The optimiser that `Trainer` sees: the mechanism's learning rate, for schedulers, and its state, for checkpoints. The step
-    itself is made where the batch is, in `training_step`.
+    """The optimiser that `Trainer` sees: the mechanism's learning rate, for schedulers, and its
+    state, for checkpoints. The step itself is made where the batch is, in `training_step`.
     """
 
     def __init__(self, mechanism: NoisyZOGD) -> None:
-        super().__init__(mechanism.param_groups[0]["params"], {"lr": mechanism.param_groups[0]["lr"]})
+        super().__init__(
+            mechanism.param_groups[0]["params"], {"lr": mechanism.param_groups[0]["lr"]}
+        )
         self.mechanism, self.param_groups = mechanism, mechanism.param_groups
 
     def step(self, closure: None = None) -> None:  # type: ignore[override]
         """No effect: the mechanism has made the step."""
 
     def state_dict(self) -> dict[str, Any]:
-        """The mechanism's state without the weights, which are saved beside it; empty before the first step."""
+        """The mechanism's state without the weights, which are saved beside it; empty before the
+        first step.
+        """
         return self.mechanism.state_dict(weights=False) if self.mechanism.steps else {}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

@@ -1,4 +1,6 @@
-"""What a run shows beside Trainer's own: means over the steps made, ε so far, and what the first hundred steps did, measured."""
+"""What a run shows beside Trainer's own: means over the steps made, ε so far, and what the first
+hundred steps did, measured.
+"""
 
 import warnings
 from math import inf, isfinite, nan, sqrt
@@ -20,7 +22,8 @@ STILL = 1e-4  # of the start's length: a model that moves less is no other one
 
 
 class Watch(TrainerCallback):
-    """Follows a `ZOTrainer`. What it measures of weights is free; losses and how many records were clipped are not covered by ε.
+    """Follows a `ZOTrainer`. What it measures of weights is free; losses and how many records were
+    clipped are not covered by ε.
 
     Attributes:
         losses: the mean losses of the steps made, nan where one was not finite.
@@ -35,18 +38,30 @@ class Watch(TrainerCallback):
         made = self.trainer.made()
         self.losses, self._logged, self._finds = [], 0, made.found is None
         self._told = made.counts.not_finite > 0
-        self._begun, self._noise, self._start = made.steps + made.probes_left, energy(made), sampled(made)
+        self._begun, self._noise, self._start = (
+            made.steps + made.probes_left,
+            energy(made),
+            sampled(made),
+        )
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         made = self.trainer.made()
         if self._finds and made.found is not None:
             self._finds = False
-            self.trainer.log({name: x for name, x in made.found._asdict().items() if isinstance(x, float)})
-        if (steps := made.steps - self._begun) == min(FIRST, made.setting.T - self._begun) >= FEWEST:
+            self.trainer.log(
+                {name: x for name, x in made.found._asdict().items() if isinstance(x, float)}
+            )
+        if (
+            (steps := made.steps - self._begun)
+            == min(FIRST, made.setting.T - self._begun)
+            >= FEWEST
+        ):
             self.trainer.log(self._measured(made, steps))
 
     def note(self, loss: float, before: Counts) -> None:
-        """Take a step's loss, unless the step looked at no record; warn of the first that is not finite."""
+        """Take a step's loss, unless the step looked at no record; warn of the first that is not
+        finite.
+        """
         counts = self.trainer.made().counts
         if counts.looked_at == before.looked_at:
             return
@@ -63,7 +78,10 @@ class Watch(TrainerCallback):
         """Put means over steps made into what is logged, and ε so far beside a loss."""
         made = self.trainer.made()
         if "loss" in logs:
-            logs["loss"], self._logged = fmean(self.losses[self._logged :] or [nan]), len(self.losses)
+            logs["loss"], self._logged = (
+                fmean(self.losses[self._logged :] or [nan]),
+                len(self.losses),
+            )
             if made.record.moving and "learning_rate" in logs:
                 logs["learning_rate"] = made.record.last.eta / made.record.last.K
             if made.record.steps:
@@ -74,9 +92,14 @@ class Watch(TrainerCallback):
             logs["train_loss"] = fmean(self.losses or [nan])
 
     def _measured(self, made: NoisyZOGD, steps: int) -> dict[str, float]:
-        """What of the steps is not noise, over their noise; the movement over the start's length; the share clipped."""
+        """What of the steps is not noise, over their noise; the movement over the start's length;
+        the share clipped.
+        """
         setting, counts, now = made.setting, made.counts, sampled(made)
-        moved, length = (sqrt(float(x.square().sum()) * setting.d / len(now)) for x in (now - self._start, self._start))
+        moved, length = (
+            sqrt(float(x.square().sum()) * setting.d / len(now))
+            for x in (now - self._start, self._start)
+        )
         noise, clipped = energy(made) - self._noise, counts.clipped / max(counts.looked_at, 1)
         beyond = moved**2 / noise - 1 if noise > 0 else inf
         if beyond < 2 * sqrt(2 / (steps * setting.K)):  # two deviations of the noise's own length
@@ -91,12 +114,18 @@ class Watch(TrainerCallback):
                 f"along directions of length 1: multiply a rate of MeZO's by the number of trained parameters, d = {setting.d}",
                 stacklevel=2,
             )
-        return {"step_over_noise": sqrt(max(beyond, 0.0)), "moved": moved / length if length > 0 else inf, "clipped": clipped}
+        return {
+            "step_over_noise": sqrt(max(beyond, 0.0)),
+            "moved": moved / length if length > 0 else inf,
+            "clipped": clipped,
+        }
 
 
 def energy(mechanism: NoisyZOGD) -> float:
     """The noise of all steps so far: its mean squared length."""
-    return sum(count * (step.eta * step.sigma) ** 2 for step, count in mechanism.record.moving.items())
+    return sum(
+        count * (step.eta * step.sigma) ** 2 for step, count in mechanism.record.moving.items()
+    )
 
 
 def sampled(mechanism: NoisyZOGD) -> Tensor:

@@ -22,7 +22,9 @@ SAMPLED = ("without-replacement", "poisson", "cyclic")
 
 
 def check_kinds(**given: Any) -> None:
-    """Raises TypeError if an argument of the report is of a subclass, which could behave differently."""
+    """Raises TypeError if an argument of the report is of a subclass, which could behave
+    differently.
+    """
     for name, value in given.items():
         if type(value) is not (kind := KINDS[name]):
             raise TypeError(
@@ -31,18 +33,27 @@ def check_kinds(**given: Any) -> None:
 
 
 def check(setting: Setting, microbatch: int | None) -> None:
-    """Raises ValueError, which names the argument, for runs that the optimiser cannot make or account for."""
-    if setting.releases != 1:  # others have no account here; `privacy_report` takes what is released
+    """Raises ValueError, which names the argument, for runs that the optimiser cannot make or
+    account for.
+    """
+    # others have no account here; `privacy_report` takes what is released
+    if setting.releases != 1:
         raise ValueError(
             f"releases = {setting.releases!r} is not allowed: the optimiser knows releases = 1 alone; `zoexplore.guarantee` "
             "accounts for a run of your own that does otherwise"
         )
     if setting.sampling not in SAMPLED:
-        raise ValueError(f"sampling = {setting.sampling!r} is not allowed: give one of {', '.join(map(repr, SAMPLED))}")
+        raise ValueError(
+            f"sampling = {setting.sampling!r} is not allowed: give one of {', '.join(map(repr, SAMPLED))}"
+        )
     if microbatch is not None and not microbatch >= 1:
-        raise ValueError(f"microbatch = {microbatch!r} is not allowed: give a whole number from 1 on, or None")
+        raise ValueError(
+            f"microbatch = {microbatch!r} is not allowed: give a whole number from 1 on, or None"
+        )
     if setting.eta is None or not setting.eta < inf:
-        raise ValueError("eta is not set: give the setting an eta (K times the learning rate), or M, from which eta = K/M")
+        raise ValueError(
+            "eta is not set: give the setting an eta (K times the learning rate), or M, from which eta = K/M"
+        )
 
 
 def check_trained(parameters: Any) -> None:
@@ -56,7 +67,11 @@ def check_trained(parameters: Any) -> None:
 
 def check_processes(group: Any) -> None:
     """Raises RuntimeError if several processes train separately."""
-    count = distributed.get_world_size() if distributed.is_available() and distributed.is_initialized() else 1
+    count = (
+        distributed.get_world_size()
+        if distributed.is_available() and distributed.is_initialized()
+        else 1
+    )
     if group is None and count > 1:
         raise RuntimeError(
             f"training in {count} processes, each by itself, is not allowed: each would draw batches and noise of its own, and "
@@ -77,18 +92,33 @@ def choices(*, lr: Any, clip: Any, xi: Any, decay: str | None, public: bool) -> 
     for name, value in given.items():
         is_number = isinstance(value, int | float) and 0 <= value < inf
         if value not in (None, AUTO) and not (is_number and (value > 0 or name == "xi")):
-            raise ValueError(f"{name} = {value!r} is not allowed: give a number above 0, or {AUTO!r} and the run finds it")
+            raise ValueError(
+                f"{name} = {value!r} is not allowed: give a number above 0, or {AUTO!r} and the run finds it"
+            )
     auto = frozenset(name for name, value in given.items() if value in (None, AUTO))
     decay = decay or ("linear" if "lr" in auto else "constant")
     if decay not in DECAYS:
-        raise ValueError(f"decay = {decay!r} is not allowed: give one of {', '.join(map(repr, DECAYS))}")
+        raise ValueError(
+            f"decay = {decay!r} is not allowed: give one of {', '.join(map(repr, DECAYS))}"
+        )
     if public and not auto:
-        raise ValueError("scale_from is not allowed where lr, clip and xi are given: nothing is left to find")
+        raise ValueError(
+            "scale_from is not allowed where lr, clip and xi are given: nothing is left to find"
+        )
     return Choices(auto, decay, public)
 
 
 # what `for_epsilon` hands to `setting_for`
-PLANNED = ("batch", "sampling", "neighbours", "beta", "clipping", "R", "ridge", "records_per_person")
+PLANNED = (
+    "batch",
+    "sampling",
+    "neighbours",
+    "beta",
+    "clipping",
+    "R",
+    "ridge",
+    "records_per_person",
+)
 
 
 def setting_for(
@@ -103,16 +133,20 @@ def setting_for(
     ridge: float = 0.0,
     **known: Any,
 ) -> Setting:
-    """The run with the least noise that composition allows for a target, its clip joint: as `NoisyZOGD.for_epsilon` describes.
-    What the run is to find, of lr, clip and xi, has the value 1 here. `known` goes to
-    `zoexplore.recommend`.
+    """The run with the least noise that composition allows for a target, its clip joint: as
+    `NoisyZOGD.for_epsilon` describes. What the run is to find, of lr, clip and xi, has the value 1
+    here. `known` goes to `zoexplore.recommend`.
 
     >>> round(setting_for(epsilon=2.0, delta=1e-5, n=1000, d=10**6, T=1000, K=4, lr=0.1, clip=1.0).sigma, 5)
     0.06305
     """
     if T is not None and known.get("passes") is None:
         K = K or 1
-    known |= {name: value for name, value in (("K", K), ("T", T), ("clip", clip)) if value not in (None, AUTO)}
+    known |= {
+        name: value
+        for name, value in (("K", K), ("T", T), ("clip", clip))
+        if value not in (None, AUTO)
+    }
     run = recommend(bound="composition", d=d, **{"beta": 1.0} | known).setting
     lr, xi = (1.0 if value in (None, AUTO) else value for value in (lr, xi))
     M = inf if ridge == 0 else ridge
@@ -120,14 +154,19 @@ def setting_for(
 
 
 def of_plan(plan: Setting | str | PathLike[str], epsilon: float | None) -> dict[str, Any]:
-    """What `for_epsilon` takes of a planned run: a setting, the YAML that `zoexplore plan` writes, or its file. Where epsilon is
-    None it is the plan's.
+    """What `for_epsilon` takes of a planned run: a setting, the YAML that `zoexplore plan` writes,
+    or its file. Where epsilon is None it is the plan's.
 
     Raises:
-        ValueError: the plan lacks something, or has its epsilon by what the optimiser does not count by.
+        ValueError: the plan lacks something, or has its epsilon by what the optimiser does not
+            count by.
     """
     if not isinstance(plan, Setting):
-        loaded = from_yaml(plan if isinstance(plan, str) and "\n" in plan else Path(plan).read_text(encoding="utf-8"))
+        loaded = from_yaml(
+            plan
+            if isinstance(plan, str) and "\n" in plan
+            else Path(plan).read_text(encoding="utf-8")
+        )
         if loaded.problems:
             raise ValueError(f"the plan cannot be trained as it is: {'; '.join(loaded.problems)}")
         plan = loaded.setting
@@ -147,7 +186,9 @@ STILL = 1e-4  # of the start's length: a model that moves less is no other one
 
 def still(setting: Setting, choices: Choices, length: float) -> str:
     """A warning where all steps together cannot move a start of this length; empty if they can."""
-    walk = setting.eta * (setting.T * setting.clip_each / sqrt(setting.K) + sqrt(setting.T) * setting.sigma)
+    walk = setting.eta * (
+        setting.T * setting.clip_each / sqrt(setting.K) + sqrt(setting.T) * setting.sigma
+    )
     if choices.auto & {"lr", "clip"} or walk >= STILL * length:
         return ""
     return (
@@ -165,20 +206,44 @@ def described(setting: Setting, epsilon: float, scale: Scale) -> str:
     train, auto = setting.T - scale.planned, scale.choices.auto
     if train < 1:
         more = "give more, of smaller batches, or lr, clip and xi"
-        raise ValueError(f"T = {setting.T} is not allowed: {scale.planned} steps find the scale; {more}")
+        raise ValueError(
+            f"T = {setting.T} is not allowed: {scale.planned} steps find the scale; {more}"
+        )
     signal = signal_to_noise(setting)
-    said = [f"The noise drowns the step: it is {1 / signal:.3g} times as long as the longest one."] if signal < 1 else []
+    said = (
+        [f"The noise drowns the step: it is {1 / signal:.3g} times as long as the longest one."]
+        if signal < 1
+        else []
+    )
     on = "all records" if setting.full_batch else f"{setting.batch} of n = {setting.n}"
-    probes = f"{scale.planned} find the scale, {train} train; all cost the same" if scale.planned else "by composition"
-    said.append(f"ε ≤ {epsilon:g} at δ = {setting.delta:g} for T = {setting.T} steps on {on}: {probes}.")
+    probes = (
+        f"{scale.planned} find the scale, {train} train; all cost the same"
+        if scale.planned
+        else "by composition"
+    )
+    said.append(
+        f"ε ≤ {epsilon:g} at δ = {setting.delta:g} for T = {setting.T} steps on {on}: {probes}."
+    )
     said.append(meanings(setting))
     noise = setting.sigma / setting.clip_each
-    said.append(f"d = {setting.d}, K = {setting.K}. Noise σ = {noise:.4g} × the clip on a quotient.")
+    said.append(
+        f"d = {setting.d}, K = {setting.K}. Noise σ = {noise:.4g} × the clip on a quotient."
+    )
     said.append(in_words(auto, noise * sqrt(setting.batch or setting.n), scale.choices.decay))
-    given = {"lr": ("lr = η/K", setting.eta / setting.K), "clip": ("clip", setting.clip), "xi": ("ξ", setting.xi)}
-    said += [f"{word} = {value:.4g}, as given." for name, (word, value) in given.items() if name not in auto]
+    given = {
+        "lr": ("lr = η/K", setting.eta / setting.K),
+        "clip": ("clip", setting.clip),
+        "xi": ("ξ", setting.xi),
+    }
+    said += [
+        f"{word} = {value:.4g}, as given."
+        for name, (word, value) in given.items()
+        if name not in auto
+    ]
     if scale.planned > setting.T * RARELY:
-        said.append("Over a tenth of the steps find the scale: take smaller batches and more steps.")
+        said.append(
+            "Over a tenth of the steps find the scale: take smaller batches and more steps."
+        )
     if remark := remark_on_delta(setting):
         said.append(f"{remark}.")
     return " ".join(filter(None, said))

@@ -1,7 +1,8 @@
-"""An empirical audit: train many times on two neighbouring data sets, and measure how well the outcomes can be distinguished.
+"""An empirical audit: train many times on two neighbouring data sets, and measure how well the
+outcomes can be distinguished.
 
-That bounds the true epsilon from below, with confidence, and checks mechanism and accountant together: no reported epsilon may
-be smaller.
+That bounds the true epsilon from below, with confidence, and checks mechanism and accountant
+together: no reported epsilon may be smaller.
 """
 
 from typing import Any
@@ -14,10 +15,11 @@ SIDES = 1, -1  # whether the second data set's scores are the larger ones
 
 
 def audit(first: Any, second: Any, delta: float, *, confidence: float = 0.95) -> float:
-    """A lower bound on epsilon at `delta`, true with probability `confidence`, from outcomes on two neighbouring data sets.
+    """A lower bound on epsilon at `delta`, true with probability `confidence`, from outcomes on two
+    neighbouring data sets.
 
-    The first half of the outcomes fits Fisher's linear discriminant and chooses threshold and side; the other half counts that
-    one test's errors, both bounded by Clopper and Pearson.
+    The first half of the outcomes fits Fisher's linear discriminant and chooses threshold and side;
+    the other half counts that one test's errors, both bounded by Clopper and Pearson.
 
     Args:
         first, second: independent outcomes, shape (runs, d) each, at least 4 runs.
@@ -31,19 +33,33 @@ def audit(first: Any, second: Any, delta: float, *, confidence: float = 0.95) ->
         ValueError: the shapes do not fit, or a number is out of range.
     """
     first, second = (np.asarray(x, float) for x in (first, second))
-    if first.ndim != 2 or second.ndim != 2 or first.shape[1] != second.shape[1] or min(len(first), len(second)) < 4:
+    if (
+        first.ndim != 2
+        or second.ndim != 2
+        or first.shape[1] != second.shape[1]
+        or min(len(first), len(second)) < 4
+    ):
         raise ValueError(
             f"outcomes of shapes {first.shape} and {second.shape} are not allowed: give (runs, d) each, 4 runs or more"
         )
     if not 0 <= delta < 1 or not 0 < confidence < 1:
-        raise ValueError(f"delta = {delta!r} with confidence = {confidence!r} is not allowed: give numbers in [0, 1) and (0, 1)")
+        raise ValueError(
+            f"delta = {delta!r} with confidence = {confidence!r} is not allowed: give numbers in [0, 1) and (0, 1)"
+        )
     tried, counted = zip(*(np.array_split(x, 2) for x in (first, second)), strict=True)
     spread = np.atleast_2d(sum(np.cov(x.T) for x in tried))
-    direction, tail = np.linalg.pinv(spread) @ (tried[1].mean(0) - tried[0].mean(0)), (1 - confidence) / 2
+    direction, tail = (
+        np.linalg.pinv(spread) @ (tried[1].mean(0) - tried[0].mean(0)),
+        (1 - confidence) / 2,
+    )
 
     def separation(worlds: Any, side: int, thresholds: np.ndarray) -> np.ndarray:
-        """ln((p - delta)/q), p from below and q from above: of scores beyond a threshold in one world, and in the other."""
-        right, wrong = ((side * (x @ direction)[:, None] > side * thresholds).sum(0) for x in worlds[::-side])
+        """ln((p - delta)/q), p from below and q from above: of scores beyond a threshold in one
+        world, and in the other.
+        """
+        right, wrong = (
+            (side * (x @ direction)[:, None] > side * thresholds).sum(0) for x in worlds[::-side]
+        )
         likely, unlikely = map(len, worlds[::-side])
         p = np.nan_to_num(betaincinv(right, likely - right + 1, tail))
         q = np.nan_to_num(betaincinv(wrong + 1, unlikely - wrong, 1 - tail), nan=1.0)

@@ -1,4 +1,6 @@
-"""Batches as the accountant takes them: drawn afresh or one after the other, handed out, and checked when they return."""
+"""Batches as the accountant takes them: drawn afresh or one after the other, handed out, and
+checked when they return.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from copy import deepcopy
@@ -23,7 +25,8 @@ class BatchDraws:
     def __init__(self, setting: Setting, sources: Sources) -> None:
         self.n, self.sampling, self.size = setting.n, setting.sampling, setting.batch or setting.n
         self.sources = sources
-        self._made, self._ahead = 0, list[Tensor]()  # steps made, and drawn batches of the next ones
+        # steps made, and drawn batches of the next ones
+        self._made, self._ahead = 0, list[Tensor]()
 
     def of(self, t: int) -> Tensor:
         """The step's indices, shape (b,), the same until the step is made."""
@@ -38,19 +41,23 @@ class BatchDraws:
         self._made, self._ahead = self._made + 1, self._ahead[1:]
 
     def state_dict(self) -> dict[str, Any]:
-        """The unused batches, and how they were drawn. The next one is among them: reloading the state cannot change it."""
+        """The unused batches, and how they were drawn. The next one is among them: reloading the
+        state cannot change it.
+        """
         self.of(self._made)
         return {"sampling": self.sampling, "size": self.size, "ahead": [*self._ahead]}
 
     def load_state_dict(self, state: dict[str, Any], made: int) -> None:
-        """Continue after so many steps. Batches are drawn again where this run draws in another way."""
+        """Continue after so many steps. Batches are drawn again where this run draws in another
+        way.
+        """
         alike = (state["sampling"], state["size"]) == (self.sampling, self.size)
         self._made, self._ahead = made, [*state["ahead"]] if alike else []
 
 
 def by_chance(n: int, size: int, sampling: str, generator: np.random.Generator) -> Tensor:
-    """Indices below n: "poisson", each of them with probability size/n, in order; else `size` distinct ones, every subset equally
-    likely, in no particular order.
+    """Indices below n: "poisson", each of them with probability size/n, in order; else `size`
+    distinct ones, every subset equally likely, in no particular order.
     """
     if sampling == "poisson":
         return torch.from_numpy(np.flatnonzero(generator.random(n) < size / n))
@@ -68,9 +75,10 @@ class Batch:
     """The records of one step.
 
     Args:
-        records: distinct indices in the data set, shape (b,); under Poisson sampling b varies, and may be 0.
-        data: the loss's input: tensors, or lists, tuples and dicts of them, whose first dimension is the b records, each made of
-            its record alone.
+        records: distinct indices in the data set, shape (b,); under Poisson sampling b varies, and
+            may be 0.
+        data: the loss's input: tensors, or lists, tuples and dicts of them, whose first dimension
+            is the b records, each made of its record alone.
         flaw: why it is not, where that was found; then no step is made.
     """
 
@@ -83,7 +91,9 @@ class Batch:
 
     def pin_memory(self) -> "Batch":
         """Copy the tensors to pinned memory; a `DataLoader` calls this where the model is on a GPU."""
-        return replace(self, data=tree_map(lambda x: x.pin_memory() if isinstance(x, Tensor) else x, self.data))
+        return replace(
+            self, data=tree_map(lambda x: x.pin_memory() if isinstance(x, Tensor) else x, self.data)
+        )
 
 
 class PrivateSampler(Sampler[Any]):
@@ -109,11 +119,16 @@ class PrivateSampler(Sampler[Any]):
         for t in range(self.optimiser.steps, self.optimiser.setting.T):
             yield self.optimiser.drawn(t).tolist()
 
-    def loader(self, collate_fn: Callable[[list[Any]], Any] = default_collate, **options: Any) -> DataLoader[Any]:
-        """A loader of the remaining steps' batches; options of `DataLoader`, except those that choose records. `collate_fn`
-        must make each record's part of the batch from that record alone.
+    def loader(
+        self, collate_fn: Callable[[list[Any]], Any] = default_collate, **options: Any
+    ) -> DataLoader[Any]:
+        """A loader of the remaining steps' batches; options of `DataLoader`, except those that
+        choose records. `collate_fn` must make each record's part of the batch from that record
+        alone.
         """
-        return DataLoader(self.dataset, batch_sampler=self, collate_fn=Collate(collate_fn), **options)
+        return DataLoader(
+            self.dataset, batch_sampler=self, collate_fn=Collate(collate_fn), **options
+        )
 
 
 class Numbered(Dataset[Any]):
@@ -137,8 +152,8 @@ class Numbered(Dataset[Any]):
 
 @dataclass
 class Collate:
-    """Collates numbered records into a `Batch`, and checks at its 1st, 4th, 16th batch and so on that each record's part is made
-    of that record alone.
+    """Collates numbered records into a `Batch`, and checks at its 1st, 4th, 16th batch and so on
+    that each record's part is made of that record alone.
     """
 
     collate_fn: Callable[[list[Any]], Any]
@@ -148,7 +163,10 @@ class Collate:
         if not records:
             return Batch(torch.arange(0), ())
         self.calls += 1
-        is_due, parts = self.calls.bit_count() == 1 and self.calls.bit_length() % 2, [record for _, record in records]
+        is_due, parts = (
+            self.calls.bit_count() == 1 and self.calls.bit_length() % 2,
+            [record for _, record in records],
+        )
         flaw = TOGETHER if is_due and not are_apart(self.collate_fn, parts) else ""
         return Batch(torch.tensor([i for i, _ in records]), plain(self.collate_fn(parts)), flaw)
 
@@ -161,8 +179,9 @@ HALVED = 16  # fewest neighbours in a batch of which each two are parted
 
 
 def are_apart(collate_fn: Callable[[list[Any]], Any], records: list[Any]) -> bool:
-    """Collate copies of half of the records in place of the others, for several halves. Whether what is made of those that stay
-    never changes, which no check of losses would see. Parts of other shapes, or that chance changes too, tell nothing.
+    """Collate copies of half of the records in place of the others, for several halves. Whether
+    what is made of those that stay never changes, which no check of losses would see. Parts of
+    other shapes, or that chance changes too, tell nothing.
     """
     b = len(records)
 
@@ -170,8 +189,16 @@ def are_apart(collate_fn: Callable[[list[Any]], Any], records: list[Any]) -> boo
         return tree_leaves(plain(collate_fn([deepcopy(records[i]) for i in chosen])))
 
     def same(found: list[Any], kept: list[int]) -> bool:
-        pairs = [(x, y) for x, y in zip(whole, found, strict=False) if isinstance(x, Tensor) and isinstance(y, Tensor)]
-        return all(torch.equal(x[kept].nan_to_num(), y[kept].nan_to_num()) for x, y in pairs if x.shape == y.shape)
+        pairs = [
+            (x, y)
+            for x, y in zip(whole, found, strict=False)
+            if isinstance(x, Tensor) and isinstance(y, Tensor)
+        ]
+        return all(
+            torch.equal(x[kept].nan_to_num(), y[kept].nan_to_num())
+            for x, y in pairs
+            if x.shape == y.shape
+        )
 
     with torch.random.fork_rng(devices=[]):
         whole = collated(range(b))
@@ -188,7 +215,8 @@ class SeenRecords:
 
     def __init__(self, n: int) -> None:
         self._sums, self._known = np.zeros(n, np.int64), np.zeros(n, bool)
-        self.public, self._met = np.zeros(0, np.int64), np.zeros(0, np.int64)  # what told the scale, and what of it came back
+        # what told the scale, and what of it came back
+        self.public, self._met = np.zeros(0, np.int64), np.zeros(0, np.int64)
 
     def state_dict(self) -> dict[str, Tensor]:
         """The checksums, as secret as the records."""
@@ -204,7 +232,9 @@ class SeenRecords:
         return 2 * len(self._met) > len(self.public)
 
     def note(self, records: Tensor, data: Any) -> str:
-        """Record a batch. Returns a message if a record came with another one's data, as after a change of order."""
+        """Record a batch. Returns a message if a record came with another one's data, as after a
+        change of order.
+        """
         at, sums = records.numpy(), of_records(data, len(records))
         self._met = np.union1d(self._met, np.intersect1d(self.public, sums))
         is_other = self._known[at] & (self._sums[at] != sums)
@@ -213,18 +243,28 @@ class SeenRecords:
         return f"record {swapped[0]} came as another one had come before" if len(swapped) else ""
 
 
-def taken(dataset: Any, records: Tensor, n: int, collate_fn: Callable[[list[Any]], Any] | None = None, made: int = 0) -> Batch:
-    """Some records of a data set: from tensors (in lists, tuples, dicts) by their first dimension, from others by index, collated
-    by `collate_fn` or torch's default, after so many batches.
+def taken(
+    dataset: Any,
+    records: Tensor,
+    n: int,
+    collate_fn: Callable[[list[Any]], Any] | None = None,
+    made: int = 0,
+) -> Batch:
+    """Some records of a data set: from tensors (in lists, tuples, dicts) by their first dimension,
+    from others by index, collated by `collate_fn` or torch's default, after so many batches.
 
     Raises:
         ValueError: the data set does not have n records, or holds nothing to collate.
     """
     check_size(dataset, n)
     if not _is_columns(dataset):
-        return Collate(collate_fn or default_collate, made)([(int(i), dataset[int(i)]) for i in records])
+        return Collate(collate_fn or default_collate, made)(
+            [(int(i), dataset[int(i)]) for i in records]
+        )
     if collate_fn is not None:
-        raise ValueError("collate_fn is not allowed for tensors, which are cut: give records that are taken by index")
+        raise ValueError(
+            "collate_fn is not allowed for tensors, which are cut: give records that are taken by index"
+        )
     dataset = plain(dataset)
     if len(records) == n:
         return Batch(records, dataset)  # in order: no copy needed
@@ -240,7 +280,11 @@ def check_size(dataset: Any, n: int) -> None:
                 f"a data set with a tensor of shape {wrong[0]} is not allowed: give n = {n} records in the first dimension"
             )
     elif not isinstance(dataset, Sized) or len(dataset) != n:
-        size = f"of {len(dataset)} records" if isinstance(dataset, Sized) else f"of the type {type(dataset).__name__}"
+        size = (
+            f"of {len(dataset)} records"
+            if isinstance(dataset, Sized)
+            else f"of the type {type(dataset).__name__}"
+        )
         raise ValueError(f"a data set {size} is not allowed: give one of n = {n} records")
 
 
@@ -249,24 +293,31 @@ def checked(batch: Any, drawn: Tensor, device: torch.device) -> Any:
 
     Raises:
         TypeError: the batch does not come from the optimiser or its sampler.
-        ValueError: the batch has other records than drawn, or a tensor with another number of records.
+        ValueError: the batch has other records than drawn, or a tensor with another number of
+            records.
     """
     if callable(batch):
-        raise TypeError("a closure is not allowed: the losses are evaluated at two points a direction; give step() the batch")
+        raise TypeError(
+            "a closure is not allowed: the losses are evaluated at two points a direction; give step() the batch"
+        )
     if not isinstance(batch, Batch):
         raise TypeError(
             f"a batch of the type {type(batch).__name__} is not allowed: take optimiser.batch(dataset), or a loader of "
             "PrivateSampler(optimiser, dataset), so that a step has the records that were drawn for it, each once"
         )
     if not torch.equal(batch.records, drawn):
-        raise ValueError("the batch is not the one that was drawn for this step: every step has a batch of its own, taken once")
+        raise ValueError(
+            "the batch is not the one that was drawn for this step: every step has a batch of its own, taken once"
+        )
     for x in _tensors(batch.data) if len(drawn) else ():
         if x.dim() == 0 or len(x) != len(drawn):
             raise ValueError(
                 f"a batch tensor of shape {tuple(x.shape)} is not allowed: give {len(drawn)} records in the first dimension; the "
                 "noise and the sensitivity are those of a step on so many"
             )
-    return tree_map(lambda x: x.to(device, non_blocking=True) if isinstance(x, Tensor) else x, batch.data)
+    return tree_map(
+        lambda x: x.to(device, non_blocking=True) if isinstance(x, Tensor) else x, batch.data
+    )
 
 
 def part(batch: Any, records: Tensor | slice) -> Any:

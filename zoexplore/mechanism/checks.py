@@ -1,4 +1,5 @@
-"""Checks of the losses: each depends on its own record alone, leaves the module as it was, and is precise enough.
+"""Checks of the losses: each depends on its own record alone, leaves the module as it was, and is
+precise enough.
 
 No clip bounds a record's influence on the losses of others, nor the rounding error of close losses.
 """
@@ -32,13 +33,14 @@ TOGETHER = (
 
 
 class LossChecks:
-    """When losses are checked, and the results. Changes of the module's parts, switches, hooks or buffers and a resumed run
-    call for a new check. Since a loss may have a hidden memory, the 4th step, the 16th, the 64th and so on, and the last
-    are checked, too.
+    """When losses are checked, and the results. Changes of the module's parts, switches, hooks or
+    buffers and a resumed run call for a new check. Since a loss may have a hidden memory, the 4th
+    step, the 16th, the 64th and so on, and the last are checked, too.
     """
 
     def __init__(self) -> None:
-        self._together, self._structure = 0, ()  # number of records and structure of the module at the last check
+        # number of records and structure of the module at the last check
+        self._together, self._structure = 0, ()
         self._steps, self._next = 0, RARER
 
     def is_due(self, data: Any, structure: tuple[Any, ...], *, is_last: bool) -> bool:
@@ -50,15 +52,20 @@ class LossChecks:
         return records >= ENOUGH and (is_last or self._steps >= self._next)
 
     def saw_change(self, structure: tuple[Any, ...]) -> bool:
-        """Whether the module or the loss has visibly changed since the last check, which then vouches for the steps between."""
+        """Whether the module or the loss has visibly changed since the last check, which then
+        vouches for the steps between.
+        """
         return self._together >= ENOUGH and structure != self._structure
 
-    def make(self, losses: Losses, perturbed: Perturbed, data: Any, step: Step, *, moved: bool) -> None:
-        """Check losses away from the start, where symmetry might hide dependences, or where steps have led.
+    def make(
+        self, losses: Losses, perturbed: Perturbed, data: Any, step: Step, *, moved: bool
+    ) -> None:
+        """Check losses away from the start, where symmetry might hide dependences, or where steps
+        have led.
 
         Raises:
-            ValueError, RuntimeError: a loss depends on other records or on chance, it changed the module, or rounding swamps the
-                two-point quotients.
+            ValueError, RuntimeError: a loss depends on other records or on chance, it changed the
+                module, or rounding swamps the two-point quotients.
         """
         objective, parameters = losses.objective, perturbed.parameters
         kind = max((t.dtype for t in parameters.tensors), key=lambda kind: torch.finfo(kind).eps)
@@ -67,7 +74,9 @@ class LossChecks:
         at = losses.fingerprint.last
         losses.fingerprint.renew()
         for what, numbers_of in made_of(losses, perturbed, step.xi).items():
-            check_independence(what, numbers_of, data, kind, min(1.0, step.clip * max(1.0, step.xi)))
+            check_independence(
+                what, numbers_of, data, kind, min(1.0, step.clip * max(1.0, step.xi))
+            )
         if objective.buffers():
             check_kept(losses, data)
         losses.fingerprint.check()
@@ -93,12 +102,16 @@ class Kept(Mixed):
 Numbers = Callable[[Any], Tensor]  # from a batch of b records to a number each, shape (b,)
 
 
-def check_independence(what: str, numbers_of: Numbers, batch: Any, kind: torch.dtype, scale: float) -> None:
-    """Exchange the other records: the numbers of those that stay must not change in any bit. Then compare these alone, in another
-    order and among fewer, up to a tolerance, since kernels round differently there.
+def check_independence(
+    what: str, numbers_of: Numbers, batch: Any, kind: torch.dtype, scale: float
+) -> None:
+    """Exchange the other records: the numbers of those that stay must not change in any bit. Then
+    compare these alone, in another order and among fewer, up to a tolerance, since kernels round
+    differently there.
 
-    Costs two evaluations of all records and of some two hundred more, at the current parameters. These should be away from the
-    start, where symmetry (all parameters 0, say) may hide dependences.
+    Costs two evaluations of all records and of some two hundred more, at the current parameters.
+    These should be away from the start, where symmetry (all parameters 0, say) may hide
+    dependences.
 
     Args:
         what: the compared quantity, in words.
@@ -114,7 +127,9 @@ def check_independence(what: str, numbers_of: Numbers, batch: Any, kind: torch.d
     places, s = torch.arange(len(chosen)), len(chosen)
     whole = look.at(torch.arange(b))[chosen]
     if b > s:
-        look.exchange(whole, torch.arange(b), torch.ones(b, dtype=torch.bool).index_fill(0, chosen, False))
+        look.exchange(
+            whole, torch.arange(b), torch.ones(b, dtype=torch.bool).index_fill(0, chosen, False)
+        )
     few = look.at(chosen)
     for bit in range((s - 1).bit_length()):  # bits of their indices, any two of which differ in one
         for side in (0, 1):
@@ -124,22 +139,36 @@ def check_independence(what: str, numbers_of: Numbers, batch: Any, kind: torch.d
     look.compare(whole, few, chosen, "without the other records", tolerance)
     shuffled = torch.randperm(s, generator=torch.Generator().manual_seed(s))
     for how, order in {"in reverse": places.flip(0), "shuffled": shuffled}.items():
-        look.compare(whole[order], look.at(chosen[order]), chosen[order], f"with the records {how}", tolerance[order])
+        look.compare(
+            whole[order],
+            look.at(chosen[order]),
+            chosen[order],
+            f"with the records {how}",
+            tolerance[order],
+        )
     for i in sorted({0, s // 2, s - 1}):
         row = slice(i, i + 1)
         look.compare(whole[row], look.at(chosen[row]), chosen[row], "alone", tolerance[row])
 
 
 def check_kept(losses: Losses, batch: Any) -> None:
-    """Evaluate a batch, and then one of the same shape in which the first half's records stand for the others'. Raises Kept where
-    a buffer is not the same after both: it would hold more than the batch's shape, or grow, and bypass clip and noise.
+    """Evaluate a batch, and then one of the same shape in which the first half's records stand for
+    the others'. Raises Kept where a buffer is not the same after both: it would hold more than the
+    batch's shape, or grow, and bypass clip and noise.
     """
     losses.here(batch)
-    before, b = {name: x.clone() for name, x in losses.objective.buffers().items()}, number_of(batch)
+    before, b = (
+        {name: x.clone() for name, x in losses.objective.buffers().items()},
+        number_of(batch),
+    )
     losses.here(part(batch, torch.arange(b) % max(1, b // 2)))
     after = losses.objective.buffers()
     for name in before | after:
-        if name not in before or name not in after or not torch.equal(before[name].nan_to_num(), after[name].nan_to_num()):
+        if (
+            name not in before
+            or name not in after
+            or not torch.equal(before[name].nan_to_num(), after[name].nan_to_num())
+        ):
             raise Kept(
                 f"the buffer {name!r} was changed while losses were computed: it would remember records that no noise covers "
                 "(statistics of a normalisation? call eval(), or switch them off)"
@@ -159,14 +188,20 @@ class _Look:
         return self.numbers_of(part(self.batch, records)).double().cpu()
 
     def exchange(self, own: Tensor, records: Tensor, others: Tensor) -> None:
-        """Of records evaluated together, replace the others (bool) by copies of those that stay, and compare the latter's own
-        values bit by bit.
+        """Of records evaluated together, replace the others (bool) by copies of those that stay,
+        and compare the latter's own values bit by bit.
         """
         kept, exchanged = records[~others], records.clone()
         exchanged[others] = kept[torch.arange(int(others.sum())) % len(kept)]
         if _same(own, found := self.at(exchanged)[~others]).all():
             return
-        self.compare(own, self.at(records)[~others], kept, "computed once more of the same batch", hint=BY_CHANCE)
+        self.compare(
+            own,
+            self.at(records)[~others],
+            kept,
+            "computed once more of the same batch",
+            hint=BY_CHANCE,
+        )
         self.compare(own, found, kept, "beside other records")
 
     def compare(
@@ -196,9 +231,12 @@ def _same(own: Tensor, found: Tensor, tolerance: Tensor | None = None) -> Tensor
     return ((own == found) if tolerance is None else (own - found).abs() <= tolerance) | neither
 
 
-def check_precision(losses: Losses, perturbed: Perturbed, batch: Any, xi: float, kind: torch.dtype) -> None:
-    """Raises ValueError where quotients over 2 xi and 4 xi differ by more than their size, and roundings of `kind`, which come
-    back divided by xi, may explain it. Scores, in whole numbers, are not rounded.
+def check_precision(
+    losses: Losses, perturbed: Perturbed, batch: Any, xi: float, kind: torch.dtype
+) -> None:
+    """Raises ValueError where quotients over 2 xi and 4 xi differ by more than their size, and
+    roundings of `kind`, which come back divided by xi, may explain it. Scores, in whole numbers,
+    are not rounded.
     """
     some = part(batch, slice(0, min(number_of(batch), MEASURED)))
     values = torch.stack([_at(losses, perturbed, some, x) for x in (xi, -xi, 2 * xi, -2 * xi)])
@@ -207,9 +245,18 @@ def check_precision(losses: Losses, perturbed: Perturbed, batch: Any, xi: float,
     apart, signal = float((near - far).norm()), float(far.norm())
     rounding = ULPS * torch.finfo(kind).eps * float(values[0].norm()) / (2 * xi)
     is_score = signal > 0 and bool((values == values.round()).all())
-    if kind != torch.float64 and not is_score and rounding >= ROUNDED * signal and (apart > signal or signal == 0):
+    if (
+        kind != torch.float64
+        and not is_score
+        and rounding >= ROUNDED * signal
+        and (apart > signal or signal == 0)
+    ):
         usual = 1e-3 * perturbed.parameters.d**0.5  # of large models
-        larger = f"a larger xi (1e-3 sqrt(d) = {usual:.2g} is usual for large models)" if xi < usual / 2 else f"xi = {4 * xi:.2g}"
+        larger = (
+            f"a larger xi (1e-3 sqrt(d) = {usual:.2g} is usual for large models)"
+            if xi < usual / 2
+            else f"xi = {4 * xi:.2g}"
+        )
         raise ValueError(
             f"xi = {xi:g} is not allowed in {kind}: at the first step quotients over this distance and twice as much differ by "
             f"{apart:.2g}, and are {signal:.2g} together: rounding. Take {larger}, a more precise kind, or xi = 0"

@@ -1,9 +1,11 @@
-"""Checksums of tensors' bits, and a model's fingerprint, which shows changes by other code during a run.
+"""Checksums of tensors' bits, and a model's fingerprint, which shows changes by other code during a
+run.
 
-The bits are read as words of at most 32 bits and added up modulo 2^64, each times a 32-bit multiplier for its place: a
-multilinear hash (Carter, Wegman 1979, doi:10.1016/0022-0000(79)90044-8). With random multipliers any change goes unseen with a
-chance of at most 2^-31. They are public and fixed, so that checksums can be saved and compared; they do not stop a deliberate
-forgery.
+The bits are read as words of at most 32 bits and added up modulo 2^64, each times a 32-bit
+multiplier for its place: a multilinear hash (Carter, Wegman 1979,
+doi:10.1016/0022-0000(79)90044-8). With random multipliers any change goes unseen with a chance of
+at most 2^-31. They are public and fixed, so that checksums can be saved and compared; they do not
+stop a deliberate forgery.
 """
 
 import itertools
@@ -19,8 +21,11 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.mechanism.parallel import digest
 
-MULTIPLIERS = np.random.Generator(np.random.PCG64(2**61 - 1)).integers(1, 2**32, 2**18, dtype=np.uint32)
-STRIDE = 0x9E3779B97F4A7C15  # odd: the factor of what came before, at each repetition of the multipliers
+MULTIPLIERS = np.random.Generator(np.random.PCG64(2**61 - 1)).integers(
+    1, 2**32, 2**18, dtype=np.uint32
+)
+# odd: the factor of what came before, at each repetition of the multipliers
+STRIDE = 0x9E3779B97F4A7C15
 STRIDE_OF_COLUMNS = 0x2545F4914F6CDD1D  # also odd
 AT_ONCE = 2**25  # words that are widened at once where torch adds up
 WORDS = {1: torch.uint8, 2: torch.int16}  # by bytes; longer numbers are several words of 32 bits
@@ -34,7 +39,13 @@ def checksums(tensors: Iterable[Tensor]) -> list[int]:
     """
     found = [_of_one(tensor) for tensor in tensors]
     devices = {x.device for x in found}
-    together = torch.cat(found) if len(devices) == 1 else torch.cat([x.cpu() for x in found]) if found else torch.empty(0)
+    together = (
+        torch.cat(found)
+        if len(devices) == 1
+        else torch.cat([x.cpu() for x in found])
+        if found
+        else torch.empty(0)
+    )
     return together.tolist()  # wait for a GPU once
 
 
@@ -50,7 +61,9 @@ def _parts(tensor: Tensor) -> list[Tensor]:
     """The plain tensors that one is made of, as a quantised one is of whole numbers and scales."""
     if type(tensor) in (Tensor, nn.Parameter) or not hasattr(tensor, "__tensor_flatten__"):
         return [tensor]
-    return [part for name in tensor.__tensor_flatten__()[0] for part in _parts(getattr(tensor, name))]
+    return [
+        part for name in tensor.__tensor_flatten__()[0] for part in _parts(getattr(tensor, name))
+    ]
 
 
 def of_records(batch: Any, b: int) -> np.ndarray:
@@ -58,14 +71,18 @@ def of_records(batch: Any, b: int) -> np.ndarray:
     total = torch.zeros(b, dtype=torch.int64)
     for tensor in tree_leaves(batch):
         if isinstance(tensor, Tensor) and tensor.numel():
-            total = total * STRIDE_OF_COLUMNS + _of_rows(_words(tensor.contiguous()).view(b, -1)).cpu()
+            total = (
+                total * STRIDE_OF_COLUMNS + _of_rows(_words(tensor.contiguous()).view(b, -1)).cpu()
+            )
     return total.numpy()
 
 
 def _words(tensor: Tensor) -> Tensor:
     """View all bits as words, row by row."""
     if tensor.layout != torch.strided or tensor.device.type == "meta":
-        raise ValueError(f"a tensor of layout {tensor.layout} on {tensor.device} is not allowed: give plain tensors with numbers")
+        raise ValueError(
+            f"a tensor of layout {tensor.layout} on {tensor.device} is not allowed: give plain tensors with numbers"
+        )
     data = tensor.detach()
     data = torch.view_as_real(data.resolve_conj()) if data.is_complex() else data
     return data.contiguous().view(-1).view(WORDS.get(data.element_size(), torch.int32))
@@ -95,11 +112,16 @@ def _added_by_torch(words: Tensor) -> Tensor:
     """Compute the same on a GPU, where sums of integers wrap around too."""
     (rows, count), length = words.shape, len(MULTIPLIERS)
     multipliers = torch.from_numpy(MULTIPLIERS.astype(np.int64)).to(words.device)
-    found, mask = torch.zeros(rows, dtype=torch.int64, device=words.device), 2 ** (8 * words.element_size()) - 1
+    found, mask = (
+        torch.zeros(rows, dtype=torch.int64, device=words.device),
+        2 ** (8 * words.element_size()) - 1,
+    )
     for start in range(0, count, length):
         part = words[:, start : start + length]
         few = max(1, AT_ONCE // length)
-        sums = [((some.long() & mask) * multipliers[: part.shape[1]]).sum(1) for some in part.split(few)]
+        sums = [
+            ((some.long() & mask) * multipliers[: part.shape[1]]).sum(1) for some in part.split(few)
+        ]
         found = found * (STRIDE - 2**64) + torch.cat(sums)
     return found
 
@@ -112,18 +134,25 @@ _owners = WeakTensorKeyDictionary()  # the run that moved a tensor
 
 
 class Fingerprint:
-    """Checksums of a whole model after the run's last step, so that a report covers all of its steps.
+    """Checksums of a whole model after the run's last step, so that a report covers all of its
+    steps.
 
     Args:
         trained: the tensors that the run moves, by name.
         rest: the model's frozen parameters and buffers, by name.
-        saved: names in the model's `state_dict`. Other buffers, such as caches, may be made anew in another shape.
+        saved: names in the model's `state_dict`. Other buffers, such as caches, may be made anew in
+            another shape.
 
     Raises:
         ValueError: a part is no plain tensor.
     """
 
-    def __init__(self, trained: dict[str, Tensor], rest: Callable[[], dict[str, Tensor]], saved: Callable[[], set[str]]) -> None:
+    def __init__(
+        self,
+        trained: dict[str, Tensor],
+        rest: Callable[[], dict[str, Tensor]],
+        saved: Callable[[], set[str]],
+    ) -> None:
         self.trained, self.rest, self.saved = trained, rest, saved
         self.run = object()  # identifies the run that moves them
         self.start()
@@ -135,11 +164,15 @@ class Fingerprint:
         self.renew()
 
     def renew(self) -> None:
-        """Renew the checksums of trained tensors after a step; those of the rest stay as at the start."""
+        """Renew the checksums of trained tensors after a step; those of the rest stay as at the
+        start.
+        """
         self.last, self.seen = _bits(self.trained), self.versions()
 
     def goes_back(self, kept: Sequence[int]) -> bool:
-        """Whether the trained tensors are as when one of these digests was taken; then they are where the run stands."""
+        """Whether the trained tensors are as when one of these digests was taken; then they are
+        where the run stands.
+        """
         is_back = digest(_bits(self.trained)) in kept
         if is_back:
             self.renew()
@@ -149,8 +182,8 @@ class Fingerprint:
         """The names that changed since then; empty if none.
 
         Args:
-            by_versions: tell frozen tensors by torch's count of writes and where they lie. A write that torch does not count, as
-                through `data`, is found where they are hashed.
+            by_versions: tell frozen tensors by torch's count of writes and where they lie. A write
+                that torch does not count, as through `data`, is found where they are hashed.
         """
         if names := _differing(self.last, _bits(self.trained)):
             return f"{_listed(names)} changed since the last step, and not by this run"
@@ -162,9 +195,15 @@ class Fingerprint:
         before, after = kinds(self._frozen), kinds(now)
         caches = {x for x in before | after if x not in saved and before.get(x) != after.get(x)}
         names = [name for name in _differing(self._frozen, now) if name not in caches]
-        self._frozen = {name: x for name, x in self._frozen.items() if name not in caches} | {x: now[x] for x in caches & {*now}}
+        self._frozen = {name: x for name, x in self._frozen.items() if name not in caches} | {
+            x: now[x] for x in caches & {*now}
+        }
         self._marks = {} if names else self._marks  # so that it is found again
-        return f"{_listed(names)}, which this run does not train, changed since it began" if names else ""
+        return (
+            f"{_listed(names)}, which this run does not train, changed since it began"
+            if names
+            else ""
+        )
 
     def check(self, *, by_versions: bool = False) -> None:
         """Raises Changed if anything changed; `by_versions` as in `changes`."""
@@ -172,7 +211,9 @@ class Fingerprint:
             raise Changed(found)
 
     def versions(self) -> list[int]:
-        """Torch's count of changes of each trained tensor; -1 for inference tensors, where it does not count."""
+        """Torch's count of changes of each trained tensor; -1 for inference tensors, where it does
+        not count.
+        """
         return [-1 if t.is_inference() else t._version for t in self.trained.values()]
 
     def bits(self) -> tuple[Any, ...]:
@@ -213,8 +254,9 @@ UNKNOWN = object()  # a run of which nothing is known
 
 
 def mark_moved(module: nn.Module) -> None:
-    """Say that a module's weights were loaded, from a checkpoint of a private run, say. No `NoisyZOGD` moves the module before it
-    loads the state that was saved with these weights: its report would count no step of those that led to them.
+    """Say that a module's weights were loaded, from a checkpoint of a private run, say. No
+    `NoisyZOGD` moves the module before it loads the state that was saved with these weights: its
+    report would count no step of those that led to them.
     """
     claim(itertools.chain(module.parameters(), module.buffers()), UNKNOWN)
 
@@ -227,21 +269,32 @@ def claim(tensors: Iterable[Tensor], run: object) -> None:
 
 def claimed(tensors: dict[str, Tensor], run: object = None) -> str:
     """The name of the first of these tensors that another run has moved; empty if there is none."""
-    owned = ((name, _owners.get(part, run)) for name, tensor in tensors.items() for part in _parts(tensor))
+    owned = (
+        (name, _owners.get(part, run))
+        for name, tensor in tensors.items()
+        for part in _parts(tensor)
+    )
     return next((name for name, owner in owned if owner is not run), "")
 
 
 def _bits(tensors: dict[str, Tensor]) -> dict[str, str]:
     """Dtype, shape and checksum as text."""
     sums = checksums(tensors.values())
-    return {name: f"{t.dtype} {tuple(t.shape)} {x}" for (name, t), x in zip(tensors.items(), sums, strict=True)}
+    return {
+        name: f"{t.dtype} {tuple(t.shape)} {x}"
+        for (name, t), x in zip(tensors.items(), sums, strict=True)
+    }
 
 
 def _marks(tensors: dict[str, Tensor]) -> dict[str, object]:
-    """Where tensors lie and torch's count of writes; something new at each call where it does not count."""
+    """Where tensors lie and torch's count of writes; something new at each call where it does not
+    count.
+    """
 
     def mark(t: Tensor) -> object:
-        return object() if t.is_inference() else (id(t), t.data_ptr(), t.shape, t.stride(), t._version)
+        return (
+            object() if t.is_inference() else (id(t), t.data_ptr(), t.shape, t.stride(), t._version)
+        )
 
     return {name: (id(t), *map(mark, _parts(t))) for name, t in tensors.items()}
 

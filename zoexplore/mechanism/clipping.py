@@ -28,11 +28,13 @@ def each(quotients: Tensor, clip: float | Tensor) -> Clipped:
 
 
 def joint(quotients: Tensor, clip: float | Tensor) -> Clipped:
-    """Shorten every record's K-vector of difference quotients to length `clip`, keeping its direction.
+    """Shorten every record's K-vector of difference quotients to length `clip`, keeping its
+    direction.
 
     Args:
         quotients: shape (..., n, K), record by record.
-        clip: C, the longest K-vector a record may have, a number or a tensor that broadcasts with (..., n, 1).
+        clip: C, the longest K-vector a record may have, a number or a tensor that broadcasts with
+            (..., n, 1).
 
     Returns:
         values of the same shape; active of shape (..., n).

@@ -1,9 +1,11 @@
-"""The K orthonormal directions of a step, uniform on the Stiefel manifold, in memory or regenerated.
+"""The K orthonormal directions of a step, uniform on the Stiefel manifold, in memory or
+regenerated.
 
-A dense frame is the matrix U, shape (d, K). A streamed one comes from unit vectors V = [v_1 .. v_K], independent and uniform on
-the sphere, of which only the seeds are kept; sums over its columns run block by block. With A the inverse of the Cholesky factor
-of V'V = R'R, U = V R^-1 = V A is uniform on the manifold. For if independent chi variables stretch the columns of V, it is a
-Gaussian matrix, and the same U its orthonormal factor.
+A dense frame is the matrix U, shape (d, K). A streamed one comes from unit vectors V = [v_1 ..
+v_K], independent and uniform on the sphere, of which only the seeds are kept; sums over its columns
+run block by block. With A the inverse of the Cholesky factor of V'V = R'R, U = V R^-1 = V A is
+uniform on the manifold. For if independent chi variables stretch the columns of V, it is a Gaussian
+matrix, and the same U its orthonormal factor.
 """
 
 from collections.abc import Iterator
@@ -14,16 +16,18 @@ from torch import Tensor
 from zoexplore.mechanism.parameters import SMALL, Parameters, pieces
 from zoexplore.mechanism.rng import Generator, Replay, normal
 
-STREAMED_ABOVE = 2**20  # numbers in a dense frame beyond which streaming is as fast, or saves memory
+# numbers in a dense frame beyond which streaming is as fast, or saves memory
+STREAMED_ABOVE = 2**20
 
 
 class Frame:
-    """K directions and the parameters that they move. Probes are the unit vectors that quotients are taken along: the directions
-    themselves, or vectors that span the same space.
+    """K directions and the parameters that they move. Probes are the unit vectors that quotients
+    are taken along: the directions themselves, or vectors that span the same space.
 
     Attributes:
         K: how many.
-        xi_factor: the factor by which `resolve` can lengthen a record's vector of K numbers; 1 if probes are the directions.
+        xi_factor: the factor by which `resolve` can lengthen a record's vector of K numbers; 1 if
+            probes are the directions.
     """
 
     xi_factor = 1.0
@@ -42,13 +46,17 @@ class Frame:
 
     def probe(self, k: int) -> Tensor:
         """Probe k, shape (d,), in the working dtype."""
-        found = torch.empty(self.parameters.d, dtype=self.parameters.working, device=self.parameters.device)
+        found = torch.empty(
+            self.parameters.d, dtype=self.parameters.working, device=self.parameters.device
+        )
         for i, part in enumerate(found.split(self.parameters.sizes)):
             part.copy_(self.part(k, i))
         return found
 
     def resolve(self, slopes: Tensor) -> Tensor:
-        """Turn slopes along the probes, shape (b, K), into slopes along the directions, as if slopes were linear."""
+        """Turn slopes along the probes, shape (b, K), into slopes along the directions, as if
+        slopes were linear.
+        """
         return slopes
 
     def coordinates(self) -> Tensor:
@@ -60,8 +68,8 @@ class Frame:
         return self.resolve(inner)[0]
 
     def combined(self, coefficients: Tensor) -> Iterator[Tensor]:
-        """sum_k c_k u_k, block by block, in float64, so that nothing is rounded before noise is added; the caller may change a
-        block until the next.
+        """sum_k c_k u_k, block by block, in float64, so that nothing is rounded before noise is
+        added; the caller may change a block until the next.
         """
         raise NotImplementedError
 
@@ -71,7 +79,9 @@ class Dense(Frame):
 
     def __init__(self, parameters: Parameters, K: int, directions: Generator) -> None:
         super().__init__(parameters, K)
-        self.U = stiefel(parameters.d, K, directions, dtype=parameters.working, device=parameters.device)
+        self.U = stiefel(
+            parameters.d, K, directions, dtype=parameters.working, device=parameters.device
+        )
         self._parts = self.U.split(parameters.sizes)
 
     def part(self, k: int, i: int) -> Tensor:
@@ -83,8 +93,8 @@ class Dense(Frame):
 
 
 class Streamed(Frame):
-    """A frame that is regenerated, column by column, whenever it is needed. Memory holds one block of it at a time, and one of
-    each column for the Gram matrix.
+    """A frame that is regenerated, column by column, whenever it is needed. Memory holds one block
+    of it at a time, and one of each column for the Gram matrix.
 
     Raises:
         ValueError: 2K exceeds d, where orthonormality would be lost to rounding.
@@ -96,12 +106,16 @@ class Streamed(Frame):
             raise ValueError(
                 f"K = {K} is not allowed for streamed directions in dimension {parameters.d}: give at most half of it"
             )
-        self._buffer = torch.empty(parameters.longest_block, dtype=parameters.working, device=parameters.device)
+        self._buffer = torch.empty(
+            parameters.longest_block, dtype=parameters.working, device=parameters.device
+        )
         self._sum = torch.empty_like(self._buffer, dtype=torch.float64)
         self._replays = [Replay(directions, parameters.sizes, parameters.device) for _ in range(K)]
         self._A = torch.eye(K, dtype=torch.float64)
         if K > 1:
-            self._A = torch.linalg.solve_triangular(torch.linalg.cholesky(self._gram(), upper=True), self._A, upper=True)
+            self._A = torch.linalg.solve_triangular(
+                torch.linalg.cholesky(self._gram(), upper=True), self._A, upper=True
+            )
             self.xi_factor = float(torch.linalg.matrix_norm(self._A, 2))
 
     def part(self, k: int, i: int) -> Tensor:
@@ -128,11 +142,14 @@ class Streamed(Frame):
             for row, replay in zip(rows, self._replays, strict=True):
                 replay.fill(i, row)
             gram += _products(rows)
-        return gram.cpu().fill_diagonal_(1.0)  # as its columns are unit vectors to more digits than their products
+        # as its columns are unit vectors to more digits than their products
+        return gram.cpu().fill_diagonal_(1.0)
 
 
 def _products(rows: Tensor) -> Tensor:
-    """rows rows', on the CPU in float64. On a GPU it uses float64, since single precision may be far less precise there."""
+    """rows rows', on the CPU in float64. On a GPU it uses float64, since single precision may be
+    far less precise there.
+    """
     if rows.device.type != "cpu":
         rows = rows.double()
     return (rows @ rows.T).double()
@@ -145,10 +162,14 @@ def is_streamed(kind: str, parameters: Parameters, K: int) -> bool:
         ValueError: the kind is unknown, or streaming is not allowed for as many directions.
     """
     if kind not in ("auto", "dense", "streamed"):
-        raise ValueError(f"directions = {kind!r} is not allowed: give 'auto', 'dense' or 'streamed'")
+        raise ValueError(
+            f"directions = {kind!r} is not allowed: give 'auto', 'dense' or 'streamed'"
+        )
     fits = 2 * K <= parameters.d
     if kind == "streamed" and not fits:
-        raise ValueError(f"directions = 'streamed' is not allowed for K = {K} of d = {parameters.d}: give K of at most d/2")
+        raise ValueError(
+            f"directions = 'streamed' is not allowed for K = {K} of d = {parameters.d}: give K of at most d/2"
+        )
     large = parameters.d > SMALL or parameters.d * K > STREAMED_ABOVE
     return kind == "streamed" or (kind == "auto" and fits and large)
 
@@ -165,11 +186,13 @@ def stiefel(
     dtype: torch.dtype = torch.float64,
     device: torch.device | str | None = None,
 ) -> Tensor:
-    """K orthonormal directions in dimension d as columns, uniform on the Stiefel manifold: shape (*runs, d, K).
+    """K orthonormal directions in dimension d as columns, uniform on the Stiefel manifold: shape
+    (*runs, d, K).
 
-    A Gaussian matrix is U R with U uniform, if R's diagonal is positive: multiplying the matrix by a rotation multiplies U and
-    leaves R. The Cholesky factor of the Gram matrix costs a third of Householder's R. It squares the condition number, so it
-    serves only for 2K <= d, where that is small, and if U passes a check.
+    A Gaussian matrix is U R with U uniform, if R's diagonal is positive: multiplying the matrix by
+    a rotation multiplies U and leaves R. The Cholesky factor of the Gram matrix costs a third of
+    Householder's R. It squares the condition number, so it serves only for 2K <= d, where that is
+    small, and if U passes a check.
 
     Args:
         d: dimension, at least 1.
@@ -185,7 +208,8 @@ def stiefel(
         raise ValueError(f"K = {K!r} is not allowed: give a whole number from 1 to d = {d}")
     G = normal(generator, (*runs, d, K), dtype=dtype, device=device)
     if 2 * K <= d:
-        L = torch.linalg.cholesky_ex(G.mT @ G).L  # where it fails, L holds nan or nonsense, and the check says so
+        # where it fails, L holds nan or nonsense, and the check says so
+        L = torch.linalg.cholesky_ex(G.mT @ G).L
         U = torch.linalg.solve_triangular(L.mT, G, upper=True, left=False)
         if _orthonormal(U):
             return U

@@ -1,7 +1,7 @@
 """Guarantees of the steps that were made, which may differ or break assumptions.
 
-The accountant knows constant runs. A run is reduced to such settings, none more private than it is, or its steps are
-added up here.
+The accountant knows constant runs. A run is reduced to such settings, none more private than it is,
+or its steps are added up here.
 """
 
 from dataclasses import replace
@@ -27,19 +27,30 @@ def composition(record: RunRecord, accounting: Accounting) -> Guarantee:
     alike = alike_of(record)
     if alike is None:
         return _added_up(record, accounting)
-    return guarantee(alike, "composition", accounting.replace(sensitivity="clip") if record.plan else accounting)
+    return guarantee(
+        alike, "composition", accounting.replace(sensitivity="clip") if record.plan else accounting
+    )
 
 
 def alike_of(record: RunRecord) -> Setting | None:
-    """The constant run that costs what the entries do; None where they differ. With a plan that is the plan, for as many steps,
-    where all entries cost that but for rounding, as probes and steps do: its number is the one that the target was compared with.
+    """The constant run that costs what the entries do; None where they differ. With a plan that is
+    the plan, for as many steps, where all entries cost that but for rounding, as probes and steps
+    do: its number is the one that the target was compared with.
     """
     if record.skips_batches:
         return None
     plan = record.plan
-    if plan is not None and {(step.sampling, step.batch) for step in record.looked} == {(plan.sampling, plan.batch)}:
+    if plan is not None and {(step.sampling, step.batch) for step in record.looked} == {
+        (plan.sampling, plan.batch)
+    }:
         noise = plan.sigma * sqrt(plan.beta + (1 - plan.beta) * plan.K / plan.d)
-        planned = float(RunArrays.of(plan).person_share) * 2 * plan.clip_each / (plan.batch or plan.n) / noise
+        planned = (
+            float(RunArrays.of(plan).person_share)
+            * 2
+            * plan.clip_each
+            / (plan.batch or plan.n)
+            / noise
+        )
         costs = [cost(record, step) for step in record.looked]
         if planned * (1 - SAME) <= min(costs) <= max(costs) <= planned:
             return plan.replace(T=record.steps)
@@ -50,7 +61,9 @@ def of_last(record: RunRecord, bound: str, accounting: Accounting) -> Guarantee:
     """A bound for the last iterate, if `against` finds no reason against it."""
     if bound == "output-perturbation":  # only the last step's noise counts
         last = replace(record.last, R=max(step.R for step in record.moving))
-        return guarantee(record.of(last, record.steps), bound, accounting.replace(sensitivity="clip"))
+        return guarantee(
+            record.of(last, record.steps), bound, accounting.replace(sensitivity="clip")
+        )
     note = "steps of several rates count as the worst of them" if record.varies("eta") else ""
     return _noted(guarantee(constant(record), bound, accounting), note)
 
@@ -61,18 +74,31 @@ def against(record: RunRecord, bound: str) -> list[str]:
         return [record.flaw] if record.flaw else []
     missing = []
     if record.returned:
-        missing.append("the parameters went back to an earlier iterate, and only what covers every iterate covers the choice")
+        missing.append(
+            "the parameters went back to an earlier iterate, and only what covers every iterate covers the choice"
+        )
     if record.probes:
-        missing.append("probes of the data chose its constants, and this bound is for constants that data did not choose")
+        missing.append(
+            "probes of the data chose its constants, and this bound is for constants that data did not choose"
+        )
     if record.rounded:
-        missing.append("parameters in half precision are rounded at every step, which no proof about distances covers")
+        missing.append(
+            "parameters in half precision are rounded at every step, which no proof about distances covers"
+        )
     if record.halves:
-        missing.append("losses were computed in half precision, whose rounding parts two runs where a proof brings them together")
+        missing.append(
+            "losses were computed in half precision, whose rounding parts two runs where a proof brings them together"
+        )
     if bound == "output-perturbation":
         return missing
-    varied = record.varies("K", "clipping", "batch", "sampling", "xi", "ridge", "R", "sigma", "clip")
-    if varied := varied + ["beta"] * (len(record.shares) > 2):  # twice: the second share is that of the last steps
-        missing.append(f"{', '.join(varied)} changed during the run, which the proof does not cover")
+    varied = record.varies(
+        "K", "clipping", "batch", "sampling", "xi", "ridge", "R", "sigma", "clip"
+    )
+    # twice: the second share is that of the last steps
+    if varied := varied + ["beta"] * (len(record.shares) > 2):
+        missing.append(
+            f"{', '.join(varied)} changed during the run, which the proof does not cover"
+        )
     if record.skips_batches:
         missing.append("some of the cyclic batches moved nothing, which the proof does not cover")
     if record.declared.M is None:
@@ -80,69 +106,112 @@ def against(record: RunRecord, bound: str) -> list[str]:
     K, xi, d = record.last.K, record.last.xi, record.setting.d
     if record.disproved:
         missing.append(record.disproved)
-    elif record.unproved and (LIPSCHITZ in BOUNDS[bound].assumptions or (bound == "noisy-gd" and record.last.clipping == "each")):
+    elif record.unproved and (
+        LIPSCHITZ in BOUNDS[bound].assumptions
+        or (bound == "noisy-gd" and record.last.clipping == "each")
+    ):
         missing.append(record.unproved)
     elif record.unproved and record.last.clipping == "joint" and record.xi_factor > 1 and xi > 0:
-        missing.append(f"{record.unproved}; of a joint clip that acts, two points along streamed directions are not covered")
+        missing.append(
+            f"{record.unproved}; of a joint clip that acts, two points along streamed directions are not covered"
+        )
     if bound == "noisy-gd" and (d > K or xi > 0):
-        missing.append(f"the run is not gradient descent: K = {K} of d = {d} directions, ξ = {xi:g}")
+        missing.append(
+            f"the run is not gradient descent: K = {K} of d = {d} directions, ξ = {xi:g}"
+        )
     return missing
 
 
 def refused(like: Guarantee, bound: str, reasons: list[str]) -> Guarantee:
     """A bound that does not apply to a run."""
-    named = replace(like, bound=bound, title=BOUNDS[bound].title, source=BOUNDS[bound].cites, note="", checks=())
-    silent = replace(named, epsilon=inf, rho=nan, order=nan, moment=nan, delta_f=0.0, N=nan, start=nan)
+    named = replace(
+        like, bound=bound, title=BOUNDS[bound].title, source=BOUNDS[bound].cites, note="", checks=()
+    )
+    silent = replace(
+        named, epsilon=inf, rho=nan, order=nan, moment=nan, delta_f=0.0, N=nan, start=nan
+    )
     return replace(silent, reason="; ".join(reasons))
 
 
 def constant(record: RunRecord) -> Setting:
-    """A run of steps of one rate. Every bound for it is at least that of the given run, whose rate may have varied, and whose
-    share of the noise may have changed once, as in a cool-down.
+    """A run of steps of one rate. Every bound for it is at least that of the given run, whose rate
+    may have varied, and whose share of the noise may have changed once, as in a cool-down.
 
-    A run with the least step's noise becomes the given one by adding independent noise. Given that noise, the same vector shifts
-    the step maps for both data sets, so every bound holds, and holds for the mixture. The bounds use the factor by which two runs
-    approach each other. They also use the most that a record (eta clip, or eta times its loss's slope) and two points (eta xi)
-    move a step. That factor is convex in eta, so worst at the least or the largest eta; which of them depends on the norm's
-    order, so both count (`VariedSetting`). The worse of two constant runs, each at its best order, may be too small.
+    A run with the least step's noise becomes the given one by adding independent noise. Given that
+    noise, the same vector shifts the step maps for both data sets, so every bound holds, and holds
+    for the mixture. The bounds use the factor by which two runs approach each other. They also use
+    the most that a record (eta clip, or eta times its loss's slope) and two points (eta xi) move a
+    step. That factor is convex in eta, so worst at the least or the largest eta; which of them
+    depends on the norm's order, so both count (`VariedSetting`). The worse of two constant runs,
+    each at its best order, may be too small.
     """
     rates, shares = [step.eta for step in record.moving], record.shares
     eta, part = max(rates), min(rates) / max(rates)
-    late = dict(zip(("cooldown_beta", "cooldown"), shares[-1], strict=True)) if len(shares) > 1 else {}
+    late = (
+        dict(zip(("cooldown_beta", "cooldown"), shares[-1], strict=True)) if len(shares) > 1 else {}
+    )
     sigma = record.last.sigma * part / (ROUND_UP if part < 1 else 1)
-    setting = record.of(replace(record.last, eta=eta, sigma=sigma, beta=shares[0][0]), record.steps, **late)
+    setting = record.of(
+        replace(record.last, eta=eta, sigma=sigma, beta=shares[0][0]), record.steps, **late
+    )
     return VariedSetting(**setting.as_dict(), slowest=part / ULPS_UP) if part < 1 else setting
 
 
 def _added_up(record: RunRecord, accounting: Accounting) -> Guarantee:
-    """Composition of steps that differ: the sum of their budgets, and their privacy losses where some are on sampled batches."""
+    """Composition of steps that differ: the sum of their budgets, and their privacy losses where
+    some are on sampled batches.
+    """
     how, first = accounting.replace(sensitivity="clip"), next(iter(record.looked))
     for step in {(s.sampling, s.on_all(record.setting.n)): s for s in record.looked}.values():
         one = guarantee(record.of(step, 1), "composition", how)
         if any(check.met is False for check in one.checks):
             return one
     n, rho = record.setting.n, _budget(record)
-    secret = [Steps(float(count), (s.batch or n) / n, cost(record, s)) for s, count in record.looked.items() if s.is_secret(n)]
+    secret = [
+        Steps(float(count), (s.batch or n) / n, cost(record, s))
+        for s, count in record.looked.items()
+        if s.is_secret(n)
+    ]
     like = record.of(first, record.steps, batch=None)
     if not secret:
         mean = sqrt(2 * rho / record.steps)  # the constant step that costs as much
-        alike = like.replace(sigma=like.sigma * cost(record, replace(first, batch=None)) / mean / ROUND_UP)
+        alike = like.replace(
+            sigma=like.sigma * cost(record, replace(first, batch=None)) / mean / ROUND_UP
+        )
         return _noted(
-            guarantee(alike, "composition", how), f"steps that differ cost together what σ = {alike.sigma:.4g} costs throughout"
+            guarantee(alike, "composition", how),
+            f"steps that differ cost together what σ = {alike.sigma:.4g} costs throughout",
         )
     losses = (*secret, Steps(1.0, 1.0, sqrt(2 * rho)))
     epsilon = Composed((Part(None, 0.0, losses),), like.delta, like.neighbours).epsilon
-    return replace(guarantee(like, "composition", how), epsilon=epsilon, rho=nan, order=nan, reason="", note=EXACT)
+    return replace(
+        guarantee(like, "composition", how),
+        epsilon=epsilon,
+        rho=nan,
+        order=nan,
+        reason="",
+        note=EXACT,
+    )
 
 
 def cost(record: RunRecord, step: Step) -> float:
-    """mu: how far a record moves a step that it is in, in standard deviations of the noise in the span."""
+    """mu: how far a record moves a step that it is in, in standard deviations of the noise in the
+    span.
+    """
     noise = step.sigma * sqrt(step.beta + (1 - step.beta) * step.K / record.setting.d)
-    return float(RunArrays.of(record.setting).person_share) * 2 * _each(step) / (step.batch or record.setting.n) / noise
+    return (
+        float(RunArrays.of(record.setting).person_share)
+        * 2
+        * _each(step)
+        / (step.batch or record.setting.n)
+        / noise
+    )
 
 
 def _budget(record: RunRecord) -> float:
-    """Half the squared costs: of the steps on all records, and of those whose cyclic batch held the most-used record."""
+    """Half the squared costs: of the steps on all records, and of those whose cyclic batch held the
+    most-used record.
+    """
     n, t, everywhere, met = record.setting.n, 0, 0.0, dict[int, np.ndarray]()
     for step, count in record.stages:
         if step.eta > 0 and not step.is_secret(n):

@@ -1,4 +1,6 @@
-"""The records' losses, for a module or a flat vector, at the parameters as they stand and as a function of them."""
+"""The records' losses, for a module or a flat vector, at the parameters as they stand and as a
+function of them.
+"""
 
 import pickle
 from collections.abc import Callable, Iterator, Mapping
@@ -29,7 +31,9 @@ class Vector(nn.Module):
     def __init__(self, start: Tensor, device: torch.device | str | None) -> None:
         super().__init__()
         if start.dim() != 1:
-            raise ValueError(f"parameters of shape {tuple(start.shape)} are not allowed: give one flat vector, or a module")
+            raise ValueError(
+                f"parameters of shape {tuple(start.shape)} are not allowed: give one flat vector, or a module"
+            )
         self.w = nn.Parameter(start.detach().to(device=device, copy=True), requires_grad=False)
 
     def forward(self) -> Tensor:
@@ -37,17 +41,19 @@ class Vector(nn.Module):
 
 
 class Objective:
-    """The records' losses of what is trained: of a module's outputs, `loss(outputs, targets)`; of the module itself,
-    `loss(module, batch)`; or of one flat vector, `loss(w, batch)`.
+    """The records' losses of what is trained: of a module's outputs, `loss(outputs, targets)`; of
+    the module itself, `loss(module, batch)`; or of one flat vector, `loss(w, batch)`.
 
-    With outputs a batch is `(inputs, targets)`, or a dict with an entry called label, labels, target, targets or y. Inputs that
-    are a dict go to the module as keywords, a tuple or list as arguments. Only parameters with `requires_grad` are trained; the
-    vector has them in the order of `named_parameters`, tied ones once.
+    With outputs a batch is `(inputs, targets)`, or a dict with an entry called label, labels,
+    target, targets or y. Inputs that are a dict go to the module as keywords, a tuple or list as
+    arguments. Only parameters with `requires_grad` are trained; the vector has them in the order of
+    `named_parameters`, tied ones once.
 
     Attributes:
         trained: what is trained, in place, by name; `tensors` in order.
         plain: the trained module, without what torch.compile wraps it in.
-        layers: the same, where layers may run with other parameters in place of their own; else None.
+        layers: the same, where layers may run with other parameters in place of their own; else
+            None.
 
     Raises:
         ValueError: `loss_of` is unknown.
@@ -55,15 +61,29 @@ class Objective:
 
     plain: nn.Module
 
-    def __init__(self, parameters: nn.Module | Tensor, loss: Loss, loss_of: str, device: torch.device | str | None) -> None:
+    def __init__(
+        self,
+        parameters: nn.Module | Tensor,
+        loss: Loss,
+        loss_of: str,
+        device: torch.device | str | None,
+    ) -> None:
         if loss_of not in LOSS_OF:
-            raise ValueError(f"loss_of = {loss_of!r} is not allowed: give one of {', '.join(map(repr, LOSS_OF))}")
-        self.module = parameters if isinstance(parameters, nn.Module) else Vector(parameters, device)
+            raise ValueError(
+                f"loss_of = {loss_of!r} is not allowed: give one of {', '.join(map(repr, LOSS_OF))}"
+            )
+        self.module = (
+            parameters if isinstance(parameters, nn.Module) else Vector(parameters, device)
+        )
         if device is not None:
             self.module.to(device)
         self.loss, self.loss_of, self.of_vector = loss, loss_of, self.module is not parameters
         self.plain = getattr(self.module, "_orig_mod", self.module)
-        self.trained = {name: p for name, p in self.plain.named_parameters() if p.requires_grad or self.of_vector}
+        self.trained = {
+            name: p
+            for name, p in self.plain.named_parameters()
+            if p.requires_grad or self.of_vector
+        }
         self.tensors = list(self.trained.values())
         self.layers = self.plain if self.plain is parameters else None
         self.check()
@@ -74,8 +94,8 @@ class Objective:
             return self._of(self.module, batch)
 
     def losses_at(self, parts: list[Tensor], batch: Any) -> Tensor:
-        """Compute the losses with other tensors in place of the trained ones, by plain attention: no other kernel supports
-        forward derivatives or vmap.
+        """Compute the losses with other tensors in place of the trained ones, by plain attention:
+        no other kernel supports forward derivatives or vmap.
         """
         if self.of_vector:
             return self.loss(parts[0], batch)
@@ -89,28 +109,48 @@ class Objective:
         inputs, targets = _inputs_and_targets(batch)
         if isinstance(inputs, Mapping):
             return self.loss(model(**inputs), targets)
-        return self.loss(model(*inputs) if isinstance(inputs, tuple | list) else model(inputs), targets)
+        return self.loss(
+            model(*inputs) if isinstance(inputs, tuple | list) else model(inputs), targets
+        )
 
     def check(self) -> None:
         """Raises RuntimeError where the module's parameters have been replaced."""
         now = dict(self.plain.named_parameters())
         if any(now.get(name) is not p for name, p in self.trained.items()):
-            raise RuntimeError("the module's parameters were replaced since the optimiser was made: change the module first")
+            raise RuntimeError(
+                "the module's parameters were replaced since the optimiser was made: change the module first"
+            )
 
     def structure(self) -> tuple[Any, ...]:
-        """Identify everything that could make losses mix records: the loss, the module's parts, writes to buffers."""
+        """Identify everything that could make losses mix records: the loss, the module's parts,
+        writes to buffers.
+        """
         versions = tuple((id(b), _version(b)) for b in self.buffers().values())
         return id(self.loss), *(_structure(module) for module in self._modules().values()), versions
 
     def buffers(self) -> dict[str, Tensor]:
         """The modules' buffers, by name."""
-        return {prefix + name: b for prefix, module in self._modules().items() for name, b in module.named_buffers()}
+        return {
+            prefix + name: b
+            for prefix, module in self._modules().items()
+            for name, b in module.named_buffers()
+        }
 
     def rest(self) -> dict[str, Tensor]:
-        """Everything that is not trained: buffers, extra state, and parameters that are frozen or were added later."""
-        named = {prefix + name: p for prefix, module in self._modules().items() for name, p in module.named_parameters()}
+        """Everything that is not trained: buffers, extra state, and parameters that are frozen or
+        were added later.
+        """
+        named = {
+            prefix + name: p
+            for prefix, module in self._modules().items()
+            for name, p in module.named_parameters()
+        }
         trained = set(map(id, self.tensors))
-        return {name: p for name, p in named.items() if id(p) not in trained} | self.buffers() | self._extra_states()
+        return (
+            {name: p for name, p in named.items() if id(p) not in trained}
+            | self.buffers()
+            | self._extra_states()
+        )
 
     def _extra_states(self) -> dict[str, Tensor]:
         """What modules keep beside parameters and buffers and save with them, as bytes."""
@@ -123,16 +163,28 @@ class Objective:
 
     def saved(self) -> set[str]:
         """The names in a `state_dict`."""
-        return {prefix + name for prefix, module in self._modules().items() for name in module.state_dict()}
+        return {
+            prefix + name
+            for prefix, module in self._modules().items()
+            for name in module.state_dict()
+        }
 
     def _modules(self) -> dict[str, nn.Module]:
         """The modules, by the prefix of their names."""
-        holder = self.loss if isinstance(self.loss, nn.Module) else getattr(self.loss, "__self__", None)
-        return {prefix: x for prefix, x in (("", self.plain), ("loss.", holder)) if isinstance(x, nn.Module)}
+        holder = (
+            self.loss if isinstance(self.loss, nn.Module) else getattr(self.loss, "__self__", None)
+        )
+        return {
+            prefix: x
+            for prefix, x in (("", self.plain), ("loss.", holder))
+            if isinstance(x, nn.Module)
+        }
 
 
 class Moved:
-    """A module with other tensors in place of its trained ones; a loss may look at all else that the module has."""
+    """A module with other tensors in place of its trained ones; a loss may look at all else that
+    the module has.
+    """
 
     def __init__(self, module: nn.Module, tensors: dict[str, Tensor]) -> None:
         self.module, self.tensors = module, tensors
@@ -163,14 +215,18 @@ class Losses:
 
     def here(self, batch: Any) -> Tensor:
         """Compute the losses at the current parameters."""
-        return torch.cat([self._checked(self.objective.losses, piece) for piece in self.parts(batch)])
+        return torch.cat(
+            [self._checked(self.objective.losses, piece) for piece in self.parts(batch)]
+        )
 
     def at(self, piece: Any, parts: list[Tensor]) -> Tensor:
         """Compute the losses of some records with other tensors in place of the trained ones."""
         return self._checked(lambda piece: self.objective.losses_at(parts, piece), piece)
 
     def use_halves(self, batch: Any) -> bool:
-        """Whether a record's loss is computed in half precision, or in such products, somewhere: by the module itself, say."""
+        """Whether a record's loss is computed in half precision, or in such products, somewhere: by
+        the module itself, say.
+        """
         with _Kinds(self.objective.plain) as seen:
             self.here(part(batch, slice(0, 1)))
         return seen.has_halves
@@ -181,7 +237,9 @@ class Losses:
             found = losses(piece)
         finally:  # a loss that fails may have moved them before
             if self.fingerprint.versions() != before:
-                raise Changed("the loss, or the module, moved its own parameters while losses were computed")
+                raise Changed(
+                    "the loss, or the module, moved its own parameters while losses were computed"
+                )
         if not isinstance(found, Tensor) or found.shape != (number_of(piece),):
             shape = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
             raise ValueError(
@@ -202,16 +260,22 @@ class Hook:
 
 
 class _Kinds(TorchDispatchMode):
-    """Whether a number that a module computes while it is on is in half precision, or a product in fewer digits."""
+    """Whether a number that a module computes while it is on is in half precision, or a product in
+    fewer digits.
+    """
 
     def __init__(self, module: nn.Module) -> None:
         super().__init__()
         self.module, self.has_halves = module, False
 
-    def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        self, operation: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         found = operation(*args, **(kwargs or {}))
         made = [x for x in tree_leaves(found) if isinstance(x, Tensor)]
-        rounded = any(x.dtype in HALVES or coarse_products(x.device, self.module) is not None for x in made)
+        rounded = any(
+            x.dtype in HALVES or coarse_products(x.device, self.module) is not None for x in made
+        )
         self.has_halves = self.has_halves or rounded
         return found
 
@@ -224,7 +288,8 @@ def _structure(module: nn.Module) -> tuple[Any, ...]:
     """Identify a module's parts, their switches and hooks, and the hooks of all modules."""
     hooks = (*of_all._global_forward_pre_hooks, *of_all._global_forward_hooks)
     return hooks, *(
-        (id(m), type(m), *_switches(m), *_hooks(m._forward_pre_hooks), *_hooks(m._forward_hooks)) for m in module.modules()
+        (id(m), type(m), *_switches(m), *_hooks(m._forward_pre_hooks), *_hooks(m._forward_hooks))
+        for m in module.modules()
     )
 
 
@@ -234,7 +299,9 @@ def _hooks(of_part: Mapping[int, Any]) -> Iterator[int]:
 
 
 def _switches(part: nn.Module) -> Iterator[tuple[Any, ...]]:
-    """Attributes that are on or off, a word or a function: a module's `training` flag, replaced `forward` and activation."""
+    """Attributes that are on or off, a word or a function: a module's `training` flag, replaced
+    `forward` and activation.
+    """
     for name, x in vars(part).items():
         if isinstance(x, bool | str) or callable(x):
             yield name, x if isinstance(x, bool | str) else id(x)
@@ -261,8 +328,8 @@ def _inputs_and_targets(batch: Any) -> tuple[Any, Any]:
 
 @contextmanager
 def _slow_path() -> Iterator[None]:
-    """Switch off the fused encoder layers that torch uses in eval(): they have no derivatives, and pack all records' tokens, so
-    that a record's rounding depends on the others' padding.
+    """Switch off the fused encoder layers that torch uses in eval(): they have no derivatives, and
+    pack all records' tokens, so that a record's rounding depends on the others' padding.
     """
     before = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)

@@ -1,4 +1,6 @@
-"""The noise of a step, along its directions and in every coordinate, and the ball: for many runs at once."""
+"""The noise of a step, along its directions and in every coordinate, and the ball: for many runs at
+once.
+"""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -17,27 +19,36 @@ def hybrid(
     eta: float | Tensor,
     generator: Generator | Sequence[Generator],
 ) -> Tensor:
-    """(eta/sqrt(K)) sum_k G_k u_k + (eta/sqrt(d)) G, with G_k ~ N(0, beta sigma^2) and G ~ N(0, (1-beta) sigma^2 I).
+    """(eta/sqrt(K)) sum_k G_k u_k + (eta/sqrt(d)) G, with G_k ~ N(0, beta sigma^2) and G ~ N(0,
+    (1-beta) sigma^2 I).
 
-    Given the directions its variance is s1 + s2 along each of them and s2 elsewhere (see `variances`); its mean squared length is
-    (eta sigma)^2.
+    Given the directions its variance is s1 + s2 along each of them and s2 elsewhere (see
+    `variances`); its mean squared length is (eta sigma)^2.
 
     Args:
-        U: orthonormal directions, shape (d, K), or (C, d, K) for C runs; the noise has its dtype and device.
-        sigma, beta, eta: numbers, or tensors of shape (C,) for C runs; runs may share directions, never noise.
-        generator: source of the noise, in no way derived from the directions' (`Sources.noise`); for C runs also C of them.
+        U: orthonormal directions, shape (d, K), or (C, d, K) for C runs; the noise has its dtype
+            and device.
+        sigma, beta, eta: numbers, or tensors of shape (C,) for C runs; runs may share directions,
+            never noise.
+        generator: source of the noise, in no way derived from the directions' (`Sources.noise`);
+            for C runs also C of them.
 
     Returns:
         Shape (d,), or (C, d) where an argument tells C runs apart.
     """
     d, K = U.shape[-2:]
-    sigma, beta, eta = (torch.as_tensor(x, dtype=U.dtype, device=U.device) for x in (sigma, beta, eta))
-    runs = np.broadcast_shapes(U.shape[:-2], sigma.shape, beta.shape, eta.shape)  # torch's would import sympy first
+    sigma, beta, eta = (
+        torch.as_tensor(x, dtype=U.dtype, device=U.device) for x in (sigma, beta, eta)
+    )
+    # torch's would import sympy first
+    runs = np.broadcast_shapes(U.shape[:-2], sigma.shape, beta.shape, eta.shape)
     along, across = (s.expand(runs).unsqueeze(-1) for s in deviations(sigma, beta, eta, d, K))
 
     def draw(size: int) -> Tensor:
         if isinstance(generator, Sequence):
-            return torch.stack([normal(g, (size,), dtype=U.dtype, device=U.device) for g in generator])
+            return torch.stack(
+                [normal(g, (size,), dtype=U.dtype, device=U.device) for g in generator]
+            )
         return normal(generator, (*runs, size), dtype=U.dtype, device=U.device)
 
     inside = combine(U, along * draw(K))
@@ -47,7 +58,9 @@ def hybrid(
 
 
 def combine(U: Tensor, coefficients: Tensor) -> Tensor:
-    """sum_k c_k u_k: coefficients of shape (..., K) to vectors of shape (..., d), with U of shape (d, K) or (..., d, K)."""
+    """sum_k c_k u_k: coefficients of shape (..., K) to vectors of shape (..., d), with U of shape
+    (d, K) or (..., d, K).
+    """
     if U.dim() == 2:
         return coefficients @ U.mT
     return (U @ coefficients.unsqueeze(-1)).squeeze(-1)

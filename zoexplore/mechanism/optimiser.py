@@ -1,4 +1,6 @@
-"""`NoisyZOGD`: differentially private training from loss values along random directions, for a model of one's own."""
+"""`NoisyZOGD`: differentially private training from loss values along random directions, for a
+model of one's own.
+"""
 
 from collections.abc import Callable, Iterator
 from inspect import unwrap
@@ -29,35 +31,44 @@ UNDECLARED = Declared()
 
 
 class NoisyZOGD(torch.optim.Optimizer):
-    """Noisy zeroth-order gradient descent. One step on records i of a batch of b (under Poisson sampling, of b expected), with
-    directions U:
+    """Noisy zeroth-order gradient descent. One step on records i of a batch of b (under Poisson
+    sampling, of b expected), with directions U:
 
-        w <- project( w - (eta/K) sum_k g_k u_k + noise ),   g_k = (1/b) sum_i clip(l_i's difference quotient along u_k)
+        w <- project( w - (eta/K) sum_k g_k u_k + noise ),   g_k = (1/b) sum_i clip(l_i's difference
+        quotient along u_k)
 
-    plus ridge <w, u_k> in every g_k, the exact derivative of 1/2 ridge |w|^2, outside the clip. A loop:
+    plus ridge <w, u_k> in every g_k, the exact derivative of 1/2 ridge |w|^2, outside the clip. A
+    loop:
 
         for batch in optimiser.batches((X, y)):
             optimiser.step(batch)
 
-    It is a torch optimiser: schedulers may change its learning rate, eta/K, in `param_groups`, hooks are called, and `state_dict`
-    holds all that an exact resume needs. Every step is recorded as it is made; the report counts the record.
+    It is a torch optimiser: schedulers may change its learning rate, eta/K, in `param_groups`,
+    hooks are called, and `state_dict` holds all that an exact resume needs. Every step is recorded
+    as it is made; the report counts the record.
 
     Args:
         parameters: a module, trained in place, or the start as a flat vector, shape (d,).
-        loss: with a module, `loss(outputs, targets)`, and a batch is `(inputs, targets)` or a dict with labels; with a vector,
-            `loss(w, batch)`. It returns one loss a record, shape (b,), each of its own record alone. The ridge is not part of it.
-        setting: the run. xi > 0 is the two-point estimator, 0 the directional derivative. It needs an eta.
-        sources: the generators: `Sources(seed, noise_seed)` to try things out, `Sources.secure()` for a release.
+        loss: with a module, `loss(outputs, targets)`, and a batch is `(inputs, targets)` or a dict
+            with labels; with a vector, `loss(w, batch)`. It returns one loss a record, shape (b,),
+            each of its own record alone. The ridge is not part of it.
+        setting: the run. xi > 0 is the two-point estimator, 0 the directional derivative. It needs
+            an eta.
+        sources: the generators: `Sources(seed, noise_seed)` to try things out, `Sources.secure()`
+            for a release.
         declared: known constants of the loss; without them, only composition holds.
         clipping: overrides the setting's.
         loss_of: "outputs" of the module, or "model" for `loss(module, batch)`.
-        directions: "dense", K vectors in memory; "streamed", regenerated from seeds; "auto" by size.
+        directions: "dense", K vectors in memory; "streamed", regenerated from seeds; "auto" by
+            size.
         microbatch: records evaluated at once; all of the batch where None.
-        keep_copy: move the parameters in place, and back by a copy; where None, if they are few. Else a module's layers get
-        moved parameters as they run. A vector, or a module that reads parameters elsewhere, is copied.
+        keep_copy: move the parameters in place, and back by a copy; where None, if they are few.
+        Else a module's layers get moved parameters as they run. A vector, or a module that reads
+        parameters elsewhere, is copied.
         device: where to compute; where the parameters are, if None.
-        group: of `torch.distributed`; its processes, all with the same arguments, make every step together. They begin with the
-            first one's parameters, directions and batches; its noise alone counts.
+        group: of `torch.distributed`; its processes, all with the same arguments, make every step
+            together. They begin with the first one's parameters, directions and batches; its noise
+            alone counts.
 
     Attributes:
         counts: steps made, and how often the clip was active (`record.Counts`).
@@ -95,13 +106,18 @@ class NoisyZOGD(torch.optim.Optimizer):
         trained, lr = Parameters(self.objective.tensors), setting.eta / setting.K
         trained.check_start(setting)
         streamed = is_streamed(directions, trained, setting.K)
-        microbatch = microbatch or (setting.n if group is None else -(-(setting.batch or setting.n) // self._ranks.size))
+        microbatch = microbatch or (
+            setting.n if group is None else -(-(setting.batch or setting.n) // self._ranks.size)
+        )
         layers = self.objective.layers if setting.xi > 0 else None
         perturbation = Perturbation(trained, layers, keep_copy)
         self._run = RunState(self.objective, trained, setting, sources, declared, self._ranks)
         self._run.ledger.root = self._ranks.from_first(self._run.ledger.root)
         self._steps = Steps(self._run, self._ranks, perturbation, streamed, microbatch)
-        self._ranks.agree("its arguments or its model", lambda: (setting, declared, self._run.watch.fingerprint.bits()))
+        self._ranks.agree(
+            "its arguments or its model",
+            lambda: (setting, declared, self._run.watch.fingerprint.bits()),
+        )
         super().__init__(self.objective.tensors, {"lr": lr})
 
     @classmethod
@@ -124,36 +140,50 @@ class NoisyZOGD(torch.optim.Optimizer):
         show: Callable[[str], None] = say,
         **options: Any,
     ) -> "NoisyZOGD":
-        """The optimiser with the least noise that meets a target by composition; it prints its choices. The clip is joint; all
-        noise is along the directions, and the sources are secure, by default. What is "auto", or None, the run finds in its first
-        steps, which are private as all are (docs/mechanism.md, "A scale that the run finds"). Every step keeps the target: a
-        state of another plan is taken up with the noise that what is left needs, and a step that would exceed it is refused.
+        """The optimiser with the least noise that meets a target by composition; it prints its
+        choices. The clip is joint; all noise is along the directions, and the sources are secure,
+        by default. What is "auto", or None, the run finds in its first steps, which are private as
+        all are (docs/mechanism.md, "A scale that the run finds"). Every step keeps the target: a
+        state of another plan is taken up with the noise that what is left needs, and a step that
+        would exceed it is refused.
 
         Args:
             parameters, loss: as above.
             epsilon, delta: the target. It holds even if every iterate is seen.
             n: how many records there are.
             T, K: steps, and directions a step (1 if only T is given). Probes are among the T.
-            passes: forward passes a record, which determine T and K where these are left out (`zoexplore.recommend`).
-            lr: the learning rate eta/K: a step is lr times the gradient's part in the K directions, and noise. Where the run
-                finds it, `param_groups` has 1.0 and schedulers set a part of what is found.
+            passes: forward passes a record, which determine T and K where these are left out
+                (`zoexplore.recommend`).
+            lr: the learning rate eta/K: a step is lr times the gradient's part in the K directions,
+                and noise. Where the run finds it, `param_groups` has 1.0 and schedulers set a part
+                of what is found.
             clip: the longest vector of K directional derivatives a record may have.
             xi: half the distance of two points; 0 for derivatives.
-            decay: how the rate falls over the training steps: "linear" to 0, or "constant"; where None, linear if the run finds
-                the rate.
-            scale_from: a batch of public data, which no record of the n is in, tells the scale in place of probes.
+            decay: how the rate falls over the training steps: "linear" to 0, or "constant"; where
+                None, linear if the run finds the rate.
+            scale_from: a batch of public data, which no record of the n is in, tells the scale in
+                place of probes.
             show: prints the choices.
-            options: those of `arguments.setting_for` (batch, sampling, neighbours, beta, clipping, R, ridge) and of `NoisyZOGD`.
+            options: those of `arguments.setting_for` (batch, sampling, neighbours, beta, clipping,
+                R, ridge) and of `NoisyZOGD`.
 
         Raises:
             ValueError: the target cannot be met, or an argument is not allowed.
         """
         arguments.check_trained(parameters)
-        tensors = [p for p in parameters.parameters() if p.requires_grad] if isinstance(parameters, nn.Module) else [parameters]
-        choices = arguments.choices(lr=lr, clip=clip, xi=xi, decay=decay, public=scale_from is not None)
+        tensors = (
+            [p for p in parameters.parameters() if p.requires_grad]
+            if isinstance(parameters, nn.Module)
+            else [parameters]
+        )
+        choices = arguments.choices(
+            lr=lr, clip=clip, xi=xi, decay=decay, public=scale_from is not None
+        )
         known = {name: options.pop(name) for name in arguments.PLANNED if name in options}
         known |= {"lr": lr, "clip": clip, "xi": xi, "T": T, "K": K, "passes": passes}
-        setting = arguments.setting_for(epsilon=epsilon, delta=delta, n=n, d=sum(p.numel() for p in tensors), **known)
+        setting = arguments.setting_for(
+            epsilon=epsilon, delta=delta, n=n, d=sum(p.numel() for p in tensors), **known
+        )
         scale = Scale(choices)
         show(arguments.described(setting, epsilon, scale))
         device = options.get("device") or (tensors[0].device if tensors else "cpu")
@@ -178,7 +208,8 @@ class NoisyZOGD(torch.optim.Optimizer):
         epsilon: float | None = None,
         **options: Any,
     ) -> "NoisyZOGD":
-        """The optimiser of a plan, of which `for_epsilon` takes data, steps, batches, directions, beta, clipping, R and ridge.
+        """The optimiser of a plan, of which `for_epsilon` takes data, steps, batches, directions,
+        beta, clipping, R and ridge.
 
         Args:
             parameters, loss: as above.
@@ -187,7 +218,8 @@ class NoisyZOGD(torch.optim.Optimizer):
             options: those of `for_epsilon`, in place of the plan's.
 
         Raises:
-            ValueError: the plan cannot be read or met, or has its epsilon by another bound than composition.
+            ValueError: the plan cannot be read or met, or has its epsilon by another bound than
+                composition.
         """
         return cls.for_epsilon(parameters, loss, **arguments.of_plan(plan, epsilon) | options)
 
@@ -217,7 +249,8 @@ class NoisyZOGD(torch.optim.Optimizer):
         return self._run.scale.found(self._run.plan)
 
     def left(self) -> Left:
-        """Epsilon spent, the target of `for_epsilon`, and how many more of the planned steps keep to it.
+        """Epsilon spent, the target of `for_epsilon`, and how many more of the planned steps keep
+        to it.
 
         Raises:
             ValueError: the optimiser has no target.
@@ -239,7 +272,8 @@ class NoisyZOGD(torch.optim.Optimizer):
         return privacy_report(self.record, **options)
 
     def drawn(self, t: int) -> Tensor:
-        """The records of step t, indices of shape (b,), as the setting's `sampling` says. The same until the step is made.
+        """The records of step t, indices of shape (b,), as the setting's `sampling` says. The same
+        until the step is made.
 
         Raises:
             ValueError: it was made already, or is none of the T steps.
@@ -250,40 +284,52 @@ class NoisyZOGD(torch.optim.Optimizer):
         """The next step's records of a data set.
 
         Args:
-            dataset: its n records: tensors (alone, in a tuple or in a dict) with the records in their first dimension, or
-                anything that has a length and takes an index. If neighbours have a record more or less, n is public, and a
-                missing record counts as one whose loss is constant.
-            collate_fn: joins a list of records into one batch, with padding, say, as `DataLoader` has it. Each
-                record's part must be made of that record alone.
+            dataset: its n records: tensors (alone, in a tuple or in a dict) with the records in
+                their first dimension, or anything that has a length and takes an index. If
+                neighbours have a record more or less, n is public, and a missing record counts as
+                one whose loss is constant.
+            collate_fn: joins a list of records into one batch, with padding, say, as `DataLoader`
+                has it. Each record's part must be made of that record alone.
 
         Raises:
             ValueError: it does not have n records.
             RuntimeError: all T steps are done.
         """
         self._run.check_steps_left()
-        return batches.taken(dataset, self.drawn(self.steps), self.setting.n, collate_fn, self.steps)
+        return batches.taken(
+            dataset, self.drawn(self.steps), self.setting.n, collate_fn, self.steps
+        )
 
-    def batches(self, dataset: Any, *, collate_fn: Callable[[list[Any]], Any] | None = None) -> Iterator[Batch]:
-        """The batches of all remaining steps, as `batch` has them; give each to `step` before you take the next."""
+    def batches(
+        self, dataset: Any, *, collate_fn: Callable[[list[Any]], Any] | None = None
+    ) -> Iterator[Batch]:
+        """The batches of all remaining steps, as `batch` has them; give each to `step` before you
+        take the next.
+        """
         while (before := self.steps) < self.setting.T:
             yield self.batch(dataset, collate_fn=collate_fn)
             if self.steps == before:
-                raise RuntimeError(f"step {before} was not made: give every batch to step() before asking for the next")
+                raise RuntimeError(
+                    f"step {before} was not made: give every batch to step() before asking for the next"
+                )
 
     @torch.no_grad()
     def step(self, batch: Batch) -> float:  # type: ignore[override]
-        """One update. It takes no closure: the losses are evaluated here, at two points a direction.
+        """One update. It takes no closure: the losses are evaluated here, at two points a
+        direction.
 
         Args:
             batch: of `batch`, `batches` or a loader of `PrivateSampler`.
 
         Returns:
-            The mean loss of the batch, for whoever may see it: no epsilon covers it. nan where nothing was computed.
+            The mean loss of the batch, for whoever may see it: no epsilon covers it. nan where
+                nothing was computed.
 
         Raises:
-            TypeError, ValueError: the batch is not the one that was drawn, the losses are not one a record or depend on other
-                records, or rounding swamps the two-point quotients.
-            RuntimeError: all T steps are done, another one is being made, or parameters were changed since the last one.
+            TypeError, ValueError: the batch is not the one that was drawn, the losses are not one a
+                record or depend on other records, or rounding swamps the two-point quotients.
+            RuntimeError: all T steps are done, another one is being made, or parameters were
+                changed since the last one.
         """
         with self._run.alone():
             try:
@@ -296,22 +342,26 @@ class NoisyZOGD(torch.optim.Optimizer):
         """Everything that an exact resume needs, for `torch.save`. As secret as the iterates are.
 
         Args:
-            weights: whether to include the parameters; if not, their checksums, and you save the model and load it first.
+            weights: whether to include the parameters; if not, their checksums, and you save the
+                model and load it first.
 
         Raises:
-            RuntimeError: a step is being made, or the last one was interrupted while it moved the parameters.
+            RuntimeError: a step is being made, or the last one was interrupted while it moved the
+                parameters.
         """
         with self._run.alone():
             return saved.state_of(self._run, self.param_groups[0], weights)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state_dict` was taken: the same numbers follow, unless the sources are secure.
+        """Go on where `state_dict` was taken: the same numbers follow, unless the sources are
+        secure.
 
-        The setting may differ, with a larger T or another sigma, say: the report counts the recorded steps and the new ones.
+        The setting may differ, with a larger T or another sigma, say: the report counts the
+        recorded steps and the new ones.
 
         Raises:
-            ValueError: the saved run was on other data or another model, declared something else, or drew from sources of another
-                kind. Nothing is changed then.
+            ValueError: the saved run was on other data or another model, declared something else,
+                or drew from sources of another kind. Nothing is changed then.
             RuntimeError: a step is being made.
         """
         with self._run.alone():
@@ -321,12 +371,19 @@ class NoisyZOGD(torch.optim.Optimizer):
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Refused after construction, because the account depends on the number of parameters."""
         if self.param_groups:
-            raise ValueError("another parameter group is not allowed: d is part of the run; make the optimiser with all of them")
-        unwrap(torch.optim.Optimizer.add_param_group)(self, param_group)  # the wrapped one loads PyTorch's compiler
+            raise ValueError(
+                "another parameter group is not allowed: d is part of the run; make the optimiser with all of them"
+            )
+        # the wrapped one loads PyTorch's compiler
+        unwrap(torch.optim.Optimizer.add_param_group)(self, param_group)
 
     def __copy__(self) -> "NoisyZOGD":
-        raise TypeError("a shallow copy would move the same model, each step unknown to one of two reports: take copy.deepcopy")
+        raise TypeError(
+            "a shallow copy would move the same model, each step unknown to one of two reports: take copy.deepcopy"
+        )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out a scheduler's wrapper of `step`, which is bound to this object; torch's own method would drop far more."""
+        """Leave out a scheduler's wrapper of `step`, which is bound to this object; torch's own
+        method would drop far more.
+        """
         return {name: x for name, x in self.__dict__.items() if name != "step"}

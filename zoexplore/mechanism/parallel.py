@@ -1,8 +1,9 @@
 """Processes that make the steps of one run together, each on a part of the batch.
 
-They draw the same directions and the same batches, as they share the seeds of both. Each evaluates its own records, and sends
-their clipped quotients to all. The first process alone draws the noise along the directions, and a key for the
-noise in every coordinate, which is as secret as the noise. So all of them make the step that one alone would, bit by bit.
+They draw the same directions and the same batches, as they share the seeds of both. Each evaluates
+its own records, and sends their clipped quotients to all. The first process alone draws the noise
+along the directions, and a key for the noise in every coordinate, which is as secret as the noise.
+So all of them make the step that one alone would, bit by bit.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -32,7 +33,11 @@ class Ranks:
 
     def __init__(self, group: Any = None) -> None:
         self.group = group
-        self.rank, self.size = (0, 1) if group is None else (distributed.get_rank(group), distributed.get_world_size(group))
+        self.rank, self.size = (
+            (0, 1)
+            if group is None
+            else (distributed.get_rank(group), distributed.get_world_size(group))
+        )
         self._shared = True
 
     def share(self, sources: Sources, tensors: Sequence[Tensor] = ()) -> None:
@@ -46,13 +51,17 @@ class Ranks:
         sources.take_shared(state)
 
     def records(self, b: int, microbatch: int) -> slice:
-        """This process' part of a batch: whole microbatches, so that each is evaluated as one process would."""
+        """This process' part of a batch: whole microbatches, so that each is evaluated as one
+        process would.
+        """
         pieces = -(-b // microbatch)
         first, last = (pieces * r // self.size * microbatch for r in (self.rank, self.rank + 1))
         return slice(first, min(last, b))
 
     def agree(self, what: str, value: Callable[[], object]) -> None:
-        """Raises Drifted, naming the first process that differs, where something is not the same in all."""
+        """Raises Drifted, naming the first process that differs, where something is not the same in
+        all.
+        """
         if self.size > 1:
             self._compare(what, self._gather(digest(value())))
 
@@ -60,15 +69,20 @@ class Ranks:
         """What every process found, where all are at the same step.
 
         Raises:
-            RuntimeError: one has failed, or has ended; Flawed if a process found a flaw that makes the report useless.
+            RuntimeError: one has failed, or has ended; Flawed if a process found a flaw that makes
+                the report useless.
             Drifted: one is at another step.
         """
         self._shared = True
         rows = self._gather((None, digest(header), part))
         if failed := [r for r, (flawed, *_) in enumerate(rows) if flawed is not None]:
             kind = Flawed if any(rows[r][0] for r in failed) else RuntimeError
-            raise kind(f"process {failed[0]} of this run failed, and no step was made in any; its own error says why")
-        self._compare("the step: its records, learning rate or parameters", [at for _, at, _ in rows])
+            raise kind(
+                f"process {failed[0]} of this run failed, and no step was made in any; its own error says why"
+            )
+        self._compare(
+            "the step: its records, learning rate or parameters", [at for _, at, _ in rows]
+        )
         return [part for _, _, part in rows]
 
     @contextmanager
@@ -98,7 +112,9 @@ class Ranks:
 
     def _compare(self, what: str, found: list[int]) -> None:
         if other := [r for r, x in enumerate(found) if x != found[0]]:
-            raise Drifted(f"process {other[0]} of this run has drifted from process 0, in {what}: nothing of it is to be used")
+            raise Drifted(
+                f"process {other[0]} of this run has drifted from process 0, in {what}: nothing of it is to be used"
+            )
 
 
 def digest(value: object) -> int:

@@ -10,12 +10,15 @@ from torch import Tensor
 
 from zoexplore.run.setting import Setting
 
-BLOCK = 2**17  # numbers processed at once: few enough for a processor's cache, enough to keep it busy
-LAUNCHED = 2**23  # the same on other devices, where every operation costs a launch: some ten blocks a layer
+# numbers processed at once: few enough for a processor's cache, enough to keep it busy
+BLOCK = 2**17
+# the same on other devices, where every operation costs a launch: some ten blocks a layer
+LAUNCHED = 2**23
 PARTS = 32  # blocks of even a small model, so that a block's copies are small beside it
 LEAST = 2**14  # the smallest block
 PIECE = 2**15  # numbers of two kinds that are added at once, on a CPU
-SMALL, MIDDLING = 2**19, 2**22  # numbers of a model whose directions, or a copy of which, may well be kept in memory
+# numbers of a model whose directions, or a copy of which, may well be kept in memory
+SMALL, MIDDLING = 2**19, 2**22
 MORE_DIGITS = {torch.bfloat16: 16, torch.float16: 13}  # that a float32 has, binary
 HALVES = tuple(MORE_DIGITS)
 LEAST_NORMAL = 2.0**-14  # of float16: below it the spacing of numbers stays the same
@@ -38,7 +41,8 @@ class Parameters:
         working: the dtype of sums: float64, or float32 if all tensors are less precise.
 
     Raises:
-        ValueError: there is none, or they are on several devices, sparse, sharded, not floating-point numbers, or share memory.
+        ValueError: there is none, or they are on several devices, sparse, sharded, not
+            floating-point numbers, or share memory.
     """
 
     def __init__(self, tensors: Sequence[Tensor], block: int | None = None) -> None:
@@ -47,7 +51,9 @@ class Parameters:
         devices = {t.device for t in tensors}
         if len(devices) > 1 or not all(type(t) in (Tensor, torch.nn.Parameter) for t in tensors):
             where = ", ".join(sorted(map(str, devices)))
-            raise ValueError(f"parameters on {where}, or sharded, are not allowed: give plain tensors on one device")
+            raise ValueError(
+                f"parameters on {where}, or sharded, are not allowed: give plain tensors on one device"
+            )
         wrong = {str(t.dtype) for t in tensors if t.dtype not in KINDS or t.layout != torch.strided}
         if wrong or devices == {torch.device("meta")}:
             raise ValueError(
@@ -60,7 +66,9 @@ class Parameters:
         self.kind = kinds.pop() if len(kinds) == 1 else None
         self.working = torch.float64 if self.kind == torch.float64 else torch.float32
         self.has_halves = any(t.dtype in HALVES for t in tensors)
-        self._most = block or max(LEAST, min(BLOCK if self.device.type == "cpu" else LAUNCHED, self.d // PARTS))
+        self._most = block or max(
+            LEAST, min(BLOCK if self.device.type == "cpu" else LAUNCHED, self.d // PARTS)
+        )
         self._cut()
         self.sizes = [part.numel() for part in self.blocks]
         self.longest_block = max(self.sizes)
@@ -89,7 +97,12 @@ class Parameters:
 
     def parts(self, w: Tensor) -> list[Tensor]:
         """A vector, shape (d,), cut and shaped as the tensors are."""
-        return [part.view_as(t) for part, t in zip(w.split([t.numel() for t in self.tensors]), self.tensors, strict=True)]
+        return [
+            part.view_as(t)
+            for part, t in zip(
+                w.split([t.numel() for t in self.tensors]), self.tensors, strict=True
+            )
+        ]
 
     def scale(self, factor: float) -> None:
         for block in self.blocks:
@@ -103,43 +116,70 @@ class Parameters:
     def check_start(self, setting: Setting) -> None:
         """Raises ValueError if they are no start of a run with this setting."""
         if self.d != setting.d:
-            raise ValueError(f"d = {setting.d} is not allowed: there are {self.d} parameters to train")
+            raise ValueError(
+                f"d = {setting.d} is not allowed: there are {self.d} parameters to train"
+            )
         if not torch.stack([block.isfinite().all() for block in self.blocks]).all():
             raise ValueError("the start has numbers that are not finite")
         if setting.R < inf and (length := self.length()) > setting.R:
-            raise ValueError(f"the start has length {length:.4g}, beyond R = {setting.R:.4g}: scale it down, or take a larger R")
+            raise ValueError(
+                f"the start has length {length:.4g}, beyond R = {setting.R:.4g}: scale it down, or take a larger R"
+            )
 
     def check_in_place(self) -> None:
         """Raises RuntimeError where a tensor was given other memory, as `model.to(...)` does."""
-        if any(t.data_ptr() != first.data_ptr() for t, first in zip(self.tensors, self._firsts, strict=True)):
-            raise RuntimeError("the parameters were moved since the optimiser was made: move the model first, then make it")
+        if any(
+            t.data_ptr() != first.data_ptr()
+            for t, first in zip(self.tensors, self._firsts, strict=True)
+        ):
+            raise RuntimeError(
+                "the parameters were moved since the optimiser was made: move the model first, then make it"
+            )
 
     def _check_apart(self) -> None:
-        """Raises ValueError where numbers belong to two tensors: they would be moved twice and counted twice."""
-        spans = sorted((first.data_ptr(), t.nbytes) for first, t in zip(self._firsts, self.tensors, strict=True))
+        """Raises ValueError where numbers belong to two tensors: they would be moved twice and
+        counted twice.
+        """
+        spans = sorted(
+            (first.data_ptr(), t.nbytes)
+            for first, t in zip(self._firsts, self.tensors, strict=True)
+        )
         if any(start + size > after for (start, size), (after, _) in pairwise(spans)):
-            raise ValueError("parameters that share memory are not allowed: tie them as one nn.Parameter, or clone one of them")
+            raise ValueError(
+                "parameters that share memory are not allowed: tie them as one nn.Parameter, or clone one of them"
+            )
 
 
 def add(block: Tensor, update: Tensor, rounding: torch.Generator | None) -> None:
-    """Add numbers, shape (numbers,), to a block; `update` may be overwritten. Half precision rounds the sum up or down at random,
-    so that updates below the last digit count on average. The sum has its noise, so this is post-processing.
+    """Add numbers, shape (numbers,), to a block; `update` may be overwritten. Half precision rounds
+    the sum up or down at random, so that updates below the last digit count on average. The sum has
+    its noise, so this is post-processing.
     """
     if block.dtype not in HALVES or rounding is None:
-        block.copy_(update.double().add_(block))  # several times as fast as adding in place with fewer digits
+        # several times as fast as adding in place with fewer digits
+        block.copy_(update.double().add_(block))
         return
     total, more = block.float().add_(update), MORE_DIGITS[block.dtype]
-    draws = torch.empty(-(-len(total) // 4), dtype=torch.int64, device=total.device).random_(-(2**63), None, generator=rounding)
+    draws = torch.empty(-(-len(total) // 4), dtype=torch.int64, device=total.device).random_(
+        -(2**63), None, generator=rounding
+    )
     chance = draws.view(torch.int16)[: len(total)] >> 16 - more  # about 0
-    raised = total.sign().mul_(total.abs() < LEAST_NORMAL).mul_(LEAST_NORMAL) if block.dtype == torch.float16 else None
+    raised = (
+        total.sign().mul_(total.abs() < LEAST_NORMAL).mul_(LEAST_NORMAL)
+        if block.dtype == torch.float16
+        else None
+    )
     if raised is not None:  # up to where a float32 has so many more digits, as everywhere above
         total.add_(raised)
-    total.view(torch.int32).add_(chance).add_(2 ** (more - 1)).bitwise_and_(-(2**more))  # the lower digits' sum carries over
+    # the lower digits' sum carries over
+    total.view(torch.int32).add_(chance).add_(2 ** (more - 1)).bitwise_and_(-(2**more))
     block.copy_(total if raised is None else total.sub_(raised))
 
 
 def pieces(numbers: Tensor) -> tuple[Tensor, ...]:
-    """Views of a block's parts: torch on a CPU copies what it adds to another dtype, and so copies little."""
+    """Views of a block's parts: torch on a CPU copies what it adds to another dtype, and so copies
+    little.
+    """
     if numbers.numel() <= PIECE or numbers.device.type != "cpu":
         return (numbers,)
     return numbers.chunk(-(-numbers.numel() // PIECE))
@@ -152,5 +192,7 @@ def flat(tensor: Tensor) -> Tensor:
         ValueError: they do not lie one after the other.
     """
     if not tensor.is_contiguous():
-        raise ValueError(f"a parameter of strides {tensor.stride()} is not allowed: call contiguous() on it first")
+        raise ValueError(
+            f"a parameter of strides {tensor.stride()} is not allowed: call contiguous() on it first"
+        )
     return tensor.detach().view(-1)

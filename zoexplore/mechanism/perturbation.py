@@ -1,7 +1,8 @@
 """The parameters at points w + xi v along a direction, where losses are evaluated.
 
-They move in place and back, or each layer runs with moved copies. Copies leave the layer's own parameters untouched: w is exact
-in every dtype and after an interruption, and only one layer is copied.
+They move in place and back, or each layer runs with moved copies. Copies leave the layer's own
+parameters untouched: w is exact in every dtype and after an interruption, and only one layer is
+copied.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,23 +17,29 @@ from zoexplore.mechanism.directions import Frame
 from zoexplore.mechanism.losses import Hook
 from zoexplore.mechanism.parameters import MIDDLING, Parameters, flat
 
-READ_BY_PARENT = (nn.MultiheadAttention,)  # layers that read their children's parameters and do not call them
+# layers that read their children's parameters and do not call them
+READ_BY_PARENT = (nn.MultiheadAttention,)
 
 
 class Perturbation:
-    """Evaluates losses at w + xi v: layer by layer if the module allows it, or by moving the parameters in place and restoring
-    a copy. It does the latter with `keep_copy`, or, where that is None, if the parameters are few.
+    """Evaluates losses at w + xi v: layer by layer if the module allows it, or by moving the
+    parameters in place and restoring a copy. It does the latter with `keep_copy`, or, where that is
+    None, if the parameters are few.
     """
 
-    def __init__(self, parameters: Parameters, module: nn.Module | None, keep_copy: bool | None) -> None:
+    def __init__(
+        self, parameters: Parameters, module: nn.Module | None, keep_copy: bool | None
+    ) -> None:
         self.parameters = parameters
-        self.module = None if (parameters.d <= MIDDLING if keep_copy is None else keep_copy) else module
+        self.module = (
+            None if (parameters.d <= MIDDLING if keep_copy is None else keep_copy) else module
+        )
         self._copy: list[Tensor] = []
         self._is_known = False
 
     def along(self, frame: Frame, losses: Callable[[Any], Tensor], batch: Any) -> "Perturbed":
-        """The parameters during one step. They move in place from now on if the module reads any outside the layers that hold
-        them, as the first step shows.
+        """The parameters during one step. They move in place from now on if the module reads any
+        outside the layers that hold them, as the first step shows.
         """
         if self.module is not None and not self._is_known and number_of(batch):
             self._is_known = True
@@ -43,8 +50,8 @@ class Perturbation:
         return InPlace(self.parameters, frame, self._copy)
 
     def _reaches_all(self, losses: Callable[[Any], Tensor], batch: Any, module: nn.Module) -> bool:
-        """Whether the module reads parameters only in the layers that hold them. If so, losses stay the same when parameters
-        are nan while their layers do not run.
+        """Whether the module reads parameters only in the layers that hold them. If so, losses stay
+        the same when parameters are nan while their layers do not run.
         """
         tensors = self.parameters.tensors
         expected, own = losses(batch), [t.data for t in tensors]
@@ -58,7 +65,9 @@ class Perturbation:
         finally:
             for t, data in zip(tensors, own, strict=True):
                 t.data = data
-        return torch.equal(found.nan_to_num(), expected.nan_to_num()) and torch.equal(found.isnan(), expected.isnan())
+        return torch.equal(found.nan_to_num(), expected.nan_to_num()) and torch.equal(
+            found.isnan(), expected.isnan()
+        )
 
 
 class Perturbed:
@@ -88,7 +97,9 @@ class Perturbed:
 
 
 class InPlace(Perturbed):
-    """Moves the parameters in place, and back to exactly w, by a copy that steps share: made here where it is empty."""
+    """Moves the parameters in place, and back to exactly w, by a copy that steps share: made here
+    where it is empty.
+    """
 
     def __init__(self, parameters: Parameters, frame: Frame, copy: list[Tensor]) -> None:
         super().__init__(parameters, frame)
@@ -139,7 +150,11 @@ class Layerwise(Perturbed):
     def _moved(self, i: int) -> Tensor | None:
         if self.point is None:
             return None
-        (k, xi), moved, blocks = self.point, self.parameters.tensors[i].data.clone(), self.parameters.blocks_of[i]
+        (k, xi), moved, blocks = (
+            self.point,
+            self.parameters.tensors[i].data.clone(),
+            self.parameters.blocks_of[i],
+        )
         parts = flat(moved).split(self.parameters.sizes[blocks.start : blocks.stop])
         for j, piece in zip(blocks, parts, strict=True):
             piece.add_(self.frame.part(k, j), alpha=xi)
@@ -147,9 +162,13 @@ class Layerwise(Perturbed):
 
 
 class Lent:
-    """While open, a module's layers run with other numbers as their parameters: `of` gives each by its index, None for itself."""
+    """While open, a module's layers run with other numbers as their parameters: `of` gives each by
+    its index, None for itself.
+    """
 
-    def __init__(self, module: nn.Module, tensors: Sequence[Tensor], of: Callable[[int], Tensor | None]) -> None:
+    def __init__(
+        self, module: nn.Module, tensors: Sequence[Tensor], of: Callable[[int], Tensor | None]
+    ) -> None:
         self.tensors, self.of = tensors, of
         self._layers = list(_layers(module, {id(t): i for i, t in enumerate(tensors)}))
         self._own: dict[int, Tensor] = {}  # the layers' own parameters, while replaced
@@ -159,7 +178,9 @@ class Lent:
     def __enter__(self) -> "Lent":
         for layer, held in self._layers:
             self._handles.append(layer.register_forward_pre_hook(Hook(partial(self._lend, held))))
-            self._handles.append(layer.register_forward_hook(Hook(partial(self._give_back, held)), always_call=True))
+            self._handles.append(
+                layer.register_forward_hook(Hook(partial(self._give_back, held)), always_call=True)
+            )
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,4 +1,6 @@
-"""The record of a run: its steps, counts, and the declared properties of the loss, which are never guessed or estimated."""
+"""The record of a run: its steps, counts, and the declared properties of the loss, which are never
+guessed or estimated.
+"""
 
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
@@ -13,8 +15,9 @@ from zoexplore.run.setting import REGIMES, Setting
 
 @dataclass(frozen=True)
 class Step:
-    """One entry of a ledger, in the fields of `Setting`, its mean taken over `batch` records; `clip` limits as `clipping` says. A
-    step of `eta` 0 moved nothing and looked at no data. A "probe" moved nothing either, and costs what a step of its noise does.
+    """One entry of a ledger, in the fields of `Setting`, its mean taken over `batch` records;
+    `clip` limits as `clipping` says. A step of `eta` 0 moved nothing and looked at no data. A
+    "probe" moved nothing either, and costs what a step of its noise does.
     """
 
     K: int
@@ -41,8 +44,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Counts:
-    """Steps made; quotients (records for a joint clip) checked and changed by the clip; infinite quotients, counted as 0. All but
-    the steps depend on the data.
+    """Steps made; quotients (records for a joint clip) checked and changed by the clip; infinite
+    quotients, counted as 0. All but the steps depend on the data.
     """
 
     steps: int = 0
@@ -52,7 +55,12 @@ class Counts:
 
     def after(self, looked_at: int = 0, clipped: int = 0, not_finite: int = 0) -> "Counts":
         """One more step."""
-        return Counts(self.steps + 1, self.looked_at + looked_at, self.clipped + clipped, self.not_finite + not_finite)
+        return Counts(
+            self.steps + 1,
+            self.looked_at + looked_at,
+            self.clipped + clipped,
+            self.not_finite + not_finite,
+        )
 
 
 class Found(NamedTuple):
@@ -120,26 +128,37 @@ class Ledger:
 
     def facts(self) -> dict[str, Any]:
         """The fields that a `RunRecord` copies."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "kept"} | {"stages": tuple(self.stages)}
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "kept"} | {
+            "stages": tuple(self.stages)
+        }
 
     @classmethod
     def of(cls, state: dict[str, Any]) -> "Ledger":
         """The ledger of which `asdict` made a state."""
         whole = {f.name: state[f.name] for f in fields(cls)}
-        return cls(**whole | {"stages": [(Step(**step), count) for step, count in state["stages"]], "kept": [*state["kept"]]})
+        return cls(
+            **whole
+            | {
+                "stages": [(Step(**step), count) for step, count in state["stages"]],
+                "kept": [*state["kept"]],
+            }
+        )
 
 
 @dataclass(frozen=True)
 class Declared:
-    """Constants of every record's loss, at every point that the data may lead to. Omitted constants are unknown.
+    """Constants of every record's loss, at every point that the data may lead to. Omitted constants
+    are unknown.
 
     Args:
-        regime: "strongly-convex", "convex" or "non-convex", for the clipped loss, without the ridge.
+        regime: "strongly-convex", "convex" or "non-convex", for the clipped loss, without the
+            ridge.
         M: smoothness, the ridge's included (that of the data's part plus the ridge).
         m: strong convexity, the ridge's included; needed in the regime "strongly-convex".
-        lipschitz: of the data's part, the one that is clipped, on the ball of radius R + xi. inf, as good as None, claims
-            nothing: the clip may act.
-        linear: the data's part is a function of one linear form of the parameters, as in `Setting`; used where M is declared.
+        lipschitz: of the data's part, the one that is clipped, on the ball of radius R + xi. inf,
+            as good as None, claims nothing: the clip may act.
+        linear: the data's part is a function of one linear form of the parameters, as in `Setting`;
+            used where M is declared.
 
     Raises:
         ValueError: a constant is not a positive number, m exceeds M, or m is missing.
@@ -153,17 +172,27 @@ class Declared:
 
     def __post_init__(self) -> None:
         if self.regime not in REGIMES:
-            raise ValueError(f"regime = {self.regime!r} is not allowed: give one of {', '.join(map(repr, REGIMES))}")
+            raise ValueError(
+                f"regime = {self.regime!r} is not allowed: give one of {', '.join(map(repr, REGIMES))}"
+            )
         if not isinstance(self.linear, bool):
             raise ValueError(f"linear = {self.linear!r} is not allowed: give True or False")
         for name in ("M", "m", "lipschitz"):
             value = getattr(self, name)
-            if value is not None and not (value > 0 and (isfinite(value) or (name == "lipschitz" and value == inf))):
-                raise ValueError(f"{name} = {value!r} is not allowed: give a finite number above 0, or None if unknown")
+            if value is not None and not (
+                value > 0 and (isfinite(value) or (name == "lipschitz" and value == inf))
+            ):
+                raise ValueError(
+                    f"{name} = {value!r} is not allowed: give a finite number above 0, or None if unknown"
+                )
         if self.m is not None and (self.M is None or self.m > self.M):
-            raise ValueError(f"m = {self.m!r} with M = {self.M!r} is not allowed: give an M of at least m")
+            raise ValueError(
+                f"m = {self.m!r} with M = {self.M!r} is not allowed: give an M of at least m"
+            )
         if self.regime == "strongly-convex" and self.m is None:
-            raise ValueError("regime = 'strongly-convex' needs m, the strong convexity of every record's loss with the ridge")
+            raise ValueError(
+                "regime = 'strongly-convex' needs m, the strong convexity of every record's loss with the ridge"
+            )
 
     def describe(self, setting: Setting) -> Setting:
         """The setting with declared constants for supposed ones; its step size stays.
@@ -173,16 +202,20 @@ class Declared:
         """
         if self.M is None:
             return setting.replace(eta=setting.eta)
-        m = self.m if self.m is not None else setting.ridge  # outside "strongly-convex" no bound looks at m
-        return setting.replace(eta=setting.eta, M=self.M, m=m, regime=self.regime, linear=self.linear)
+        # outside "strongly-convex" no bound looks at m
+        m = self.m if self.m is not None else setting.ridge
+        return setting.replace(
+            eta=setting.eta, M=self.M, m=m, regime=self.regime, linear=self.linear
+        )
 
 
 def why_not_idle(declared: Declared, step: Step, resolved: bool = False) -> str:
     """Empty where a step's clip provably never acts; else the missing condition.
 
-    A quotient is at most the Lipschitz constant L (mean value theorem). So is the length of a record's K-vector of derivatives,
-    by Bessel's inequality; for xi > 0 each entry is off by up to (M - ridge) xi/2. Quotients that were taken along other unit
-    vectors and `resolved` are bounded as the vector is; the step's xi then allows for it.
+    A quotient is at most the Lipschitz constant L (mean value theorem). So is the length of a
+    record's K-vector of derivatives, by Bessel's inequality; for xi > 0 each entry is off by up to
+    (M - ridge) xi/2. Quotients that were taken along other unit vectors and `resolved` are bounded
+    as the vector is; the step's xi then allows for it.
     """
     L = declared.lipschitz
     if L is None or L == inf:
@@ -190,7 +223,11 @@ def why_not_idle(declared: Declared, step: Step, resolved: bool = False) -> str:
     longest, root = L, sqrt(step.K)
     if step.xi > 0 and (step.clipping == "joint" or resolved):
         rough = inf if resolved else root * L
-        longest = rough if declared.M is None else min(rough, L + root * (declared.M - step.ridge) * step.xi / 2)
+        longest = (
+            rough
+            if declared.M is None
+            else min(rough, L + root * (declared.M - step.ridge) * step.xi / 2)
+        )
     if longest <= step.clip:
         return ""
     what = "difference quotient" if step.clipping == "each" else "vector of difference quotients"
@@ -199,22 +236,29 @@ def why_not_idle(declared: Declared, step: Step, resolved: bool = False) -> str:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """A run up to its last step. Its steps alone are accounted; nothing that is set afterwards changes them.
+    """A run up to its last step. Its steps alone are accounted; nothing that is set afterwards
+    changes them.
 
     Args:
-        setting: the planned run; its n, d, delta, neighbours and, in words, T count. Its regime, M, m and linear are
-            suppositions; those of `declared` count.
+        setting: the planned run; its n, d, delta, neighbours and, in words, T count. Its regime, M,
+            m and linear are suppositions; those of `declared` count.
         stages: the steps made, in order: equal ones in a row, and how many.
         counts: counts of the steps so far.
         declared: the user's statements on the loss.
         noise: where the noise came from.
-        xi_factor: the largest factor by which `Frame.resolve` may have lengthened two points' distance; 1 if none.
-        rounded: whether parameters are in half precision, whose rounding no proof about distances covers.
+        xi_factor: the largest factor by which `Frame.resolve` may have lengthened two points'
+            distance; 1 if none.
+        rounded: whether parameters are in half precision, whose rounding no proof about distances
+            covers.
         flaw: why the steps may have revealed more than planned; empty if not.
-        checked: the last step at which losses were checked and were each record's own, 0 before the first.
-        halves: whether losses were computed in half precision, whose rounding no proof about distances covers.
-        returned: whether the parameters went back to a saved iterate of this run, chosen by whatever chose it.
-        root: names the run, whose copies, forks and continuations have the same name; empty if unknown.
+        checked: the last step at which losses were checked and were each record's own, 0 before the
+            first.
+        halves: whether losses were computed in half precision, whose rounding no proof about
+            distances covers.
+        returned: whether the parameters went back to a saved iterate of this run, chosen by
+            whatever chose it.
+        root: names the run, whose copies, forks and continuations have the same name; empty if
+            unknown.
         is_secure: whether every run and branch draws other noise (`Sources.secure()`).
         found: the scale, where the run found it.
         target: the epsilon that the run keeps to; None if it has none.
@@ -240,7 +284,9 @@ class RunRecord:
 
     @cached_property
     def looked(self) -> dict[Step, int]:
-        """The different entries that looked at data, and how many of each. What one costs has no eta in it, so all have 1."""
+        """The different entries that looked at data, and how many of each. What one costs has no
+        eta in it, so all have 1.
+        """
         found: dict[Step, int] = {}
         for step, count in self.stages:
             if step.eta > 0:
@@ -259,9 +305,18 @@ class RunRecord:
 
     @cached_property
     def shares(self) -> list[tuple[float, int]]:
-        """The shares beta of the steps that moved anything, in order, and how many steps in a row had each."""
-        moved = ((step.beta, count) for step, count in self.stages if step.eta > 0 and step.kind == "step")
-        return [(beta, sum(count for _, count in row)) for beta, row in groupby(moved, key=itemgetter(0))]
+        """The shares beta of the steps that moved anything, in order, and how many steps in a row
+        had each.
+        """
+        moved = (
+            (step.beta, count)
+            for step, count in self.stages
+            if step.eta > 0 and step.kind == "step"
+        )
+        return [
+            (beta, sum(count for _, count in row))
+            for beta, row in groupby(moved, key=itemgetter(0))
+        ]
 
     @property
     def steps(self) -> int:
@@ -294,31 +349,42 @@ class RunRecord:
         return [name for name in fields if len({getattr(step, name) for step in self.moving}) > 1]
 
     def of(self, step: Step, count: int, **changes: Any) -> Setting:
-        """A setting of so many equal steps, with declared constants for assumed ones. The clip stays each quotient's or joint,
-        and may act unless the declared constants prove it idle. xi includes the factor; if it exceeds 1, two points along a
-        direction no longer show one linear form.
+        """A setting of so many equal steps, with declared constants for assumed ones. The clip
+        stays each quotient's or joint, and may act unless the declared constants prove it idle. xi
+        includes the factor; if it exceeds 1, two points along a direction no longer show one linear
+        form.
         """
         fields = {name: x for name, x in asdict(step).items() if name != "kind"}
         fields |= {"xi": step.xi * self.xi_factor, "T": count, "cooldown": 0} | changes
         # the clip is idle only if the declared constants prove it, whatever the setting says
         supposed = {"regime": "non-convex", "M": max(self.setting.M, step.ridge), "m": step.ridge}
-        supposed |= {"lipschitz": self.declared.lipschitz if step.clipping == "joint" else None, "linear": False}
+        supposed |= {
+            "lipschitz": self.declared.lipschitz if step.clipping == "joint" else None,
+            "linear": False,
+        }
         if self.unproved:
-            supposed["lipschitz"] = max(self.declared.lipschitz or inf, nextafter(fields["clip"], inf))
+            supposed["lipschitz"] = max(
+                self.declared.lipschitz or inf, nextafter(fields["clip"], inf)
+            )
         described = self.declared.describe(self.setting.replace(**supposed | fields))
-        if described.xi > 0 and self.xi_factor > 1:  # a sum of quotients is no odd function of its own direction
+        # a sum of quotients is no odd function of its own direction
+        if described.xi > 0 and self.xi_factor > 1:
             return described.replace(linear=False)
         return described
 
     @cached_property
     def unproved(self) -> str:
-        """Empty where the declared constants prove that the clip never acts; else the missing condition.
+        """Empty where the declared constants prove that the clip never acts; else the missing
+        condition.
 
-        A clip that was never seen to act is no proof: the neighbouring data set, or another draw of the noise, might have made it
-        act.
+        A clip that was never seen to act is no proof: the neighbouring data set, or another draw of
+        the noise, might have made it act.
         """
         found = (
-            why_not_idle(self.declared, replace(step, xi=step.xi * self.xi_factor), self.xi_factor > 1) for step in self.moving
+            why_not_idle(
+                self.declared, replace(step, xi=step.xi * self.xi_factor), self.xi_factor > 1
+            )
+            for step in self.moving
         )
         return next(filter(None, found), "")
 
@@ -326,8 +392,12 @@ class RunRecord:
     def disproved(self) -> str:
         """An event that contradicts the declared constants; empty if there was none."""
         if self.counts.not_finite:
-            return f"{self.counts.not_finite} quotients were not finite, which no loss as declared has"
+            return (
+                f"{self.counts.not_finite} quotients were not finite, which no loss as declared has"
+            )
         if self.counts.clipped and not self.unproved:
-            clipped = f"it changed {self.counts.clipped} of {self.counts.looked_at} quotients or records"
+            clipped = (
+                f"it changed {self.counts.clipped} of {self.counts.looked_at} quotients or records"
+            )
             return f"the clip was active: {clipped}, which what is declared rules out"
         return ""

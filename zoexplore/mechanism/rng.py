@@ -1,7 +1,7 @@
 """Random numbers: directions, noise and data order each have a generator of their own.
 
-The directions may become known after the run; the noise must not. So its seed is never made from the seed of the others: it
-is drawn separately from the operating system, or given separately.
+The directions may become known after the run; the noise must not. So its seed is never made from
+the seed of the others: it is drawn separately from the operating system, or given separately.
 """
 
 import copy
@@ -27,7 +27,8 @@ SECURE = (
     "floating-point numbers, whose gaps and lowest bits can distinguish neighbouring data sets (Mironov 2012, "
     "doi:10.1145/2382196.2382264); how long a step takes; a look into this process's memory."
 )
-FORKS = [0]  # between the first process and this one: in another namespace a fork may have its parent's number
+# between the first process and this one: in another namespace a fork may have its parent's number
+FORKS = [0]
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: FORKS.append(FORKS.pop() + 1))
 REKEYED = "Noise and data order of a secure run go on with new keys; the old ones are never saved."
@@ -39,33 +40,52 @@ def process() -> tuple[int, int]:
 
 
 class Sources:
-    """The generators of one run: `directions`, `noise`, `data`. Without seeds, no run repeats another.
+    """The generators of one run: `directions`, `noise`, `data`. Without seeds, no run repeats
+    another.
 
     Args:
-        seed: of directions and data order, each from a spawned seed of its own; drawn from the operating system where None.
-        noise_seed: of the noise; drawn from the operating system where None. A run repeats only where both are given.
+        seed: of directions and data order, each from a spawned seed of its own; drawn from the
+            operating system where None.
+        noise_seed: of the noise; drawn from the operating system where None. A run repeats only
+            where both are given.
         device: where directions are drawn: on the CPU by NumPy, elsewhere by torch.
 
     Raises:
         ValueError: a seed is not a whole number from 0 on, or both are the same.
     """
 
-    def __init__(self, seed: int | None = None, noise_seed: int | None = None, *, device: torch.device | str = "cpu") -> None:
+    def __init__(
+        self,
+        seed: int | None = None,
+        noise_seed: int | None = None,
+        *,
+        device: torch.device | str = "cpu",
+    ) -> None:
         for name, value in (("seed", seed), ("noise_seed", noise_seed)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < 0):
-                raise ValueError(f"{name} = {value!r} is not allowed: give a whole number from 0 on, or None")
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, Integral) or value < 0
+            ):
+                raise ValueError(
+                    f"{name} = {value!r} is not allowed: give a whole number from 0 on, or None"
+                )
         if noise_seed is not None and noise_seed == seed:
-            raise ValueError(f"noise_seed = {noise_seed} is not allowed: the directions' seed must not reveal the noise")
+            raise ValueError(
+                f"noise_seed = {noise_seed} is not allowed: the directions' seed must not reveal the noise"
+            )
         directions, data = np.random.SeedSequence(seed).spawn(2)
         self.is_secure, self._process = False, process()
-        self.origin = "an ordinary generator" if noise_seed is None else f"an ordinary generator and the seed {noise_seed}"
+        self.origin = (
+            "an ordinary generator"
+            if noise_seed is None
+            else f"an ordinary generator and the seed {noise_seed}"
+        )
         self.directions = _directions(directions, torch.device(device))
         self._data, self._noise = _ordinary(data), _ordinary(np.random.SeedSequence(noise_seed))
 
     @classmethod
     def secure(cls, *, device: torch.device | str = "cpu") -> "Sources":
-        """For a release: noise and data order from ChaCha20 (20 rounds) keyed by the operating system. `description` names the
-        limits.
+        """For a release: noise and data order from ChaCha20 (20 rounds) keyed by the operating
+        system. `description` names the limits.
 
         Raises:
             ImportError: randomgen is missing.
@@ -81,8 +101,12 @@ class Sources:
 
     @property
     def kind(self) -> tuple[bool, str]:
-        """Whether they are secure, and what draws directions: processes and phases of one run have the same."""
-        return self.is_secure, "NumPy" if isinstance(self.directions, np.random.Generator) else str(self.directions.device.type)
+        """Whether they are secure, and what draws directions: processes and phases of one run have
+        the same.
+        """
+        return self.is_secure, "NumPy" if isinstance(self.directions, np.random.Generator) else str(
+            self.directions.device.type
+        )
 
     @property
     def noise(self) -> np.random.Generator:
@@ -103,7 +127,9 @@ class Sources:
         return np.random.Generator(np.random.SFC64(np.random.SeedSequence(list(words))))
 
     def shared_state(self) -> dict[str, Any]:
-        """The state of all generators but the noise's, for other processes of the run. As secret as a batch's records."""
+        """The state of all generators but the noise's, for other processes of the run. As secret as
+        a batch's records.
+        """
         return {name: _state(getattr(self, name)) for name in ("directions", "data")}
 
     def take_shared(self, state: dict[str, Any]) -> None:
@@ -120,7 +146,9 @@ class Sources:
             self._take_new_keys()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave a secure run's keys out of pickles and copies, so that nobody else can draw its noise."""
+        """Leave a secure run's keys out of pickles and copies, so that nobody else can draw its
+        noise.
+        """
         state = self.__dict__.copy()
         if self.is_secure:
             del state["_noise"], state["_data"]
@@ -137,14 +165,20 @@ class Sources:
         return SECURE if self.is_secure else DEMONSTRATION.format(origin=self.origin)
 
     def state_dict(self) -> dict[str, Any]:
-        """The state of every generator; of a secure run only the directions', since its keys are never saved."""
-        return {"kind": self.kind, "origin": self.origin} | {name: _state(getattr(self, name)) for name in self._kept}
+        """The state of every generator; of a secure run only the directions', since its keys are
+        never saved.
+        """
+        return {"kind": self.kind, "origin": self.origin} | {
+            name: _state(getattr(self, name)) for name in self._kept
+        }
 
     def gone_on(self, state: dict[str, Any]) -> "Sources":
-        """Sources that go on where `state` was taken, a secure run's with new keys for noise and data order.
+        """Sources that go on where `state` was taken, a secure run's with new keys for noise and
+        data order.
 
         Raises:
-            ValueError: the state is of sources of another kind: secure or not, or drawing directions elsewhere.
+            ValueError: the state is of sources of another kind: secure or not, or drawing
+                directions elsewhere.
         """
         if tuple(state["kind"]) != self.kind:
             raise ValueError(
@@ -169,20 +203,29 @@ def untouched_on_error(generator: Generator) -> Iterator[None]:
 
 
 def normal(
-    generator: Generator, shape: tuple[int, ...], *, dtype: torch.dtype = torch.float64, device: torch.device | str | None = None
+    generator: Generator,
+    shape: tuple[int, ...],
+    *,
+    dtype: torch.dtype = torch.float64,
+    device: torch.device | str | None = None,
 ) -> Tensor:
-    """Independent standard normal numbers of a shape. NumPy's generators draw on the CPU, torch's on their own device."""
+    """Independent standard normal numbers of a shape. NumPy's generators draw on the CPU, torch's
+    on their own device.
+    """
     if isinstance(generator, np.random.Generator):
         return torch.as_tensor(generator.standard_normal(shape)).to(device=device, dtype=dtype)
-    return torch.randn(shape, generator=generator, dtype=dtype, device=generator.device).to(device=device)
+    return torch.randn(shape, generator=generator, dtype=dtype, device=generator.device).to(
+        device=device
+    )
 
 
 class Replay:
     """A unit vector, uniform on the sphere, any block of which can be regenerated.
 
-    A vector of normal numbers over its length is uniform. Its blocks' lengths, chi variables, and their directions are
-    independent: with the lengths drawn first, every block is normalised separately, and has a seed of its own, so that layers
-    may use theirs in the order in which they run.
+    A vector of normal numbers over its length is uniform. Its blocks' lengths, chi variables, and
+    their directions are independent: with the lengths drawn first, every block is normalised
+    separately, and has a seed of its own, so that layers may use theirs in the order in which they
+    run.
 
     Args:
         generator: its seeds are drawn from it.
@@ -200,8 +243,10 @@ class Replay:
     def fill(self, block: int, out: Tensor) -> Tensor:
         """Fill `out`, shape (numbers,), with a block."""
         out.normal_(generator=self._source.manual_seed(self._seeds[block]))
-        square: Tensor | float = torch.dot(out, out)  # in single precision right to its last digits, as `vector_norm` is not
-        if out.device.type == "cpu":  # there a number is quicker than a tensor of one; elsewhere one would have to wait for it
+        # in single precision right to its last digits, as `vector_norm` is not
+        square: Tensor | float = torch.dot(out, out)
+        # there a number is quicker than a tensor of one; elsewhere one would have to wait for it
+        if out.device.type == "cpu":
             square = float(square)
         return out.mul_(self.lengths[block] / (square + torch.finfo(out.dtype).tiny) ** 0.5)
 
@@ -214,7 +259,11 @@ def words(generator: Generator) -> np.ndarray:
 
 
 def _directions(seed: np.random.SeedSequence, device: torch.device) -> Generator:
-    return _ordinary(seed) if device.type == "cpu" else torch.Generator(device).manual_seed(_word(seed))
+    return (
+        _ordinary(seed)
+        if device.type == "cpu"
+        else torch.Generator(device).manual_seed(_word(seed))
+    )
 
 
 def _ordinary(seed: np.random.SeedSequence) -> np.random.Generator:
@@ -226,7 +275,9 @@ def _chacha(key: int | None = None) -> np.random.Generator:
     try:
         from randomgen import ChaCha  # here, as only secure runs need it
     except ImportError as missing:
-        raise ImportError("Sources.secure() draws from randomgen's ChaCha20: pip install 'zoexplore[train]'") from missing
+        raise ImportError(
+            "Sources.secure() draws from randomgen's ChaCha20: pip install 'zoexplore[train]'"
+        ) from missing
     return np.random.Generator(ChaCha(key=secrets.randbits(256) if key is None else key, rounds=20))
 
 
@@ -240,7 +291,11 @@ def _named(kind: Any) -> str:
 
 
 def _state(generator: Generator) -> Any:
-    return generator.bit_generator.state if isinstance(generator, np.random.Generator) else generator.get_state()
+    return (
+        generator.bit_generator.state
+        if isinstance(generator, np.random.Generator)
+        else generator.get_state()
+    )
 
 
 def _restore(generator: Generator, state: Any) -> None:

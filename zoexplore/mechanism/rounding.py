@@ -1,4 +1,6 @@
-"""What rounds losses more coarsely than their own kind of numbers: autocast, and products in TF32 or bfloat16."""
+"""What rounds losses more coarsely than their own kind of numbers: autocast, and products in TF32
+or bfloat16.
+"""
 
 from typing import Any
 
@@ -7,11 +9,14 @@ from torch import nn
 from torch.nn.modules.conv import _ConvNd
 
 COARSE = ("tf32", "bf16")
-PRODUCTS = {"conv": _ConvNd, "rnn": nn.RNNBase}  # beside those of matrices: layers, by torch's name for what they compute
+# beside those of matrices: layers, by torch's name for what they compute
+PRODUCTS = {"conv": _ConvNd, "rnn": nn.RNNBase}
 
 
 def check_rounding(device: torch.device, module: nn.Module) -> None:
-    """Raises RuntimeError under autocast, or where products are coarse: both round losses that differ little."""
+    """Raises RuntimeError under autocast, or where products are coarse: both round losses that
+    differ little.
+    """
     if torch.is_autocast_enabled(device.type):
         raise RuntimeError(
             "a step under autocast is not allowed: load the model in half precision, model.to(torch.bfloat16), or switch "
@@ -26,11 +31,17 @@ def check_rounding(device: torch.device, module: nn.Module) -> None:
 
 
 def coarse_products(device: torch.device, module: nn.Module) -> tuple[str, str] | None:
-    """Which of a module's products in single precision torch computes in fewer digits now, and in which; None where none."""
+    """Which of a module's products in single precision torch computes in fewer digits now, and in
+    which; None where none.
+    """
     if all(p.dtype != torch.float32 for p in module.parameters()):
         return None
     own: Any = torch.backends.mkldnn if device.type == "cpu" else torch.backends.cudnn
     used = {"matmul": own if device.type == "cpu" else torch.backends.cuda}
-    used |= {name: own for name, part in PRODUCTS.items() if any(isinstance(x, part) for x in module.modules())}
+    used |= {
+        name: own
+        for name, part in PRODUCTS.items()
+        if any(isinstance(x, part) for x in module.modules())
+    }
     kinds = ((name, getattr(library, name).fp32_precision) for name, library in used.items())
     return next(((name, kind) for name, kind in kinds if kind in COARSE), None)

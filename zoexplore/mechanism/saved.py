@@ -17,7 +17,9 @@ from zoexplore.run.setting import Setting
 
 VERSION = 1  # of saved states
 SHARED = ("n", "d", "neighbours")  # fields that two phases of one run must share
-STATE = set("version run rate param_group w bits frozen ledger counts draws sources scale noise seen".split())
+STATE = set(
+    "version run rate param_group w bits frozen ledger counts draws sources scale noise seen".split()
+)
 WHOLE = "give one as state_dict() made it"
 
 
@@ -64,17 +66,20 @@ def load(run: RunState, state: dict[str, Any], group: dict[str, Any]) -> None:
     """Go on from a saved state, all of which is read before anything is changed.
 
     Raises:
-        ValueError: it is no whole state of this version, or was made for other data or another model. Nothing is changed
-            then.
+        ValueError: it is no whole state of this version, or was made for other data or another
+            model. Nothing is changed then.
     """
     loaded = _read(run, state)
-    run.watch.fingerprint.claim(whole=True)  # they are where the state's steps led, whoever moved them before
-    run.parameters.displaced = True  # an interruption from here on leaves neither the old run nor the saved one
+    # they are where the state's steps led, whoever moved them before
+    run.watch.fingerprint.claim(whole=True)
+    # an interruption from here on leaves neither the old run nor the saved one
+    run.parameters.displaced = True
     if state["w"] is not None:
         for tensor, saved in zip(run.parameters.tensors, state["w"], strict=True):
             tensor.data.copy_(saved)
     run.watch.fingerprint.renew()
-    loaded.ledger.flaw = run.ledger.flaw or run.watch.fingerprint.changes() or loaded.ledger.flaw  # of this model and loss too
+    # of this model and loss too
+    loaded.ledger.flaw = run.ledger.flaw or run.watch.fingerprint.changes() or loaded.ledger.flaw
     run.ledger, run.counts, run.sources, run.draws, run.scale, run.plan = loaded
     run.watch.begin_again()
     if state["seen"] is not None:
@@ -95,9 +100,13 @@ def _read(run: RunState, state: Any) -> Loaded:
     """
     version = state.get("version") if isinstance(state, Mapping) else None
     if version != VERSION:
-        raise ValueError(f"a state of the version {version!r} is not allowed: this version's state_dict() makes {VERSION}")
+        raise ValueError(
+            f"a state of the version {version!r} is not allowed: this version's state_dict() makes {VERSION}"
+        )
     if wrong := sorted(state.keys() ^ STATE):
-        raise ValueError(f"a state that lacks, or has beside its own, {', '.join(map(repr, wrong))} is not allowed: {WHOLE}")
+        raise ValueError(
+            f"a state that lacks, or has beside its own, {', '.join(map(repr, wrong))} is not allowed: {WHOLE}"
+        )
     if not run.ledger.has_looked:
         run.watch.fingerprint.start()
     try:
@@ -106,19 +115,32 @@ def _read(run: RunState, state: Any) -> Loaded:
         draws = BatchDraws(run.setting, sources)
         draws.load_state_dict(state["draws"], state["counts"]["steps"])
         dict(state["param_group"])
-        ledger, counts, scale = Ledger.of(state["ledger"]), Counts(**state["counts"]), Scale(run.scale.choices)
+        ledger, counts, scale = (
+            Ledger.of(state["ledger"]),
+            Counts(**state["counts"]),
+            Scale(run.scale.choices),
+        )
         scale.load_state_dict(state["scale"] if scale.choices.auto else scale.state_dict())
         noise = float(state["noise"])
         if state["seen"] is not None:
             SeenRecords(run.setting.n).load_state_dict(state["seen"])
-        return Loaded(ledger, counts, sources, draws, scale, _with_noise_left(run, ledger, counts.steps, noise))
+        return Loaded(
+            ledger,
+            counts,
+            sources,
+            draws,
+            scale,
+            _with_noise_left(run, ledger, counts.steps, noise),
+        )
     except (KeyError, TypeError, AttributeError, IndexError, RuntimeError) as error:
-        raise ValueError(f"the state is damaged ({type(error).__name__}: {error}): {WHOLE}") from error
+        raise ValueError(
+            f"the state is damaged ({type(error).__name__}: {error}): {WHOLE}"
+        ) from error
 
 
 def _with_noise_left(run: RunState, ledger: Ledger, made: int, before: float) -> Setting:
-    """The plan with noise that keeps the target for all steps that are left: its own, that of the saved run, whose probes had
-    the noise `before`, or what is solved for.
+    """The plan with noise that keeps the target for all steps that are left: its own, that of the
+    saved run, whose probes had the noise `before`, or what is solved for.
 
     Raises:
         ValueError: none does.
@@ -131,7 +153,11 @@ def _with_noise_left(run: RunState, ledger: Ledger, made: int, before: float) ->
             break
     else:
         noise = noise_for(record, probe, left, run.target)
-    return run.plan if noise == probe.sigma else run.plan.replace(sigma=run.plan.sigma * noise / probe.sigma)
+    return (
+        run.plan
+        if noise == probe.sigma
+        else run.plan.replace(sigma=run.plan.sigma * noise / probe.sigma)
+    )
 
 
 def _arguments(run: RunState) -> dict[str, Any]:
@@ -143,24 +169,36 @@ def _check_state(run: RunState, state: dict[str, Any]) -> None:
     fingerprint = run.watch.fingerprint
     bits = fingerprint.bits_of(run.parameters.tensors)
     if state["w"] is None and state["bits"] != bits:
-        raise ValueError("the state is of parameters saved beside it, and these are others: load that model, then the state")
+        raise ValueError(
+            "the state is of parameters saved beside it, and these are others: load that model, then the state"
+        )
     saved, own = _shared(state["run"], state["bits"]), _shared(_arguments(run), bits)
     if name := next((name for name in saved | own if saved.get(name) != own.get(name)), ""):
-        raise ValueError(f"the saved run had {name} = {saved.get(name)!r}, this one has {own.get(name)!r}: make it the same way")
+        raise ValueError(
+            f"the saved run had {name} = {saved.get(name)!r}, this one has {own.get(name)!r}: make it the same way"
+        )
     frozen = fingerprint.frozen()
     for name, before in state["frozen"].items():
         if frozen.get(name) != before:
-            raise ValueError(f"the saved run had other numbers in {name!r}, which it does not train: give it the same model")
+            raise ValueError(
+                f"the saved run had other numbers in {name!r}, which it does not train: give it the same model"
+            )
     if state["w"] is not None and state["bits"] != fingerprint.bits_of(state["w"]):
-        raise ValueError("the saved numbers are not those that the saved steps led to: the state was changed since")
+        raise ValueError(
+            "the saved numbers are not those that the saved steps led to: the state was changed since"
+        )
     made = state["counts"]["steps"]
     if made != sum(count for _, count in state["ledger"]["stages"]):
         raise ValueError(f"the saved run has {made} steps and a record of others: it was changed")
     if made > run.setting.T:
-        raise ValueError(f"the saved run had made {made} steps, more than T = {run.setting.T}: give the setting a larger T")
+        raise ValueError(
+            f"the saved run had made {made} steps, more than T = {run.setting.T}: give the setting a larger T"
+        )
 
 
 def _shared(arguments: dict[str, Any], bits: dict[str, str]) -> dict[str, Any]:
     """What two phases of one run must share."""
-    of_run = {name: x for name, x in arguments.items() if name in SHARED or name.startswith("declared")}
+    of_run = {
+        name: x for name, x in arguments.items() if name in SHARED or name.startswith("declared")
+    }
     return of_run | {f"parameter {name!r}": kind for name, kind in kinds(bits).items()}

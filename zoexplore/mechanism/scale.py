@@ -1,8 +1,10 @@
-"""The scale of a run, found by the run itself: how far a step may lead, where to clip, and which rate follows.
+"""The scale of a run, found by the run itself: how far a step may lead, where to clip, and which
+rate follows.
 
-Probes find it, entries of the ledger that move nothing (docs/mechanism.md, "A scale that the run finds"). Each asks its batch a
-question that every record answers by -1, 0 or 1, and releases the mean with a step's noise, so that it costs what a step costs.
-Everything else follows from what they release.
+Probes find it, entries of the ledger that move nothing (docs/mechanism.md, "A scale that the run
+finds"). Each asks its batch a question that every record answers by -1, 0 or 1, and releases the
+mean with a step's noise, so that it costs what a step costs. Everything else follows from what they
+release.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,11 +24,15 @@ from zoexplore.questions.recommendation import LEAST_CLIP, MOST_CLIP, PROBES
 from zoexplore.run.setting import Setting
 
 COUNTED = 5  # its last ones, whose logarithms are averaged
-FIRST, SHRINK = 2.0, 0.8  # the largest change of a logarithm, and its factor from one probe to the next
+# the largest change of a logarithm, and its factor from one probe to the next
+FIRST, SHRINK = 2.0, 0.8
 FAR = 30.0  # two points lie this part of the length r apart from w
 SPREAD = 0.65  # a clipped quotient's variance over the squared clip, about
 AUTO = "auto"
-DECAYS: Mapping[str, Callable[[float], float]] = {"constant": lambda part: 1.0, "linear": lambda part: 1 - part}
+DECAYS: Mapping[str, Callable[[float], float]] = {
+    "constant": lambda part: 1.0,
+    "linear": lambda part: 1 - part,
+}
 
 
 @dataclass
@@ -64,7 +70,9 @@ class Search:
 
 
 class Choices(NamedTuple):
-    """What a run finds by itself, among "lr", "clip" and "xi"; how its rate falls; and whether public data tell its scale."""
+    """What a run finds by itself, among "lr", "clip" and "xi"; how its rate falls; and whether
+    public data tell its scale.
+    """
 
     auto: frozenset[str]
     decay: str
@@ -84,14 +92,19 @@ class Scale:
 
     def __init__(self, choices: Choices) -> None:
         self.choices = choices
-        self.length = Search(0.0, -0.5, -1, 5, []) if choices.auto else None  # r: a quarter of the records' losses double
+        # r: a quarter of the records' losses double
+        self.length = Search(0.0, -0.5, -1, 5, []) if choices.auto else None
         self.quotient: Search | None = None  # c, from 1/r on: half of the quotients are larger
         self.first: int | None = None if choices.auto and not choices.public else 0
 
     @property
     def planned(self) -> int:
         """How many probes a run of these choices makes."""
-        return 0 if self.choices.public else PROBES * (bool(self.choices.auto) + ("clip" in self.choices.auto))
+        return (
+            0
+            if self.choices.public
+            else PROBES * (bool(self.choices.auto) + ("clip" in self.choices.auto))
+        )
 
     @property
     def asking(self) -> Search | None:
@@ -106,11 +119,15 @@ class Scale:
     def left(self) -> int:
         """How many probes are still to be made."""
         searches = (self.length, self.quotient)
-        return 0 if self.choices.public else self.planned - sum(len(x.logs) for x in searches if x is not None)
+        return (
+            0
+            if self.choices.public
+            else self.planned - sum(len(x.logs) for x in searches if x is not None)
+        )
 
     def answers(self, losses: Losses, perturbed: Perturbed, batch: Any) -> Slopes:
-        """What the records answer to the probe at hand, -1, 0 or 1, as quotients are measured. 0 is of a constant loss, which a
-        missing record has.
+        """What the records answer to the probe at hand, -1, 0 or 1, as quotients are measured. 0 is
+        of a constant loss, which a missing record has.
 
         Raises:
             ValueError: a loss is below 0, which does not double.
@@ -129,7 +146,9 @@ class Scale:
             behind = losses.here(batch)
             found, mean = _larger(quotient(ahead, behind, xi), asking.value), (ahead + behind) / 2
         loss = mean[mean.isfinite()].double()
-        return Slopes(found.double().unsqueeze(1), 0, float(loss.mean()) if len(loss) else float("nan"))
+        return Slopes(
+            found.double().unsqueeze(1), 0, float(loss.mean()) if len(loss) else float("nan")
+        )
 
     def take(self, mean: float, made: int) -> None:
         """Go on from what a probe has released, the entry `made` of the ledger."""
@@ -145,18 +164,32 @@ class Scale:
             return None
         r, c = self.length.value, None if self.quotient is None else self.quotient.value
         sigma, b = plan.sigma / plan.clip_each, plan.batch or plan.n
-        clip = plan.clip_each if c is None else c * min(max(1 / (sigma * sqrt(b)), LEAST_CLIP), MOST_CLIP)
+        clip = (
+            plan.clip_each
+            if c is None
+            else c * min(max(1 / (sigma * sqrt(b)), LEAST_CLIP), MOST_CLIP)
+        )
         walk = self._walk(plan) * clip * sqrt(plan.K * (plan.K * sigma**2 + SPREAD / b))
         rate = r / walk if "lr" in self.choices.auto else plan.eta / plan.K
         xi = r / FAR if "xi" in self.choices.auto else plan.xi
-        return Found(length=r, quotient=c, xi=xi, clip=clip, rate=rate, decay=self.choices.decay, public=self.choices.public)
+        return Found(
+            length=r,
+            quotient=c,
+            xi=xi,
+            clip=clip,
+            rate=rate,
+            decay=self.choices.decay,
+            public=self.choices.public,
+        )
 
     def applied(self, plan: Setting) -> Setting:
         """The plan in numbers, once they are found."""
         if (found := self.found(plan)) is None:
             return plan
         part = found.clip / plan.clip_each
-        return plan.replace(clip=plan.clip * part, sigma=plan.sigma * part, xi=found.xi, eta=found.rate * plan.K)
+        return plan.replace(
+            clip=plan.clip * part, sigma=plan.sigma * part, xi=found.xi, eta=found.rate * plan.K
+        )
 
     def decayed(self, T: int, t: int) -> float:
         """The part of the rate at entry t of T."""
@@ -164,16 +197,22 @@ class Scale:
         return DECAYS[self.choices.decay]((t - first) / (T - first))
 
     def _walk(self, plan: Setting) -> float:
-        """The length of all training steps together over that of one of full rate: they lead in random directions."""
+        """The length of all training steps together over that of one of full rate: they lead in
+        random directions.
+        """
         first = self.first or 0
         return sqrt(sum(self.decayed(plan.T, t) ** 2 for t in range(first, plan.T))) or 1.0
 
     def state_dict(self) -> dict[str, Any]:
         searches = {"length": self.length, "quotient": self.quotient}
-        return {"first": self.first} | {name: None if x is None else list(x.logs) for name, x in searches.items()}
+        return {"first": self.first} | {
+            name: None if x is None else list(x.logs) for name, x in searches.items()
+        }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where a run stopped; what it did not look for, and this one is to find, is looked for next."""
+        """Go on where a run stopped; what it did not look for, and this one is to find, is looked
+        for next.
+        """
         if not self.choices.auto or state["length"] is None:
             return
         self.__init__(self.choices)  # type: ignore[misc]
@@ -187,7 +226,9 @@ class Scale:
 
 
 def probe_of(plan: Setting, batch: int | None) -> Step:
-    """A probe that costs what a step of the plan costs: all noise is along its one direction, and an answer is at most 1."""
+    """A probe that costs what a step of the plan costs: all noise is along its one direction, and
+    an answer is at most 1.
+    """
     noise = plan.sigma / plan.clip_each * sqrt(plan.beta + (1 - plan.beta) * plan.K / plan.d)
     return Step(
         K=1,
@@ -206,7 +247,9 @@ def probe_of(plan: Setting, batch: int | None) -> Step:
 
 
 def _doubled(here: Tensor, there: Tensor) -> Tensor:
-    """1 where a loss has more than doubled or is none, -1 where not, 0 where it did not change or was 0."""
+    """1 where a loss has more than doubled or is none, -1 where not, 0 where it did not change or
+    was 0.
+    """
     if (here < 0).any():
         raise ValueError(
             "a loss below 0 is not allowed where a run finds its own scale, from losses that double: add a constant to the loss, "

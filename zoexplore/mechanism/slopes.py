@@ -15,7 +15,9 @@ from zoexplore.mechanism.perturbation import Perturbed
 
 
 class Slopes(NamedTuple):
-    """Slopes along the directions, shape (b, K), float64, 0 where one was not finite; how many were not; the mean loss."""
+    """Slopes along the directions, shape (b, K), float64, 0 where one was not finite; how many were
+    not; the mean loss.
+    """
 
     values: Tensor
     not_finite: int
@@ -23,11 +25,13 @@ class Slopes(NamedTuple):
 
 
 def measure(losses: Losses, perturbed: Perturbed, batch: Any, xi: float) -> Slopes:
-    """All slopes of a step, one direction after the other. After two points the parameters may still be away from w, until
-    `perturbed` brings them back.
+    """All slopes of a step, one direction after the other. After two points the parameters may
+    still be away from w, until `perturbed` brings them back.
     """
     along = _two_points if xi > 0 else _derivative
-    columns, values = zip(*(along(losses, perturbed, k, batch, xi) for k in range(perturbed.frame.K)), strict=True)
+    columns, values = zip(
+        *(along(losses, perturbed, k, batch, xi) for k in range(perturbed.frame.K)), strict=True
+    )
     slopes = torch.stack(columns, 1)
     finite = slopes.isfinite()
     resolved = perturbed.frame.resolve(slopes.where(finite, 0.0))
@@ -38,16 +42,19 @@ def measure(losses: Losses, perturbed: Perturbed, batch: Any, xi: float) -> Slop
 
 
 def quotient(ahead: Tensor, behind: Tensor, xi: float) -> Tensor:
-    """The quotients (l_i(w + xi u) - l_i(w - xi u))/(2 xi), shape (b,), at least in single precision.
+    """The quotients (l_i(w + xi u) - l_i(w - xi u))/(2 xi), shape (b,), at least in single
+    precision.
 
-    Losses close to each other are subtracted, so that their rounding error comes back divided by xi.
+    Losses close to each other are subtracted, so that their rounding error comes back divided by
+    xi.
     """
     kind = torch.promote_types(ahead.dtype, torch.float32)
     return (ahead.to(kind) - behind.to(kind)) / (2 * xi)
 
 
 def derivative(losses: Callable[[Any], Tensor], w: Any, u: Any) -> tuple[Tensor, Tensor]:
-    """Their limits <grad l_i(w), u> in forward mode, nan where the loss is not finite, and the losses, shape (b,) each.
+    """Their limits <grad l_i(w), u> in forward mode, nan where the loss is not finite, and the
+    losses, shape (b,) each.
 
     Args:
         losses: the records' losses, shape (b,), of parameters w: a tensor, or any tree of them.
@@ -58,14 +65,20 @@ def derivative(losses: Callable[[Any], Tensor], w: Any, u: Any) -> tuple[Tensor,
 
 
 def made_of(losses: Losses, perturbed: Perturbed, xi: float) -> dict[str, Callable[[Any], Tensor]]:
-    """Every record's values in a step, shape (b,), at the parameters: its loss and, where xi is 0, its derivative along a
-    direction, which may mix records where losses do not (`x - x.detach()`).
+    """Every record's values in a step, shape (b,), at the parameters: its loss and, where xi is 0,
+    its derivative along a direction, which may mix records where losses do not (`x - x.detach()`).
     """
     found: dict[str, Callable[[Any], Tensor]] = {"loss": losses.here}
-    return found if xi > 0 else found | {"derivative": lambda batch: _derivative(losses, perturbed, 0, batch, xi)[0]}
+    return (
+        found
+        if xi > 0
+        else found | {"derivative": lambda batch: _derivative(losses, perturbed, 0, batch, xi)[0]}
+    )
 
 
-def _two_points(losses: Losses, perturbed: Perturbed, k: int, batch: Any, xi: float) -> tuple[Tensor, Tensor]:
+def _two_points(
+    losses: Losses, perturbed: Perturbed, k: int, batch: Any, xi: float
+) -> tuple[Tensor, Tensor]:
     perturbed.to(k, xi)
     ahead = losses.here(batch)
     perturbed.to(k, -xi)
@@ -73,9 +86,14 @@ def _two_points(losses: Losses, perturbed: Perturbed, k: int, batch: Any, xi: fl
     return quotient(ahead, behind, xi).double(), torch.cat([ahead, behind])
 
 
-def _derivative(losses: Losses, perturbed: Perturbed, k: int, batch: Any, xi: float) -> tuple[Tensor, Tensor]:
+def _derivative(
+    losses: Losses, perturbed: Perturbed, k: int, batch: Any, xi: float
+) -> tuple[Tensor, Tensor]:
     w = [t.detach() for t in perturbed.parameters.tensors]
-    u = [x.to(t.dtype) for x, t in zip(perturbed.parameters.parts(perturbed.frame.probe(k)), w, strict=True)]
+    u = [
+        x.to(t.dtype)
+        for x, t in zip(perturbed.parameters.parts(perturbed.frame.probe(k)), w, strict=True)
+    ]
     with _forward_mode():
         found = [derivative(partial(losses.at, piece), w, u) for piece in losses.parts(batch)]
     slopes, values = (torch.cat(x) for x in zip(*found, strict=True))
@@ -84,7 +102,9 @@ def _derivative(losses: Losses, perturbed: Perturbed, k: int, batch: Any, xi: fl
 
 @contextmanager
 def _forward_mode() -> Iterator[None]:
-    """Raises ValueError in place of torch's own error where an operation has no derivative in forward mode."""
+    """Raises ValueError in place of torch's own error where an operation has no derivative in
+    forward mode.
+    """
     try:
         yield
     except NotImplementedError as missing:

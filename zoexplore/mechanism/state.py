@@ -20,13 +20,14 @@ from zoexplore.mechanism.target import HEADROOM, Left, spent, steps_left
 from zoexplore.mechanism.watch import Watch
 from zoexplore.run.setting import Setting
 
-LEAST_NOISE = 1e-270  # eta sigma: so far above the least double that a coordinate's part does not underflow
+# eta sigma: so far above the least double that a coordinate's part does not underflow
+LEAST_NOISE = 1e-270
 FIXED = ("K", "sigma", "clip", "clipping", "batch", "xi", "ridge", "R", "sampling")
 
 
 class RunState:
-    """A run of `NoisyZOGD` up to the last step made. It holds its arguments, the steps and their counts, the next batches, the
-    scale and the target, and what watches it.
+    """A run of `NoisyZOGD` up to the last step made. It holds its arguments, the steps and their
+    counts, the next batches, the scale and the target, and what watches it.
     """
 
     def __init__(
@@ -49,7 +50,9 @@ class RunState:
         self._lock = Lock()
 
     def aim(self, target: float, scale: Scale, counted: Setting | None) -> None:
-        """Keep to a target, which the plan meets as it is counted, with a little less noise, and find the scale."""
+        """Keep to a target, which the plan meets as it is counted, with a little less noise, and
+        find the scale.
+        """
         self.target, self.scale, self.counted = target, scale, counted
         self.rate = 1.0 if "lr" in scale.choices.auto else self.rate
         self.settle()
@@ -58,7 +61,9 @@ class RunState:
     def alone(self) -> Iterator[None]:
         """Raises RuntimeError where a step is being made."""
         if not self._lock.acquire(blocking=False):
-            raise RuntimeError("a step is being made, by another thread or by this one's loss: make one after the other")
+            raise RuntimeError(
+                "a step is being made, by another thread or by this one's loss: make one after the other"
+            )
         try:
             yield
         finally:
@@ -70,11 +75,22 @@ class RunState:
         return self._lock.locked()
 
     def record(self) -> RunRecord:
-        """The record for the report, after the model is checked again: it may have changed since the last step."""
+        """The record for the report, after the model is checked again: it may have changed since
+        the last step.
+        """
         self._check_between_steps()
-        of_run = {"noise": self.sources.description, "is_secure": self.sources.is_secure, "rounded": self.parameters.has_halves}
-        of_plan = {"found": self.scale.found(self.plan), "target": self.target, "plan": self.counted}
-        return self.watch.report(RunRecord(self.setting, (), self.counts, self.declared, **of_run, **of_plan))  # type: ignore[arg-type]
+        of_run = {
+            "noise": self.sources.description,
+            "is_secure": self.sources.is_secure,
+            "rounded": self.parameters.has_halves,
+        }
+        of_plan = {
+            "found": self.scale.found(self.plan),
+            "target": self.target,
+            "plan": self.counted,
+        }
+        record = RunRecord(self.setting, (), self.counts, self.declared, **of_run, **of_plan)  # type: ignore[arg-type]
+        return self.watch.report(record)
 
     def batch_of(self, t: int) -> Tensor:
         """The records of step t.
@@ -83,7 +99,9 @@ class RunState:
             ValueError: it was made already, or is none of the T steps.
         """
         if not self.counts.steps <= t < self.setting.T:
-            raise ValueError(f"t = {t!r} is not allowed: give a step from {self.counts.steps} to {self.setting.T - 1}")
+            raise ValueError(
+                f"t = {t!r} is not allowed: give a step from {self.counts.steps} to {self.setting.T - 1}"
+            )
         return self.draws.of(t)
 
     def check_steps_left(self) -> None:
@@ -98,7 +116,8 @@ class RunState:
         """The next entry: a probe while the scale is looked for.
 
         Raises:
-            RuntimeError: there is none, the last one was interrupted, or it would exceed the target.
+            RuntimeError: there is none, the last one was interrupted, or it would exceed the
+                target.
             ValueError: a rate is not allowed.
         """
         self.check_steps_left()
@@ -111,9 +130,16 @@ class RunState:
             step = probe_of(self.plan, setting.batch)
         else:
             part = self.scale.decayed(setting.T, t)
-            eta = setting.eta * part if lr == self.rate else lr * part * (setting.eta if self.finds_rate else setting.K)
-            step = Step(eta=eta, beta=setting.beta_at(t), **{name: getattr(setting, name) for name in FIXED})
-            if step.eta > 0 and not LEAST_NOISE <= step.eta * step.sigma < inf:  # a move without noise would reveal everything
+            eta = (
+                setting.eta * part
+                if lr == self.rate
+                else lr * part * (setting.eta if self.finds_rate else setting.K)
+            )
+            step = Step(
+                eta=eta, beta=setting.beta_at(t), **{name: getattr(setting, name) for name in FIXED}
+            )
+            # a move without noise would reveal everything
+            if step.eta > 0 and not LEAST_NOISE <= step.eta * step.sigma < inf:
                 raise ValueError(
                     f"lr = {lr!r} with sigma = {step.sigma!r} is not allowed: the noise would be lost to rounding; give an lr of "
                     "0, or both of usual size"
@@ -142,11 +168,16 @@ class RunState:
             self.watch.begin_again()
 
     def _keep_target(self, step: Step) -> None:
-        """Raises RuntimeError where a step would exceed the target: as a plan's steps do not, up to its T."""
+        """Raises RuntimeError where a step would exceed the target: as a plan's steps do not, up to
+        its T.
+        """
         if self.target is None or step.eta == 0:
             return
         record, planned = self.entries(self.ledger), probe_of(self.plan, self.plan.batch)
-        same = (step.sampling, step.batch) == (planned.sampling, planned.batch) and self.counts.steps < self.plan.T
+        same = (step.sampling, step.batch) == (
+            planned.sampling,
+            planned.batch,
+        ) and self.counts.steps < self.plan.T
         if same and cost(record, step) <= cost(record, planned) * (1 + HEADROOM / 2):
             return
         if (reached := spent(record, step, 1)) > self.target:
@@ -158,7 +189,9 @@ class RunState:
     def left(self) -> Left:
         """What the target leaves."""
         if self.target is None:
-            raise ValueError("there is no target to keep: make the optimiser by NoisyZOGD.for_epsilon")
+            raise ValueError(
+                "there is no target to keep: make the optimiser by NoisyZOGD.for_epsilon"
+            )
         record, step = self.entries(self.ledger), probe_of(self.plan, self.plan.batch)
         return Left(spent(record), self.target, steps_left(record, step, self.target))
 
@@ -172,7 +205,9 @@ class RunState:
 
     def entries(self, ledger: Ledger) -> RunRecord:
         """What a ledger costs, without what else a record says."""
-        return RunRecord(self.plan, tuple(ledger.stages), Counts(), self.declared, noise="", plan=self.counted)
+        return RunRecord(
+            self.plan, tuple(ledger.stages), Counts(), self.declared, noise="", plan=self.counted
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the lock."""

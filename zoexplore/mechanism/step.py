@@ -1,4 +1,5 @@
-"""How a step is made: slopes of a batch along new directions, their clipped sums, a noisy mean, and the move along it.
+"""How a step is made: slopes of a batch along new directions, their clipped sums, a noisy mean, and
+the move along it.
 
 What makes sure that this is what happens, and nothing else, is `watch`'s.
 """
@@ -62,7 +63,9 @@ class Steps:
             perturbed.back()
             watch.evaluated()
             ridge = step.ridge * directions.coordinates().cpu() if step.ridge > 0 else 0.0
-            found = estimated(watch.gather(step, drawn, data, clipped(slopes, step)), step, run.setting.n, ridge)
+            found = estimated(
+                watch.gather(step, drawn, data, clipped(slopes, step)), step, run.setting.n, ridge
+            )
             if step.kind == "probe":
                 run.write_down(step, run.counts.after())
                 run.answered(-float(self._released(step, found).along))
@@ -70,17 +73,30 @@ class Steps:
             counts = run.counts.after(found.looked_at, found.clipped, found.not_finite)
             run.write_down(step, counts, directions.xi_factor if step.xi > 0 else 1.0)
             with watch.moving():
-                apply(run.parameters, directions, step, self._released(step, found), run.sources, self._rounding())
+                apply(
+                    run.parameters,
+                    directions,
+                    step,
+                    self._released(step, found),
+                    run.sources,
+                    self._rounding(),
+                )
                 into_ball(run.parameters, step.R)
         return found.loss
 
     def _losses(self, records: int) -> Losses:
-        return Losses(self.run.objective, max(1, min(self.microbatch, records)), self.run.watch.fingerprint)
+        return Losses(
+            self.run.objective, max(1, min(self.microbatch, records)), self.run.watch.fingerprint
+        )
 
     def _directions(self, K: int) -> Frame:
-        return (Streamed if self.streamed else Dense)(self.run.parameters, K, self.run.sources.directions)
+        return (Streamed if self.streamed else Dense)(
+            self.run.parameters, K, self.run.sources.directions
+        )
 
-    def _slopes(self, step: Step, losses: Losses, perturbed: Perturbed, data: Any, records: int) -> Slopes:
+    def _slopes(
+        self, step: Step, losses: Losses, perturbed: Perturbed, data: Any, records: int
+    ) -> Slopes:
         """Those of this process' part of the batch; a probe's answers."""
         own = self.ranks.records(records, losses.microbatch)
         if own.start >= own.stop:
@@ -92,11 +108,17 @@ class Steps:
 
     def _released(self, step: Step, found: "Estimate") -> "Released":
         """What leaves the step: `noisy`, of the first process."""
-        own = noisy(step, found.mean, self.run.parameters.d, self.run.sources.noise) if self.ranks.rank == 0 else None
+        own = (
+            noisy(step, found.mean, self.run.parameters.d, self.run.sources.noise)
+            if self.ranks.rank == 0
+            else None
+        )
         return self.ranks.from_first(own)
 
     def _rounding(self) -> torch.Generator | None:
-        """The generator that rounds half-precision parameters: as public as the directions, since rounding follows the noise."""
+        """The generator that rounds half-precision parameters: as public as the directions, since
+        rounding follows the noise.
+        """
         if not self.run.parameters.has_halves:
             return None
         seed = int(words(self.run.sources.directions)[0]) % 2**63
@@ -107,14 +129,17 @@ class Steps:
         losses = self._losses(batches.number_of(data))
         self.run.watch.seen.public = of_records(data, batches.number_of(data))
         while scale.asking is not None:
-            with torch.no_grad(), self.perturbation.along(self._directions(1), losses.here, data) as perturbed:
+            with (
+                torch.no_grad(),
+                self.perturbation.along(self._directions(1), losses.here, data) as perturbed,
+            ):
                 answers = scale.answers(losses, perturbed, data).values
             scale.take(float(answers.mean()), 0)
 
 
 class Part(NamedTuple):
-    """What one process found on its records: clipped quotients, shape (records, K), float64; the mean loss; how many numbers were
-    evaluated, clipped and not finite.
+    """What one process found on its records: clipped quotients, shape (records, K), float64; the
+    mean loss; how many numbers were evaluated, clipped and not finite.
     """
 
     values: Tensor
@@ -125,8 +150,8 @@ class Part(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """A step's estimate: the mean of clipped quotients along each direction, ridge included, shape (K,), float64; the mean loss;
-    and the numbers evaluated, clipped and not finite.
+    """A step's estimate: the mean of clipped quotients along each direction, ridge included, shape
+    (K,), float64; the mean loss; and the numbers evaluated, clipped and not finite.
     """
 
     mean: Tensor
@@ -137,8 +162,8 @@ class Estimate(NamedTuple):
 
 
 class Released(NamedTuple):
-    """What a step releases: coefficients along its directions, noise included, shape (K,), float64; and the key of the noise in
-    every coordinate, empty where there is none.
+    """What a step releases: coefficients along its directions, noise included, shape (K,), float64;
+    and the key of the noise in every coordinate, empty where there is none.
     """
 
     along: Tensor
@@ -152,14 +177,22 @@ def clipped(found: Slopes, step: Step) -> Part:
 
 
 def estimated(parts: list[Part], step: Step, n: int, ridge: Tensor | float) -> Estimate:
-    """Combine all processes' parts. Sums are exact but for one rounding, so that they depend on no order and no record says more
-    than it may. The mean divides by the setting's batch size, however many were drawn.
+    """Combine all processes' parts. Sums are exact but for one rounding, so that they depend on no
+    order and no record says more than it may. The mean divides by the setting's batch size, however
+    many were drawn.
     """
     columns = torch.cat([part.values for part in parts]).T.tolist()
-    mean = torch.tensor([fsum(column) for column in columns], dtype=torch.float64) / (step.batch or n) + ridge
-    losses = [(part.loss * len(part.values), len(part.values)) for part in parts if isfinite(part.loss)]
+    mean = (
+        torch.tensor([fsum(column) for column in columns], dtype=torch.float64) / (step.batch or n)
+        + ridge
+    )
+    losses = [
+        (part.loss * len(part.values), len(part.values)) for part in parts if isfinite(part.loss)
+    ]
     loss = sum(x for x, _ in losses) / sum(b for _, b in losses) if losses else nan
-    return Estimate(mean, loss, *(sum(counts) for counts in zip(*(part[2:] for part in parts), strict=True)))
+    return Estimate(
+        mean, loss, *(sum(counts) for counts in zip(*(part[2:] for part in parts), strict=True))
+    )
 
 
 def noisy(step: Step, estimate: Tensor, d: int, noise: np.random.Generator) -> Released:
@@ -177,8 +210,9 @@ def apply(
     sources: Sources,
     rounding: torch.Generator | None,
 ) -> None:
-    """w <- w - (eta/K) sum_k g_k u_k + noise, from what `noisy` has released. Sums stay in float64 until they contain all noise:
-    later rounding to the parameters' dtype, in half precision by the generator `rounding`, is post-processing.
+    """w <- w - (eta/K) sum_k g_k u_k + noise, from what `noisy` has released. Sums stay in float64
+    until they contain all noise: later rounding to the parameters' dtype, in half precision by the
+    generator `rounding`, is post-processing.
     """
     _, everywhere = deviations(step.sigma, step.beta, step.eta, parameters.d, step.K)
     noise = sources.keyed(released.key) if released.key else sources.noise  # not drawn from

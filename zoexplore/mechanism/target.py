@@ -1,4 +1,6 @@
-"""A target epsilon that every entry of a run keeps: what is spent, what is left, and the noise for the rest."""
+"""A target epsilon that every entry of a run keeps: what is spent, what is left, and the noise for
+the rest.
+"""
 
 from dataclasses import replace
 from math import sqrt
@@ -9,7 +11,8 @@ from zoexplore.mechanism.record import RunRecord, Step
 from zoexplore.run.setting import LARGEST_INTEGER, Accounting
 
 CLOSE = 1e-4  # relative, by which solved noise may exceed the least
-MARGIN = 1e-5  # relative, below the target, at which noise is solved for: sums of losses are not smooth in it
+# relative, below the target, at which noise is solved for: sums of losses are not smooth in it
+MARGIN = 1e-5
 HEADROOM = 1e-9  # relative: noise planned beyond the least, so that rounding exceeds no target
 
 
@@ -54,16 +57,24 @@ def noise_for(record: RunRecord, step: Step, count: int, target: float) -> float
         ValueError: the record exceeds it already.
     """
     if (already := spent(record)) > target:
-        raise ValueError(f"ε = {target:g} is not allowed: the steps so far cost {already:.4g}; give a larger one, or begin anew")
+        raise ValueError(
+            f"ε = {target:g} is not allowed: the steps so far cost {already:.4g}; give a larger one, or begin anew"
+        )
     limit = target * (1 - MARGIN)
     bad = good = step.sigma
     while spent(record, replace(step, sigma=good), count) > limit:
         bad, good = good, 2 * good
         if good > 1e100:
-            raise ValueError(f"ε = {target:g} leaves nothing for {count} more steps: give a larger one, or fewer steps")
+            raise ValueError(
+                f"ε = {target:g} leaves nothing for {count} more steps: give a larger one, or fewer steps"
+            )
     while bad == good or spent(record, replace(step, sigma=bad), count) <= limit:
         bad, good = bad / 2, bad
     while good > bad * (1 + CLOSE):
         middle = sqrt(good * bad)
-        good, bad = (middle, bad) if spent(record, replace(step, sigma=middle), count) <= limit else (good, middle)
+        good, bad = (
+            (middle, bad)
+            if spent(record, replace(step, sigma=middle), count) <= limit
+            else (good, middle)
+        )
     return good

@@ -1,5 +1,6 @@
-"""What watches the steps of a run: before one the model is as the last one left it, in it losses are each record's own and
-processes agree, after it the model is what the step made. What was found is in the ledger and in the report.
+"""What watches the steps of a run: before one the model is as the last one left it, in it losses
+are each record's own and processes agree, after it the model is what the step made. What was found
+is in the ledger and in the report.
 """
 
 from collections.abc import Iterator
@@ -19,9 +20,7 @@ from zoexplore.mechanism.perturbation import Perturbed
 from zoexplore.mechanism.record import RunRecord, Step
 from zoexplore.mechanism.rounding import check_rounding
 
-INTERRUPTED = (
-    "the last step, or the loading of a state, was interrupted while it moved the parameters: load a state_dict from before it"
-)
+INTERRUPTED = "the last step, or the loading of a state, was interrupted while it moved the parameters: load a state_dict from before it"
 GONE = (
     "the report would not be of this model, and says ε = ∞ from here on. Begin a new run, or make the model and the optimiser "
     "again and load a state_dict from before it"
@@ -52,7 +51,9 @@ class Watch:
 
     @contextmanager
     def step(self, step: Step, drawn: Tensor, data: Any) -> Iterator[None]:
-        """Check that the model is as the last step left it, and the records those of before; a step that fails leaves all so."""
+        """Check that the model is as the last step left it, and the records those of before; a step
+        that fails leaves all so.
+        """
         run, fingerprint = self.run, self.fingerprint
         check_processes(self.ranks.group)
         check_rounding(run.parameters.device, self.objective.plain)
@@ -76,15 +77,19 @@ class Watch:
             raise Changed(f"{found}: {GONE}") from None
 
     def batch(self, batch: Batch) -> None:
-        """Refuse a batch of which records are not apart. How many of those before were so is unknown."""
+        """Refuse a batch of which records are not apart. How many of those before were so is
+        unknown.
+        """
         if batch.flaw and self.run.ledger.has_looked:
-            self.note(f"at step {self.run.counts.steps + 1} {batch.flaw}; how many of the steps before were so is not known")
+            self.note(
+                f"at step {self.run.counts.steps + 1} {batch.flaw}; how many of the steps before were so is not known"
+            )
         if batch.flaw:
             raise Mixed(batch.flaw)
 
     def losses(self, losses: Losses, perturbed: Perturbed, data: Any, step: Step) -> None:
-        """Check the losses if that is due. If they mix records now and did not before, the first step that did is unknown: that
-        ends the guarantee.
+        """Check the losses if that is due. If they mix records now and did not before, the first
+        step that did is unknown: that ends the guarantee.
         """
         ledger, made, structure = self.run.ledger, self.run.counts.steps, self.objective.structure()
         self._due = self.checks.is_due(data, structure, is_last=made + 1 == self.run.setting.T)
@@ -95,7 +100,11 @@ class Watch:
         except Mixed as found:
             unseen = isinstance(found, Kept) or not self.checks.saw_change(structure)
             if ledger.has_looked and unseen:
-                since = f"of the steps since the {ledger.checked}th" if ledger.checked else "of the steps before"
+                since = (
+                    f"of the steps since the {ledger.checked}th"
+                    if ledger.checked
+                    else "of the steps before"
+                )
                 self.note(f"at step {made + 1} {found}; how many {since} were so is not known")
             raise
         ledger.checked = made + 1
@@ -110,12 +119,15 @@ class Watch:
         if self.ranks.size == 1:
             return [part]
         records = drawn.numpy().tobytes(), of_records(data, len(drawn)).tobytes()
-        at = self.run.counts.steps, self.run.ledger.root, self.run.scale.state_dict()  # probes leave no trace in the parameters
+        # probes leave no trace in the parameters
+        at = self.run.counts.steps, self.run.ledger.root, self.run.scale.state_dict()
         return self.ranks.gather((at, step, records, self.fingerprint.bits()), part)
 
     @contextmanager
     def moving(self) -> Iterator[None]:
-        """While open, the step moves the parameters; then they are known, and the same in all processes."""
+        """While open, the step moves the parameters; then they are known, and the same in all
+        processes.
+        """
         parameters = self.run.parameters
         parameters.displaced = True
         yield
@@ -128,12 +140,15 @@ class Watch:
         parameters.displaced = False
 
     def model(self) -> None:
-        """Record a flaw if somebody else changed the model. Before the first step, the model's current state is the start."""
+        """Record a flaw if somebody else changed the model. Before the first step, the model's
+        current state is the start.
+        """
         ledger = self.run.ledger
         if not ledger.has_looked:
             self.fingerprint.start()
         found = self.fingerprint.changes()
-        if found and self.fingerprint.goes_back(ledger.kept):  # an own iterate, which every step so far has paid for
+        # an own iterate, which every step so far has paid for
+        if found and self.fingerprint.goes_back(ledger.kept):
             ledger.returned, found = True, self.fingerprint.changes()
         self.note(found)
 
@@ -154,9 +169,15 @@ class Watch:
         self.checks = LossChecks()
 
     def _note_order(self, step: Step, drawn: Tensor, data: Any) -> None:
-        """Record a flaw if records of a cyclic run changed places, or are those that told the scale as public ones."""
+        """Record a flaw if records of a cyclic run changed places, or are those that told the scale
+        as public ones.
+        """
         swapped = self.seen.note(drawn, data) if len(drawn) else ""
         if self.seen.told_scale:
-            self.note("most records of the batch that told the scale, as public ones, are of these data")
+            self.note(
+                "most records of the batch that told the scale, as public ones, are of these data"
+            )
         if swapped and step.sampling == "cyclic" and not step.on_all(self.run.setting.n):
-            self.note(f"at step {self.run.counts.steps + 1} {swapped}: the order of the data changed")
+            self.note(
+                f"at step {self.run.counts.steps + 1} {swapped}: the order of the data changed"
+            )

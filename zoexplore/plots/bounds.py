@@ -26,7 +26,8 @@ def curves(
     bounds: Sequence[str] = THIS_RUN,
     accounting: Accounting = DEFAULT,
 ) -> hv.Overlay:
-    """epsilon against a field, a curve a bound; along "delta" the privacy profile, whose points are all of one run.
+    """epsilon against a field, a curve a bound; along "delta" the privacy profile, whose points are
+    all of one run.
 
     Args:
         setting: the run; its own value of `along` is not used.
@@ -36,7 +37,8 @@ def curves(
         accounting: how to count.
 
     Returns:
-        An overlay of `hv.Curve`s with the bounds' titles as labels; gaps where a bound does not apply or is 0.
+        An overlay of `hv.Curve`s with the bounds' titles as labels; gaps where a bound does not
+        apply or is 0.
 
     Raises:
         ValueError: a field, a value or a bound is not allowed.
@@ -51,9 +53,14 @@ def curves(
 
 
 def tradeoff(
-    setting: Setting, *, bounds: Sequence[str] = THIS_RUN, rates: Iterable[float] = FALSE_ALARMS, accounting: Accounting = DEFAULT
+    setting: Setting,
+    *,
+    bounds: Sequence[str] = THIS_RUN,
+    rates: Iterable[float] = FALSE_ALARMS,
+    accounting: Accounting = DEFAULT,
 ) -> hv.Overlay:
-    """The least rate at which any attacker misses, against the rate of false alarms, and the line of guessing blindly.
+    """The least rate at which any attacker misses, against the rate of false alarms, and the line
+    of guessing blindly.
 
     Args:
         setting: the run.
@@ -67,9 +74,14 @@ def tradeoff(
     at = np.asarray(list(rates), float)
     given = [guarantee(setting, bound, accounting) for bound in bounds]
     lines = {g.bound: (at, np.asarray(g.tradeoff(at))) for g in given if g.valid}
-    x, y = hv.Dimension("false_alarms", label="false alarms"), hv.Dimension("misses", label="misses, at least")
+    x, y = (
+        hv.Dimension("false_alarms", label="false alarms"),
+        hv.Dimension("misses", label="misses, at least"),
+    )
     frame = FRAME | {"xlim": (0, 1), "ylim": (0, 1)}
-    blind = hv.Curve([(0, 1), (1, 0)], x, y, label="guessing").opts(color=MUTED, line_dash="dotted", line_width=1, **frame)
+    blind = hv.Curve([(0, 1), (1, 0)], x, y, label="guessing").opts(
+        color=MUTED, line_dash="dotted", line_width=1, **frame
+    )
     return with_legend(blind * _lines(lines, x, y, frame, "top_right"), "top_right")
 
 
@@ -94,26 +106,56 @@ def grid(
         accounting: how to count.
 
     Returns:
-        An overlay of a `hv.QuadMesh`, empty where the bound does not apply or two values cannot go together, and `hv.Contours`.
+        An overlay of a `hv.QuadMesh`, empty where the bound does not apply or two values cannot go
+        together, and `hv.Contours`.
 
     Raises:
         ValueError: a field or the bound is unknown, or both fields are the same.
     """
     if x == y or not {x, y} <= AXES.keys():
-        raise ValueError(f"x = {x!r}, y = {y!r} are not allowed: give two different fields of {', '.join(AXES)}")
+        raise ValueError(
+            f"x = {x!r}, y = {y!r} are not allowed: give two different fields of {', '.join(AXES)}"
+        )
     columns, rows = AXES[x].values(setting, points), AXES[y].values(setting, points)
-    epsilon = drawable(np.array([_row(setting, x, columns, {y: float(at)}, bound, accounting) for at in rows]))
-    frame = FRAME | {"logx": not AXES[x].linear, "logy": not AXES[y].linear, "height": 420, "show_grid": False}
-    dims, height = [hv.Dimension(field, label=_label(field)) for field in (x, y)], hv.Dimension("epsilon", label="ε")
-    title = f"ε by {BOUNDS[bound].title}, with lines at {', '.join(f'{level:g}' for level in levels)}"
+    epsilon = drawable(
+        np.array([_row(setting, x, columns, {y: float(at)}, bound, accounting) for at in rows])
+    )
+    frame = FRAME | {
+        "logx": not AXES[x].linear,
+        "logy": not AXES[y].linear,
+        "height": 420,
+        "show_grid": False,
+    }
+    dims, height = (
+        [hv.Dimension(field, label=_label(field)) for field in (x, y)],
+        hv.Dimension("epsilon", label="ε"),
+    )
+    title = (
+        f"ε by {BOUNDS[bound].title}, with lines at {', '.join(f'{level:g}' for level in levels)}"
+    )
     look = {"cmap": "cividis", "cnorm": "log", "colorbar": True, "tools": ["hover"], "title": title}
     mesh = hv.QuadMesh((columns, rows, epsilon), dims, height).opts(**look, **frame)
-    lines = contours(mesh, levels=list(levels)) if min(epsilon.shape) > 1 else hv.Contours([], dims, height)
-    return mesh * lines.opts(color="white", line_width=2, tools=["hover"], show_legend=False, cmap=None, **frame)
+    lines = (
+        contours(mesh, levels=list(levels))
+        if min(epsilon.shape) > 1
+        else hv.Contours([], dims, height)
+    )
+    return mesh * lines.opts(
+        color="white", line_width=2, tools=["hover"], show_legend=False, cmap=None, **frame
+    )
 
 
-def _row(setting: Setting, x: str, columns: np.ndarray, at: dict[str, float], bound: str, accounting: Accounting) -> np.ndarray:
-    """epsilon along x at one value of y, inf where the bound does not apply or the two exclude each other."""
+def _row(
+    setting: Setting,
+    x: str,
+    columns: np.ndarray,
+    at: dict[str, float],
+    bound: str,
+    accounting: Accounting,
+) -> np.ndarray:
+    """epsilon along x at one value of y, inf where the bound does not apply or the two exclude each
+    other.
+    """
     epsilon, allowed = np.full(columns.size, np.inf), np.zeros(columns.size, bool)
     for place, value in enumerate(columns):
         with suppress(ValueError):
@@ -133,11 +175,14 @@ def inside(setting: Setting, bound: str = "sharp", accounting: Accounting = DEFA
         accounting: how to count.
 
     Raises:
-        ValueError: the bound is unknown, does not apply (the message says why), or has no steps to show.
+        ValueError: the bound is unknown, does not apply (the message says why), or has no steps to
+            show.
     """
     g = guarantee(setting, bound, accounting)
     if (path := g.trajectory) is None:
-        raise ValueError(f"bound = {bound!r} has nothing to show of this run: {g.reason or 'it has no steps spent one by one'}")
+        raise ValueError(
+            f"bound = {bound!r} has nothing to show of this run: {g.reason or 'it has no steps spent one by one'}"
+        )
     left = hv.Dimension("left", label="steps left")
     at = np.arange(path.rho.size, 0, -1.0)
     frame = FRAME | {"height": 240, "logx": True, "invert_xaxis": True}
@@ -147,36 +192,54 @@ def inside(setting: Setting, bound: str = "sharp", accounting: Accounting = DEFA
         "Cost of the step, ρ": {"ρ": path.rho},
         "Shares: β of the noise, π and α hidden": {"β": path.beta, "π": path.pi, "α": path.alpha},
     }
-    return hv.Layout([_panel(title, at, columns, left, frame) for title, columns in panels.items()]).cols(2)
+    return hv.Layout(
+        [_panel(title, at, columns, left, frame) for title, columns in panels.items()]
+    ).cols(2)
 
 
 def _lines(
-    lines: dict[str, tuple[np.ndarray, np.ndarray]], x: hv.Dimension, y: hv.Dimension, frame: dict[str, Any], corner: str
+    lines: dict[str, tuple[np.ndarray, np.ndarray]],
+    x: hv.Dimension,
+    y: hv.Dimension,
+    frame: dict[str, Any],
+    corner: str,
 ) -> hv.Overlay:
     """Curves of bounds, with gaps where a log axis shows nothing."""
     drawn = []
     for bound, (at, values) in lines.items():
         shown = drawable(values) if frame.get("logy") else values
-        drawn.append(hv.Curve((at, shown), x, y, label=BOUNDS[bound].title).opts(tools=["hover"], **style(bound), **frame))
+        drawn.append(
+            hv.Curve((at, shown), x, y, label=BOUNDS[bound].title).opts(
+                tools=["hover"], **style(bound), **frame
+            )
+        )
     return with_legend(hv.Overlay(drawn), corner)
 
 
 def _values(setting: Setting, field: str) -> np.ndarray:
     if field not in AXES:
-        raise ValueError(f"along = {field!r} has no values of its own: give values, or one of {', '.join(AXES)}")
+        raise ValueError(
+            f"along = {field!r} has no values of its own: give values, or one of {', '.join(AXES)}"
+        )
     return AXES[field].values(setting)
 
 
 def _label(field: str) -> str:
-    return AXES[field].title if field in AXES else {"batch": "b, records per step"}.get(field, field)
+    return (
+        AXES[field].title if field in AXES else {"batch": "b, records per step"}.get(field, field)
+    )
 
 
-def _panel(title: str, at: np.ndarray, columns: dict[str, Any], x: hv.Dimension, frame: dict[str, Any]) -> hv.Overlay:
+def _panel(
+    title: str, at: np.ndarray, columns: dict[str, Any], x: hv.Dimension, frame: dict[str, Any]
+) -> hv.Overlay:
     hues, dashes = ("theorem", "sharp", "composition"), ("solid", "dashed", "dotted")
     y = hv.Dimension(title)  # a dimension of its own, so that no two panels share an axis
     named = {"title": title, "ylabel": "", "show_legend": len(columns) > 1}
     drawn = [
-        hv.Curve((at, values), x, y, label=name).opts(color=style(hue)["color"], line_dash=dash, line_width=2.4, **named, **frame)
+        hv.Curve((at, values), x, y, label=name).opts(
+            color=style(hue)["color"], line_dash=dash, line_width=2.4, **named, **frame
+        )
         for (name, values), hue, dash in zip(columns.items(), hues, dashes, strict=False)
         if values is not None
     ]

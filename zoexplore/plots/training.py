@@ -19,8 +19,9 @@ _ACCURACY = hv.Dimension("accuracy", label="accuracy on held-out data")
 
 
 def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "sharp")) -> hv.Overlay:
-    """The price of privacy: accuracy against epsilon, a marker a method, a colour a bound; hollow where the data
-    are supposed to be as the bounds need them. A method without a finite epsilon is a horizontal line.
+    """The price of privacy: accuracy against epsilon, a marker a method, a colour a bound; hollow
+    where the data are supposed to be as the bounds need them. A method without a finite epsilon is
+    a horizontal line.
 
     Args:
         found: what `zoexplore.training.frontier` returned.
@@ -28,7 +29,12 @@ def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "shar
     """
     x, parts = hv.Dimension("epsilon", label=epsilon_at(found.delta)), []
     frame = FRAME | {"logx": True, "padding": 0.06}
-    given = [(p.epsilon[bound], bound, p) for p in found.points for bound in bounds if 0 < p.epsilon[bound] < inf]
+    given = [
+        (p.epsilon[bound], bound, p)
+        for p in found.points
+        for bound in bounds
+        if 0 < p.epsilon[bound] < inf
+    ]
     given.sort(key=lambda each: each[0])
     ends = (given[0][0], given[-1][0]) if given else (0.1, 10.0)
     methods = {p.method: p for p in found.points}
@@ -38,17 +44,25 @@ def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "shar
         for bound in (each for each in bounds if any(by == each for _, by, _ in own)):
             rows, line = [(e, *_utility(p)) for e, by, p in own if by == bound], style(bound)
             fill = "white" if last.supposed else line["color"]
-            mark = {"size": 9, "marker": look_of(method).marker, "color": fill, "line_color": line["color"]}
+            mark = {
+                "size": 9,
+                "marker": look_of(method).marker,
+                "color": fill,
+                "line_color": line["color"],
+            }
             label = f"{title}, {BOUNDS[bound].title}" if several else BOUNDS[bound].title
             parts += marked(rows, (x, _ACCURACY), label, line, mark, frame)
         if not own:
-            level = hv.Curve([(end, last.mean("accuracy")) for end in ends], x, _ACCURACY, label=title)
+            level = hv.Curve(
+                [(end, last.mean("accuracy")) for end in ends], x, _ACCURACY, label=title
+            )
             parts.append(level.opts(color=MUTED, line_dash="dotted", line_width=1.5, **frame))
     return with_legend(hv.Overlay(parts), "top").opts(legend_cols=3, backend="bokeh")
 
 
 def comparison(found: "Frontier") -> hv.Overlay:
-    """Methods at their best: accuracy against epsilon by each method's best account; without noise a horizontal line.
+    """Methods at their best: accuracy against epsilon by each method's best account; without noise
+    a horizontal line.
 
     Args:
         found: a frontier of methods that were tuned for the same epsilons.
@@ -56,11 +70,23 @@ def comparison(found: "Frontier") -> hv.Overlay:
     targets = sorted({p.target for p in found.points if p.target is not None})
     ends = targets[0] / 1.2, 1.2 * targets[-1]
     x, parts = hv.Dimension("epsilon", label=epsilon_at(found.delta)), []
-    frame = FRAME | {"logx": True, "height": 440, "padding": 0.06, "xlim": ends, "xticks": [(at, f"{at:g}") for at in targets]}
+    frame = FRAME | {
+        "logx": True,
+        "height": 440,
+        "padding": 0.06,
+        "xlim": ends,
+        "xticks": [(at, f"{at:g}") for at in targets],
+    }
     for method, points in ranked(found).items():
         look, noisy = look_of(method), METHODS[method].noisy
-        line = {"color": look.colour[LIGHT], "line_width": 2.4, "line_dash": "solid" if noisy else "dashed"}
-        rows = [(p.epsilon[p.by], *_utility(p)) for p in points if noisy] or [(end, *_utility(points[-1])) for end in ends]
+        line = {
+            "color": look.colour[LIGHT],
+            "line_width": 2.4,
+            "line_dash": "solid" if noisy else "dashed",
+        }
+        rows = [(p.epsilon[p.by], *_utility(p)) for p in points if noisy] or [
+            (end, *_utility(points[-1])) for end in ends
+        ]
         mark = {"color": line["color"], "size": 8, "marker": look.marker}
         parts += marked(rows, (x, _ACCURACY), look.short, line, mark, frame)
     return with_legend(hv.Overlay(parts), "bottom_right")
@@ -78,13 +104,16 @@ def marked(
     mark: dict[str, Any],
     frame: dict[str, Any],
 ) -> list[hv.Element]:
-    """A line through rows of a place, a mean and a standard error, which may be nan; their error bars, without heads, which Bokeh
-    draws in black on any ground; and their marks. The last three are options.
+    """A line through rows of a place, a mean and a standard error, which may be nan; their error
+    bars, without heads, which Bokeh draws in black on any ground; and their marks. The last three
+    are options.
     """
     (x, y), places = dims, [row[:2] for row in rows]
     bars = {"line_color": line["color"], "upper_head": None, "lower_head": None}
     return [
         hv.Curve(places, x, y, label=label).opts(**line, **frame),
-        hv.ErrorBars([row for row in rows if isfinite(row[2])], x, [y, "error"]).opts(**bars, **frame),
+        hv.ErrorBars([row for row in rows if isfinite(row[2])], x, [y, "error"]).opts(
+            **bars, **frame
+        ),
         hv.Scatter(places, x, y, label=label).opts(tools=["hover"], **mark, **frame),
     ]

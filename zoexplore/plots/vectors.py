@@ -8,8 +8,15 @@ import holoviews as hv
 
 _DASHES = {"solid": "-", "dashed": "--", "dotted": ":"}
 _MARKERS = {
-    "circle": "o", "square": "s", "triangle": "^", "diamond": "D", "inverted_triangle": "v", "star": "*", "hex": "h", "plus": "P",
-}  # fmt: skip
+    "circle": "o",
+    "square": "s",
+    "triangle": "^",
+    "diamond": "D",
+    "inverted_triangle": "v",
+    "star": "*",
+    "hex": "h",
+    "plus": "P",
+}
 _STYLES = {  # element -> Bokeh's name of an option -> Matplotlib's
     "Curve": {"color": "color", "line_width": "linewidth", "line_dash": "linestyle"},
     "Scatter": {"color": "color", "marker": "marker", "size": "s", "line_color": "edgecolors"},
@@ -20,11 +27,13 @@ _STYLES = {  # element -> Bokeh's name of an option -> Matplotlib's
 }
 _POINTS = 0.75  # of a pixel
 _SIZES = {"labels": 10, "ticks": 9, "legend": 9, "title": 10}  # points
-_FRAME = ("logx", "logy", "xlim", "ylim", "title", "invert_xaxis", "padding", "show_grid", "xticks")  # by the same names in both
+# by the same names in both
+_FRAME = ("logx", "logy", "xlim", "ylim", "title", "invert_xaxis", "padding", "show_grid", "xticks")
 
 
 def save(drawn: Any, file: str | Path) -> None:
-    """Write a figure as vectors with Matplotlib, in the look that it has here: SVG or PDF, by the file's ending.
+    """Write a figure as vectors with Matplotlib, in the look that it has here: SVG or PDF, by the
+    file's ending.
 
     Raises:
         ImportError: Matplotlib is not installed.
@@ -32,11 +41,22 @@ def save(drawn: Any, file: str | Path) -> None:
     import_module("holoviews.plotting.mpl")  # large, and needed for files alone
     vector = drawn.map(_in_matplotlib, [hv.Element])
     if isinstance(drawn, hv.Overlay):
-        place = hv.Store.lookup_options("bokeh", drawn, "plot").kwargs.get("legend_position", "top_left")
-        look = {"fig_inches": (7.0, 4.4), "aspect": "auto", "hooks": [_ticks], "legend_position": place, "fontsize": _SIZES}
+        place = hv.Store.lookup_options("bokeh", drawn, "plot").kwargs.get(
+            "legend_position", "top_left"
+        )
+        look = {
+            "fig_inches": (7.0, 4.4),
+            "aspect": "auto",
+            "hooks": [_ticks],
+            "legend_position": place,
+            "fontsize": _SIZES,
+        }
         vector = vector.opts({"Overlay": look}, backend="matplotlib")
-    with import_module("matplotlib").rc_context({"svg.fonttype": "none"}):  # text, which is searchable and small, not outlines
-        hv.save(vector, file, backend="matplotlib", fmt=Path(file).suffix.removeprefix(".") or "svg")
+    # text, which is searchable and small, not outlines
+    with import_module("matplotlib").rc_context({"svg.fonttype": "none"}):
+        hv.save(
+            vector, file, backend="matplotlib", fmt=Path(file).suffix.removeprefix(".") or "svg"
+        )
 
 
 def _ticks(plot: Any, element: hv.Overlay) -> None:
@@ -58,6 +78,8 @@ def _in_matplotlib(element: hv.Element) -> hv.Element:
         made["linestyle"] = (0, tuple(dash)) if isinstance(dash, list) else _DASHES[dash]
     if marker := made.pop("marker", None):
         made |= {"marker": _MARKERS[marker], "s": (_POINTS * made["s"]) ** 2}
-    made |= {"aspect": "auto", "fontsize": _SIZES} | {name: plot[name] for name in _FRAME if name in plot}
+    made |= {"aspect": "auto", "fontsize": _SIZES} | {
+        name: plot[name] for name in _FRAME if name in plot
+    }
     made |= {"logz": True, "colorbar": True} if isinstance(element, hv.QuadMesh) else {}
     return element.opts(backend="matplotlib", clone=True, **made)

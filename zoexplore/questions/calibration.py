@@ -1,8 +1,10 @@
-"""Solve one field of a run for a target: epsilon, an attacker's advantage, or true positives at a false-positive rate.
+"""Solve one field of a run for a target: epsilon, an attacker's advantage, or true positives at a
+false-positive rate.
 
-Epsilon need not be monotone. So one call of `curve` evaluates a ladder of values over the field's range, best first. Then
-`epsilon` narrows the gap between the best value that meets the target and the next better one. Only values that were found to
-meet it are returned, so an inaccurate search can only cost tightness.
+Epsilon need not be monotone. So one call of `curve` evaluates a ladder of values over the field's
+range, best first. Then `epsilon` narrows the gap between the best value that meets the target and
+the next better one. Only values that were found to meet it are returned, so an inaccurate search
+can only cost tightness.
 """
 
 import dataclasses
@@ -19,19 +21,27 @@ from zoexplore.bounds.guarantee import BEST, DEFAULT
 from zoexplore.questions import risk
 from zoexplore.run.fields import FIELDS
 from zoexplore.run.formatting import format_number, format_short
-from zoexplore.run.setting import INTEGER_FIELDS, LARGEST_INTEGER, Accounting, Setting, number, shown
+from zoexplore.run.setting import (
+    INTEGER_FIELDS,
+    LARGEST_INTEGER,
+    Accounting,
+    Setting,
+    number,
+    shown,
+)
 
 DECADES = 10.0 ** np.arange(-60, 61)
 RUNGS = 256  # of the ladder for K, at most
 TIGHT = 1e-8  # the relative distance of epsilon from the target, unless it jumps
-NARROW, ADJACENT = 1e-13, 0.2  # a bracket this narrow is taken for a jump; of whole numbers' for two next to each other
+# a bracket this narrow is taken for a jump; of whole numbers' for two next to each other
+NARROW, ADJACENT = 1e-13, 0.2
 STEEP = 50.0  # the most that a logarithm of epsilon over the target counts, which may be infinite
 ZOOMS, FINER = 3, 33  # evaluations around the smallest epsilon if no rung meets the target
 
 
 class Unreachable(ValueError):
-    """No value of the field meets the target. `epsilon` is the smallest epsilon, advantage or true-positive rate found, and
-    `value` where; inf and None if none is finite.
+    """No value of the field meets the target. `epsilon` is the smallest epsilon, advantage or
+    true-positive rate found, and `value` where; inf and None if none is finite.
     """
 
     def __init__(self, message: str, epsilon: float = inf, value: float | None = None):
@@ -41,7 +51,8 @@ class Unreachable(ValueError):
 
 @dataclass(frozen=True)
 class _Target:
-    """The aim that `measure` of a setting, bound and accounting, called `name` in messages, be at most `most`.
+    """The aim that `measure` of a setting, bound and accounting, called `name` in messages, be at
+    most `most`.
 
     A pair (epsilon, delta) would meet it; delta is None for the setting's own.
     """
@@ -53,11 +64,21 @@ class _Target:
     delta: float | None = None
 
     @classmethod
-    def of(cls, epsilon: float | None, advantage: float | None, tpr: tuple[float, float] | None) -> "_Target":
-        """The target of the one keyword given. Raises ValueError for none, several, or an impossible value."""
-        given = {k: v for k, v in (("epsilon", epsilon), ("advantage", advantage), ("tpr", tpr)) if v is not None}
+    def of(
+        cls, epsilon: float | None, advantage: float | None, tpr: tuple[float, float] | None
+    ) -> "_Target":
+        """The target of the one keyword given. Raises ValueError for none, several, or an
+        impossible value.
+        """
+        given = {
+            k: v
+            for k, v in (("epsilon", epsilon), ("advantage", advantage), ("tpr", tpr))
+            if v is not None
+        }
         if len(given) != 1:
-            raise ValueError(f"{' and '.join(given) or 'no target'} is not allowed: give one of epsilon, advantage and tpr")
+            raise ValueError(
+                f"{' and '.join(given) or 'no target'} is not allowed: give one of epsilon, advantage and tpr"
+            )
         if advantage is not None:
             advantage = number("advantage", advantage, above=0.0, below=1.0)
             return cls("advantage", advantage, _advantage, *risk.pair_for_advantage(advantage))
@@ -87,16 +108,19 @@ def calibrate(
     bound: str = BEST,
     accounting: Accounting = DEFAULT,
 ) -> Setting:
-    """The setting with one field at its best value that meets a target, exactly one of epsilon, advantage and tpr.
+    """The setting with one field at its best value that meets a target, exactly one of epsilon,
+    advantage and tpr.
 
-    The best sigma, n and K are the smallest (least noise, fewest records, fewest forward passes), the best T, clip, R and beta
-    the largest. Among equal values it takes the largest beta, which costs least if the iterates become public after all. The
-    bound on utility does not depend on beta (docs/concepts.md, "What the noise costs"). T = 2^53 or R = inf means that epsilon
-    has stopped growing.
+    The best sigma, n and K are the smallest (least noise, fewest records, fewest forward passes),
+    the best T, clip, R and beta the largest. Among equal values it takes the largest beta, which
+    costs least if the iterates become public after all. The bound on utility does not depend on
+    beta (docs/concepts.md, "What the noise costs"). T = 2^53 or R = inf means that epsilon has
+    stopped growing.
 
     Args:
-        setting: the run; its own value of `field` is not used. A step size of K/M follows K, and a full batch follows n. Under
-            schedule="optimal" the result has the bound's share, if it is a single one.
+        setting: the run; its own value of `field` is not used. A step size of K/M follows K, and a
+            full batch follows n. Under schedule="optimal" the result has the bound's share, if it
+            is a single one.
         field: one of `SOLVABLE_FIELDS`.
         epsilon: the greatest `epsilon(setting, bound, accounting)` allowed, above 0.
         advantage: the greatest `guarantee(...).advantage` allowed, in (0, 1).
@@ -105,13 +129,16 @@ def calibrate(
         accounting: how to count. The printed constants give no guarantee.
 
     Returns:
-        A setting that meets the target. In a continuous field epsilon is within 1e-8 of the target, relatively, unless the best
-        value is an end of the range or epsilon jumps there: by up to about 1e-4 on batches and in the sharper bound, to inf where
-        an assumption fails. sigma, clip and R are sought from 1e-60 to 1e60.
+        A setting that meets the target. In a continuous field epsilon is within 1e-8 of the target,
+        relatively, unless the best value is an end of the range or epsilon jumps there: by up to
+        about 1e-4 on batches and in the sharper bound, to inf where an assumption fails. sigma,
+        clip and R are sought from 1e-60 to 1e60.
 
     Raises:
-        Unreachable: no value meets the target; the message says how near it comes, and at which value.
-        ValueError: the field or the bound is unknown, the target is not allowed, or not exactly one is given.
+        Unreachable: no value meets the target; the message says how near it comes, and at which
+            value.
+        ValueError: the field or the bound is unknown, the target is not allowed, or not exactly one
+            is given.
 
     >>> from zoexplore import calibrate
     >>> from zoexplore.run.presets import DEMONSTRATION
@@ -122,7 +149,9 @@ def calibrate(
     True
     """
     if field not in SOLVABLE_FIELDS:
-        raise ValueError(f"field = {shown(field)} is not allowed: give one of {', '.join(SOLVABLE_FIELDS)}")
+        raise ValueError(
+            f"field = {shown(field)} is not allowed: give one of {', '.join(SOLVABLE_FIELDS)}"
+        )
     target = _Target.of(epsilon, advantage, tpr)
     if field == "n" and setting.full_batch:
         setting = setting.replace(batch=None)
@@ -132,8 +161,11 @@ def calibrate(
     return search.with_its_share(search.found())
 
 
-def changes_nothing(setting: Setting, field: str, bound: str = BEST, accounting: Accounting = DEFAULT) -> bool:
-    """Whether epsilon is finite and the same at every value of a solvable field, as at every K where beta = 1.
+def changes_nothing(
+    setting: Setting, field: str, bound: str = BEST, accounting: Accounting = DEFAULT
+) -> bool:
+    """Whether epsilon is finite and the same at every value of a solvable field, as at every K
+    where beta = 1.
 
     >>> from zoexplore import Setting
     >>> run = Setting(n=1000, d=10**6, K=16, T=100, sigma=0.1, beta=1.0)
@@ -141,7 +173,8 @@ def changes_nothing(setting: Setting, field: str, bound: str = BEST, accounting:
     (True, False)
     """
     values = _LADDERS[field](setting)
-    for some in (values[[0, -1]], *([] if field == "sigma" else [values])):  # more noise never costs more
+    # more noise never costs more
+    for some in (values[[0, -1]], *([] if field == "sigma" else [values])):
         found = curve(setting, field, some, [bound], accounting)[bound]
         if not (np.isfinite(found).all() and np.ptp(found) <= 1e-9 * found.max()):
             return False
@@ -156,7 +189,9 @@ def _geometric(low: int, high: int) -> np.ndarray:
 
 def _doublings(low: int) -> np.ndarray:
     """low, 2 low, 4 low, ... and the largest whole number that a Setting allows."""
-    return np.minimum(low * 2.0 ** np.arange(np.ceil(np.log2(LARGEST_INTEGER / low)) + 1), LARGEST_INTEGER)
+    return np.minimum(
+        low * 2.0 ** np.arange(np.ceil(np.log2(LARGEST_INTEGER / low)) + 1), LARGEST_INTEGER
+    )
 
 
 def _shares() -> np.ndarray:
@@ -178,7 +213,9 @@ SOLVABLE_FIELDS = tuple(_LADDERS)
 
 @dataclass(frozen=True)
 class _Search:
-    """The search for one field's best value. The excess ln(measure/target) is at most 0 where the target is met."""
+    """The search for one field's best value. The excess ln(measure/target) is at most 0 where the
+    target is met.
+    """
 
     setting: Setting
     field: str
@@ -192,9 +229,13 @@ class _Search:
 
     def excess(self, value: float) -> float:
         if value not in self.known:
-            found, most = self.target.measure(self.at(value), self.bound, self.accounting), self.target.most
+            found, most = (
+                self.target.measure(self.at(value), self.bound, self.accounting),
+                self.target.most,
+            )
             excess = log(found / most) if found > 0 else -inf
-            self.known[value] = max(excess, 1e-300) if found > most else excess  # the ratio may round to 1
+            # the ratio may round to 1
+            self.known[value] = max(excess, 1e-300) if found > most else excess
         return self.known[value]
 
     def found(self) -> Setting:
@@ -206,13 +247,17 @@ class _Search:
         return self.at(self.best(_LADDERS[self.field](self.setting)))
 
     def with_its_share(self, found: Setting) -> Setting:
-        """The result with the single share that the accountant chose, if it chose one and the target is still met."""
+        """The result with the single share that the accountant chose, if it chose one and the
+        target is still met.
+        """
         share = guarantee(found, self.bound, self.accounting).beta
         if self.accounting.schedule == "constant" or not isinstance(share, float):
             return found
         counted = self.accounting.replace(schedule="constant")
         try:
-            return _Search(found.replace(beta=share), self.field, self.bound, counted, self.target).found()
+            return _Search(
+                found.replace(beta=share), self.field, self.bound, counted, self.target
+            ).found()
         except Unreachable:  # rounding moved it above the target
             return found
 
@@ -220,10 +265,12 @@ class _Search:
         """The best value, from a ladder of them, best first.
 
         Raises:
-            Unreachable: no rung meets the target, nor a value between those next to the smallest epsilon.
+            Unreachable: no rung meets the target, nor a value between those next to the smallest
+                epsilon.
         """
         if self._along(ladder[:1]) <= self.target.epsilon and self.excess(float(ladder[0])) <= 0:
-            return float(ladder[0])  # any value meets the target: the rest, which may take long, need not be computed
+            # any value meets the target: the rest, which may take long, need not be computed
+            return float(ladder[0])
         values = ladder
         for _ in range(1 + ZOOMS):
             found = self._along(values)
@@ -240,11 +287,17 @@ class _Search:
         raise self._unreachable(nearest)
 
     def _along(self, values: np.ndarray) -> np.ndarray:
-        at = self.setting if self.target.delta is None else self.setting.replace(delta=self.target.delta)
+        at = (
+            self.setting
+            if self.target.delta is None
+            else self.setting.replace(delta=self.target.delta)
+        )
         return curve(at, self.field, values, [self.bound], self.accounting)[self.bound]
 
     def _climb(self, values: np.ndarray, i: int) -> float:
-        """From rung i up to the last better one in a row that meets the target, and then on to the edge."""
+        """From rung i up to the last better one in a row that meets the target, and then on to the
+        edge.
+        """
         while i > 0 and self.excess(float(values[i - 1])) <= 0:
             i -= 1
         return float(values[0]) if i == 0 else self.edge(float(values[i - 1]), float(values[i]))
@@ -260,8 +313,8 @@ class _Search:
         return (np.asarray, np.asarray) if self.field == "beta" else (np.log, np.exp)
 
     def edge(self, bad: float, good: float) -> float:
-        """The last value found to meet the target between `good`, which does, and `bad`, which does not: by Brent's method, which
-        ends where it is met tightly.
+        """The last value found to meet the target between `good`, which does, and `bad`, which does
+        not: by Brent's method, which ends where it is met tightly.
         """
         whole = self.field in INTEGER_FIELDS
         to, back = (np.asarray, np.round) if whole else self._scale()
@@ -271,14 +324,23 @@ class _Search:
             excess = self.excess(ends.get(place, float(back(place))))
             if whole:
                 return excess if excess > 0 else min(excess, -TIGHT)
-            return 0.0 if -TIGHT <= excess <= 0 else float(np.clip(excess + TIGHT / 2, -STEEP, STEEP))
+            return (
+                0.0 if -TIGHT <= excess <= 0 else float(np.clip(excess + TIGHT / 2, -STEEP, STEEP))
+            )
 
         scipy.optimize.brentq(over, *ends, xtol=ADJACENT if whole else NARROW)
-        met = (value for value, excess in self.known.items() if excess <= 0 and min(good, bad) <= value <= max(good, bad))
+        met = (
+            value
+            for value, excess in self.known.items()
+            if excess <= 0 and min(good, bad) <= value <= max(good, bad)
+        )
         return max(met) if bad > good else min(met)
 
     def _unreachable(self, nearest: float) -> Unreachable:
-        symbol, at = FIELDS[self.field].symbol, f"{FIELDS[self.field].symbol} = {format_short(nearest)}"
+        symbol, at = (
+            FIELDS[self.field].symbol,
+            f"{FIELDS[self.field].symbol} = {format_short(nearest)}",
+        )
         g = guarantee(self.at(nearest), self.bound, self.accounting)
         by = BOUNDS[g.bound].in_text
         if not g.valid:
@@ -288,7 +350,13 @@ class _Search:
         found = self.target.measure(self.at(nearest), self.bound, self.accounting)
         least = f"{self.target.name} = {format_number(found)}"
         if changes_nothing(self.setting, self.field, self.bound, self.accounting):
-            return Unreachable(f"out of reach: {symbol} changes nothing here, and leaves {least} by {by}", found, nearest)
+            return Unreachable(
+                f"out of reach: {symbol} changes nothing here, and leaves {least} by {by}",
+                found,
+                nearest,
+            )
         if self.field in ("sigma", "clip", "R"):  # their ranges end at extremes that say nothing
-            return Unreachable(f"out of reach: no {symbol} brings {by} below {least}", found, nearest)
+            return Unreachable(
+                f"out of reach: no {symbol} brings {by} below {least}", found, nearest
+            )
         return Unreachable(f"out of reach: even {at} gives {least} by {by}", found, nearest)

@@ -1,6 +1,7 @@
 """Settings and curves as text: a URL's query, YAML, a Python snippet and CSV, and back.
 
-Input is not trusted. Readers skip a field that is unknown or has a bad value, and `Loaded.problems` says so in words.
+Input is not trusted. Readers skip a field that is unknown or has a bad value, and `Loaded.problems`
+says so in words.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -17,18 +18,30 @@ from zoexplore.bounds import BOUNDS, curve, epsilon
 from zoexplore.run.fields import meant
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.reading import Unreadable, fields_of, value_of
-from zoexplore.run.setting import FIELD_NAMES, IN_PLACE, OWN, Accounting, Refused, Setting, shown, supposition
+from zoexplore.run.setting import (
+    FIELD_NAMES,
+    IN_PLACE,
+    OWN,
+    Accounting,
+    Refused,
+    Setting,
+    shown,
+    supposition,
+)
 
 OPTIONS = tuple(asdict(Accounting()))
 NAMES = (*FIELD_NAMES, *OPTIONS)
-UNASSUMING = Setting(**{name: getattr(DEMONSTRATION, name) for name in OWN})  # of the loss, which a file by hand may leave out
+# of the loss, which a file by hand may leave out
+UNASSUMING = Setting(**{name: getattr(DEMONSTRATION, name) for name in OWN})
 _AT_MOST = {"K": "d", "m": "M", "ridge": "m"}  # fields that are lowered if only the other is given
-_BLAMED = {"eta": ("M",)} | {field: (rate,) for rate, field in IN_PLACE.items()}  # what a value was computed from
+# what a value was computed from
+_BLAMED = {"eta": ("M",)} | {field: (rate,) for rate, field in IN_PLACE.items()}
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A setting and an accounting that were read, and a sentence for each part of the text that was not used.
+    """A setting and an accounting that were read, and a sentence for each part of the text that was
+    not used.
 
     If `read` is false, nothing was used, and the setting is the base.
     """
@@ -40,13 +53,18 @@ class Loaded:
 
 
 def to_fields(setting: Setting, accounting: Accounting) -> dict[str, str]:
-    """The fields that differ from the demonstration run and the default accounting, as text by name.
+    """The fields that differ from the demonstration run and the default accounting, as text by
+    name.
 
     >>> to_fields(DEMONSTRATION.replace(sigma=1e-4), Accounting())
     {'sigma': '0.0001'}
     """
     default = every_field(DEMONSTRATION, Accounting())
-    return {name: text for name, text in every_field(setting, accounting).items() if text != default[name]}
+    return {
+        name: text
+        for name, text in every_field(setting, accounting).items()
+        if text != default[name]
+    }
 
 
 def every_field(setting: Setting, accounting: Accounting) -> dict[str, str]:
@@ -59,15 +77,21 @@ def every_field(setting: Setting, accounting: Accounting) -> dict[str, str]:
 
 
 def from_fields(given: Mapping[Any, Any], base: Setting = DEMONSTRATION) -> Loaded:
-    """A setting from texts by name, `noise_multiplier` and others in place of fields too; those not given are the base's.
+    """A setting from texts by name, `noise_multiplier` and others in place of fields too; those not
+    given are the base's.
 
     >>> from_fields({"K": "52", "sigma": "1e-2"}).setting.K
     52
     """
     known = {name: text for name, text in given.items() if name in NAMES}
     values = {name: value_of(name, text) for name, text in known.items() if isinstance(text, str)}
-    problems = [*unknown(given), *(f"{name} is not used: give a single value" for name in known if name not in values)]
-    accounting, options = _built(Accounting(), {k: v for k, v in values.items() if k in OPTIONS}, problems)
+    problems = [
+        *unknown(given),
+        *(f"{name} is not used: give a single value" for name in known if name not in values),
+    ]
+    accounting, options = _built(
+        Accounting(), {k: v for k, v in values.items() if k in OPTIONS}, problems
+    )
     setting, fields = _built(base, {k: v for k, v in values.items() if k in FIELD_NAMES}, problems)
     return Loaded(setting, accounting, tuple(problems), read=bool(options or fields) or not given)
 
@@ -78,7 +102,11 @@ def unknown(names: Iterable[object]) -> list[str]:
     >>> unknown(["K", "k"])
     ["'k' is an unknown setting: did you mean K?"]
     """
-    return [f"{shown(name)} is an unknown setting{meant(name, NAMES)}" for name in names if name not in NAMES]
+    return [
+        f"{shown(name)} is an unknown setting{meant(name, NAMES)}"
+        for name in names
+        if name not in NAMES
+    ]
 
 
 def to_query(setting: Setting, accounting: Accounting) -> str:
@@ -112,8 +140,8 @@ def to_yaml(setting: Setting, accounting: Accounting) -> str:
 def from_yaml(text: str) -> Loaded:
     """The setting in YAML from `to_yaml` or written by hand, with or without its two headings.
 
-    As with `Setting`, a file without constants of the loss assumes nothing of it. Missing numbers of the run itself are taken
-    from the demonstration run, and `problems` says so.
+    As with `Setting`, a file without constants of the loss assumes nothing of it. Missing numbers
+    of the run itself are taken from the demonstration run, and `problems` says so.
 
     >>> from_yaml("K: 52").problems
     ('n, d, T, sigma, beta are not given: they are taken from the demonstration run',)
@@ -128,19 +156,25 @@ def from_yaml(text: str) -> Loaded:
     missing = not_given(fields)
     if missing:
         they = "they are" if ", " in missing else "it is"
-        return replace(loaded, problems=(*loaded.problems, f"{missing}: {they} taken from the demonstration run"))
+        return replace(
+            loaded,
+            problems=(*loaded.problems, f"{missing}: {they} taken from the demonstration run"),
+        )
     return loaded
 
 
 def not_given(fields: Collection[str], needed: Iterable[str] = OWN) -> str:
-    """Which of the needed fields are given neither by name nor in their place, as the beginning of a sentence; empty if none.
+    """Which of the needed fields are given neither by name nor in their place, as the beginning of
+    a sentence; empty if none.
 
     >>> not_given(["n", "d", "T", "noise_multiplier"])
     'K, beta are not given'
     """
     given = {IN_PLACE.get(name, name) for name in fields}
     missing = [name for name in needed if name not in given]
-    return f"{', '.join(missing)} {'are' if len(missing) > 1 else 'is'} not given" if missing else ""
+    return (
+        f"{', '.join(missing)} {'are' if len(missing) > 1 else 'is'} not given" if missing else ""
+    )
 
 
 def to_python(setting: Setting, accounting: Accounting) -> str:
@@ -149,7 +183,9 @@ def to_python(setting: Setting, accounting: Accounting) -> str:
     >>> print(to_python(DEMONSTRATION, Accounting()).splitlines()[0])
     from zoexplore import BOUNDS, Accounting, Setting, epsilon
     """
-    arguments = "".join(f"    {name}={_code(value)},\n" for name, value in setting.as_dict().items())
+    arguments = "".join(
+        f"    {name}={_code(value)},\n" for name, value in setting.as_dict().items()
+    )
     options = ", ".join(f"{name}={_code(value)}" for name, value in asdict(accounting).items())
     numbers = "".join(f"# {bound} {epsilon(setting, bound, accounting)!r}\n" for bound in BOUNDS)
     return (
@@ -162,9 +198,14 @@ def to_python(setting: Setting, accounting: Accounting) -> str:
 
 
 def to_csv(
-    setting: Setting, accounting: Accounting, field: str, values: Iterable[float], bounds: Iterable[str] | None = None
+    setting: Setting,
+    accounting: Accounting,
+    field: str,
+    values: Iterable[float],
+    bounds: Iterable[str] | None = None,
 ) -> str:
-    """epsilon along a field by some or all bounds, inf where one does not apply; the setting as YAML in comments.
+    """epsilon along a field by some or all bounds, inf where one does not apply; the setting as
+    YAML in comments.
 
     >>> print(to_csv(DEMONSTRATION, Accounting(), "T", [1, 2]).splitlines()[-3])  # doctest: +ELLIPSIS
     T,composition,output-perturbation,corollary,theorem,sharp,noisy-gd...
@@ -172,13 +213,17 @@ def to_csv(
     along = np.asarray(list(values), dtype=float)
     columns = {field: along, **curve(setting, field, along, list(bounds or BOUNDS), accounting)}
     out = StringIO()
-    out.write(f"# epsilon at delta = {setting.delta} against {field}; the setting's own {field} is not used\n")
+    out.write(
+        f"# epsilon at delta = {setting.delta} against {field}; the setting's own {field} is not used\n"
+    )
     out.write(f"# {supposition(setting, accounting)}\n")
     if accounting.printed:
         out.write("# as printed in the paper: not a guarantee\n")
     out.writelines(f"# {line}\n" for line in to_yaml(setting, accounting).splitlines())
     out.write(",".join(columns) + "\n")
-    out.writelines(",".join(_text(float(x)) for x in row) + "\n" for row in zip(*columns.values(), strict=True))
+    out.writelines(
+        ",".join(_text(float(x)) for x in row) + "\n" for row in zip(*columns.values(), strict=True)
+    )
     return out.getvalue()
 
 
@@ -201,7 +246,10 @@ def _built(base: Any, values: dict[str, Any], problems: list[str]) -> tuple[Any,
         try:
             return base.replace(**values), given
         except Refused as error:
-            name = next((name for name in (error.field, *_BLAMED.get(error.field, ())) if name in given), error.field)
+            name = next(
+                (name for name in (error.field, *_BLAMED.get(error.field, ())) if name in given),
+                error.field,
+            )
             if name in given:
                 del values[name]
                 given.discard(name)

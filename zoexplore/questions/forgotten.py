@@ -15,13 +15,15 @@ SHOWN = 1e-9  # an epsilon below it counts as 0
 
 
 def forgetting(setting: Setting, steps: int, accounting: Accounting = DEFAULT) -> Guarantee:
-    """epsilon between a run that trained on a record and then made `steps` without it, and one that never had it.
+    """epsilon between a run that trained on a record and then made `steps` without it, and one that
+    never had it.
 
-    The run trains T steps, then `steps` more with the record's place left empty (its mean still divides by n); the other makes
-    T + `steps` steps without it. Only the last model is released. It is not retraining on n - 1 records with another normaliser.
-    When to stop, and that the record is to be forgotten, must depend neither on the data nor on the model. Under replace-one
-    neighbours a record counts as one that is replaced, twice what removing it needs. The literature calls this certified
-    unlearning by noisy training (Chien, Wang, Chen, Li 2024, arXiv:2401.10371).
+    The run trains T steps, then `steps` more with the record's place left empty (its mean still
+    divides by n); the other makes T + `steps` steps without it. Only the last model is released. It
+    is not retraining on n - 1 records with another normaliser. When to stop, and that the record is
+    to be forgotten, must depend neither on the data nor on the model. Under replace-one neighbours
+    a record counts as one that is replaced, twice what removing it needs. The literature calls this
+    certified unlearning by noisy training (Chien, Wang, Chen, Li 2024, arXiv:2401.10371).
 
     Args:
         setting: the T steps with the record, on all records or in batches that hold it.
@@ -29,7 +31,8 @@ def forgetting(setting: Setting, steps: int, accounting: Accounting = DEFAULT) -
         accounting: as for any bound.
 
     Returns:
-        A guarantee of (epsilon, delta) for the last model; inf with the reason where the run is not covered.
+        A guarantee of (epsilon, delta) for the last model; inf with the reason where the run is not
+        covered.
 
     Raises:
         Refused: `steps` is not a whole number of 0 or more.
@@ -44,13 +47,19 @@ def forgetting(setting: Setting, steps: int, accounting: Accounting = DEFAULT) -
     public = guarantee(setting, "composition", accounting)
     reason = _why_not(setting, accounting)
     if reason or steps == 0:
-        return replace(known, title=TITLE, epsilon=inf if reason else known.epsilon, reason=reason or known.reason)
+        return replace(
+            known,
+            title=TITLE,
+            epsilon=inf if reason else known.epsilon,
+            reason=reason or known.reason,
+        )
     if not known.valid:
         return replace(known, title=TITLE)
     with np.errstate(all="ignore"):
         runs = RunArrays.of(setting).counted_by(accounting)
         found = hidden_cost.forgotten(runs, float(steps), accounting)
-    least = min(float(found.epsilon), known.epsilon, public.epsilon)  # further steps are post-processing
+    # further steps are post-processing
+    least = min(float(found.epsilon), known.epsilon, public.epsilon)
     note = f"{steps} steps without the record: its epsilon was {known.epsilon:.4g} after the {setting.T} with it"
     return replace(known, title=TITLE, epsilon=least if least > SHOWN else 0.0, note=note)
 
@@ -66,5 +75,7 @@ def _why_not(setting: Setting, accounting: Accounting) -> str:
     if accounting.schedule == "optimal" or accounting.printed:
         return "only the run's own share of the noise is covered, with our constants"
     if setting.beta == 1 and setting.K < setting.d:
-        return "with all noise along the directions (beta = 1) nothing hides the distance that is left"
+        return (
+            "with all noise along the directions (beta = 1) nothing hides the distance that is left"
+        )
     return ""

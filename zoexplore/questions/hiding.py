@@ -17,11 +17,13 @@ FEW_DIRECTIONS = 0.25  # K T/d up to which "far below" is said
 LITTLE = 1.25  # times what must be paid: no more than that can be gained
 LEAST_GAIN = 1.05  # a ratio of composition to the least bound below this counts as no gain
 PUBLIC = "composition"
-ALONG_ALL = (
-    "β = 1: all noise is along the directions, so that none covers what earlier steps left across them; only composition is left."
+ALONG_ALL = "β = 1: all noise is along the directions, so that none covers what earlier steps left across them; only composition is left."
+IN_SHUFFLED_ORDER = (
+    "Batches are shuffled: the worst order in which they can come costs as much as composition."
 )
-IN_SHUFFLED_ORDER = "Batches are shuffled: the worst order in which they can come costs as much as composition."
-NO_RIDGE = "The clip may act, and then only a ridge outside it pulls two runs together; there is none."
+NO_RIDGE = (
+    "The clip may act, and then only a ridge outside it pulls two runs together; there is none."
+)
 NO_PULL = "A step does not pull two runs together: the loss is not strongly convex, or the step too large."
 TOO_SHORT = "The run is too short, or its steps too weak, to wear down what earlier steps left."
 
@@ -33,7 +35,8 @@ class Gain:
     Args:
         composition: epsilon if every iterate is published.
         least: the least epsilon of the bounds on this run, composition among them.
-        winner: that bound's id; composition's where nothing is gained, empty where no bound applies.
+        winner: that bound's id; composition's where nothing is gained, empty where no bound
+            applies.
         why: the reason for no gain, as a sentence; empty where there is a gain.
     """
 
@@ -44,13 +47,17 @@ class Gain:
 
     @property
     def ratio(self) -> np.ndarray:
-        """composition/least, at least 1; inf where only hidden iterates have a guarantee, nan where neither has."""
+        """composition/least, at least 1; inf where only hidden iterates have a guarantee, nan where
+        neither has.
+        """
         with np.errstate(invalid="ignore", divide="ignore"):
             both_nothing = (self.least == 0) & (self.composition == 0)
             return np.where(both_nothing, 1.0, self.composition / self.least)
 
 
-def gain_along(setting: Setting, field: str, values: Iterable[float], accounting: Accounting = DEFAULT) -> Gain:
+def gain_along(
+    setting: Setting, field: str, values: Iterable[float], accounting: Accounting = DEFAULT
+) -> Gain:
     """The gain of hiding along a field, with all bounds compared under the run's own supposition.
 
     Raises:
@@ -75,7 +82,12 @@ def gain_along(setting: Setting, field: str, values: Iterable[float], accounting
 
 
 def gain_map(
-    setting: Setting, x: str, y: str, xs: Iterable[float], ys: Iterable[float], accounting: Accounting = DEFAULT
+    setting: Setting,
+    x: str,
+    y: str,
+    xs: Iterable[float],
+    ys: Iterable[float],
+    accounting: Accounting = DEFAULT,
 ) -> Gain:
     """The gain of hiding over two fields: arrays of shape (len(ys), len(xs)).
 
@@ -93,18 +105,25 @@ def gain_map(
 
 
 def least_provable(setting: Setting) -> float:
-    """About the least epsilon that an analysis which reveals the directions can prove of the last iterate; 0 where none is known.
+    """About the least epsilon that an analysis which reveals the directions can prove of the last
+    iterate; 0 where none is known.
 
-    The losses may be linear, and K T directions in d dimensions are nearly orthogonal: then the last iterate shows what a record
-    added along each, under that step's own noise and what all steps' noise across their directions adds there (docs/bounds.md,
-    section 11). Steps that contract do so along K directions, so that a squared distance keeps exp(-K T/d) of it.
+    The losses may be linear, and K T directions in d dimensions are nearly orthogonal: then the
+    last iterate shows what a record added along each, under that step's own noise and what all
+    steps' noise across their directions adds there (docs/bounds.md, section 11). Steps that
+    contract do so along K directions, so that a squared distance keeps exp(-K T/d) of it.
 
     >>> run = Setting(n=20_000, d=10**9, K=64, T=10_000, sigma=0.01, beta=0.5, batch=200)
     >>> 0.7 < least_provable(run) / epsilon(run, "composition") <= 1
     True
     """
     s, part = setting, setting.K * setting.T / setting.d
-    if not _is_fresh(s) or part >= 1 or (s.R, s.lipschitz) != (inf, inf) or (not s.full_batch and s.records_per_person > 1):
+    if (
+        not _is_fresh(s)
+        or part >= 1
+        or (s.R, s.lipschitz) != (inf, inf)
+        or (not s.full_batch and s.records_per_person > 1)
+    ):
         return 0.0
     late = min(s.cooldown, s.T)
     shares = [(s.beta, s.T - late), (s.beta_at(s.T - 1), late)]
@@ -112,7 +131,8 @@ def least_provable(setting: Setting) -> float:
     across = sum(count * (1 - beta) for beta, count in shares) * s.K / s.d / (1 - sqrt(part)) ** 2
     pulled = exp(part) if s.m > 0 or s.ridge > 0 else 1.0
     shown = {"beta": 1.0, "cooldown": 0, "sigma": s.sigma * sqrt((along + across) * pulled)}
-    # Where all other records push one way, one that is replaced pushes twice as far as one that is removed, and is met as often.
+    # Where all other records push one way, one that is replaced pushes twice as far as one that is
+    # removed, and is met as often.
     kick = s.clip if s.full_batch or s.neighbours == "add-remove" else 2 * s.clip
     pair = {} if s.full_batch else {"neighbours": "add-remove", "sampling": "poisson", "clip": kick}
     return epsilon(s.replace(**shown, **pair), PUBLIC)
@@ -123,14 +143,19 @@ def _is_fresh(setting: Setting) -> bool:
 
 
 def truth(setting: Setting) -> str:
-    """That composition is the truth, or nearly so, with the number; empty where nothing is known of it.
+    """That composition is the truth, or nearly so, with the number; empty where nothing is known of
+    it.
 
     >>> truth(Setting(n=20_000, d=10**9, K=1, T=1000, sigma=0.001, beta=0.5)).partition(",")[0]
     'KT ≪ d: composition is the truth'
     """
     least, public = least_provable(setting), epsilon(setting, PUBLIC)
     if setting.K * setting.T <= FEW_DIRECTIONS * setting.d and 0 < public <= LITTLE * least:
-        within = "within the digits shown" if public <= 1.005 * least else f"within a factor of {format_short(public / least, 3)}"
+        within = (
+            "within the digits shown"
+            if public <= 1.005 * least
+            else f"within a factor of {format_short(public / least, 3)}"
+        )
         return (
             f"KT ≪ d: composition is the truth, {within}, for every analysis that reveals the directions. "
             f"None of them can prove less than about {format_short(_rounded_down(least))}."
@@ -150,7 +175,9 @@ def _rounded_down(x: float) -> float:
 
 
 def _why_not(runs: RunArrays, accounting: Accounting) -> np.ndarray:
-    """Why the sharper bound is not below composition, run by run: the last reason assigned below that holds."""
+    """Why the sharper bound is not below composition, run by run: the last reason assigned below
+    that holds.
+    """
     why = np.full(runs.shape, TOO_SHORT, object)
     with np.errstate(all="ignore"):
         why[np.broadcast_to(~(runs.c < 1), runs.shape)] = NO_PULL

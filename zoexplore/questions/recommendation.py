@@ -14,13 +14,17 @@ from zoexplore.run.formatting import format_count, format_delta, format_short, r
 from zoexplore.run.setting import LARGEST_INTEGER, OWN, Accounting, Refused, Setting
 
 PASSES = 100.0  # forward passes a record by default
-MANY = 3000  # steps: with fewer, more of them teach more than more directions; measured on four problems (docs/finetuning.md)
+# steps: with fewer, more of them teach more than more directions; measured on four problems
+# (docs/finetuning.md)
+MANY = 3000
 FEW = 1000  # steps, for which batches become smaller
 SMALL = 64  # records of a batch
-BETTER = 1.05  # how many times as clear a step must be, against its noise, to take more directions sooner
+# how many times as clear a step must be, against its noise, to take more directions sooner
+BETTER = 1.05
 PROBES = 20  # steps of a search: one for the length of a step, one for the clip
 LEAST_CLIP, MOST_CLIP = 0.25, 4.0  # in median quotients
-SHARES = 1 / (1 + np.exp(-np.linspace(-5, 5, 21)))  # shares tried where noise across the directions hides something
+# shares tried where noise across the directions hides something
+SHARES = 1 / (1 + np.exp(-np.linspace(-5, 5, 21)))
 
 
 @dataclass(frozen=True)
@@ -49,9 +53,11 @@ class Plan:
 
 
 def signal_to_noise(setting: Setting) -> float:
-    """The longest step over its noise eta sigma: C/(K sigma) for a joint clip C, if all records push the same way.
+    """The longest step over its noise eta sigma: C/(K sigma) for a joint clip C, if all records
+    push the same way.
 
-    For gradients of length at most L, L sqrt(K/d) replaces C where it is less (docs/concepts.md, "A step and its noise").
+    For gradients of length at most L, L sqrt(K/d) replaces C where it is less (docs/concepts.md, "A
+    step and its noise").
 
     >>> run = Setting(n=1000, d=10**6, K=16, T=100, sigma=0.01, beta=1.0, clipping="joint")
     >>> signal_to_noise(run)
@@ -63,7 +69,8 @@ def signal_to_noise(setting: Setting) -> float:
 
 
 def passes_of(setting: Setting) -> float:
-    """Forward passes a record in the whole run, 2KTb/n on average: two per direction and step that uses the record.
+    """Forward passes a record in the whole run, 2KTb/n on average: two per direction and step that
+    uses the record.
 
     >>> passes_of(Setting(n=1000, d=10**6, K=16, T=100, sigma=0.01, beta=1.0, batch=50))
     160.0
@@ -80,27 +87,32 @@ def recommend(
     accounting: Accounting = DEFAULT,
     **known: Any,
 ) -> Plan:
-    """A run for a target epsilon from data, model size, batch and a budget of forward passes, all known before training.
+    """A run for a target epsilon from data, model size, batch and a budget of forward passes, all
+    known before training.
 
-    It assumes nothing of the loss by default: composition needs the clip alone, all noise lies along the directions (beta = 1),
-    and the clip is joint. Whether a step stands out from its noise depends on the passes K T and hardly on their split
-    (docs/concepts.md, "A step and its noise"), what a run learns on the number of steps. So the plan takes one direction and
-    batches of at most 64, and more directions only beyond 3000 steps. Where a bound for hidden iterates applies and needs less
-    noise, the plan chooses beta for it, and more directions if a step is clearer so.
+    It assumes nothing of the loss by default: composition needs the clip alone, all noise lies
+    along the directions (beta = 1), and the clip is joint. Whether a step stands out from its noise
+    depends on the passes K T and hardly on their split (docs/concepts.md, "A step and its noise"),
+    what a run learns on the number of steps. So the plan takes one direction and batches of at most
+    64, and more directions only beyond 3000 steps. Where a bound for hidden iterates applies and
+    needs less noise, the plan chooses beta for it, and more directions if a step is clearer so.
 
     Args:
-        setting: a run with the known fields; its K and T count only as a budget of passes, its beta and sigma not at all. Where
-            None, `known` gives the fields.
+        setting: a run with the known fields; its K and T count only as a budget of passes, its beta
+            and sigma not at all. Where None, `known` gives the fields.
         epsilon: the target.
         passes: forward passes a record, 2KTb/n; by default the setting's own, or 100.
         bound: the bound that meets the target: an id of `BOUNDS`, or "best".
-        accounting: how to count; schedule="optimal" changes nothing, since a plan has a single share.
-        known: fields of `Setting` that replace the setting's: n, d, batch, delta, lipschitz, ... K, T and beta are chosen unless
-            given here, and so is the batch without a setting or T. The clip is joint unless clipping="each".
+        accounting: how to count; schedule="optimal" changes nothing, since a plan has a single
+            share.
+        known: fields of `Setting` that replace the setting's: n, d, batch, delta, lipschitz, ... K,
+            T and beta are chosen unless given here, and so is the batch without a setting or T. The
+            clip is joint unless clipping="each".
 
     Raises:
         Unreachable: no noise meets the target by that bound.
-        Refused: a value is not allowed, n or d is missing, or the budget does not cover one direction for one step.
+        Refused: a value is not allowed, n or d is missing, or the budget does not cover one
+            direction for one step.
 
     >>> plan = recommend(n=20_000, d=10**6, batch=64, epsilon=2.0, passes=200)
     >>> plan.setting.K, plan.setting.T, plan.setting.beta, plan.bound, plan.epsilon <= 2, plan.signal > 3
@@ -114,7 +126,12 @@ def recommend(
         raise Refused(f"passes = {passes!r} is not allowed: give a finite number above 0", "passes")
     shares = (base.beta,) if "beta" in known else (1.0, 0.5) if isfinite(base.M) else (1.0,)
     question = _Question(shares, epsilon, bound, accounting.replace(schedule="constant"))
-    if setting is None and not {"batch", "T"} & known.keys() and base.records_per_person == 1 and bound in ON_BATCHES:
+    if (
+        setting is None
+        and not {"batch", "T"} & known.keys()
+        and base.records_per_person == 1
+        and bound in ON_BATCHES
+    ):
         base = _on_small_batches(base, passes, fixed.get("K", 1), "sampling" in known)
     usual, *others = _splits(base, passes, fixed, isfinite(base.M) and bound != "composition")
     best, failed = None, None
@@ -150,19 +167,36 @@ def _known(setting: Setting | None, known: dict[str, Any]) -> Setting:
         return setting.replace(**{"clipping": "joint", "K": 1, "T": 1} | known)
     missing = [name for name in OWN if name in ("n", "d") and name not in known]
     if missing:
-        raise Refused(f"{' and '.join(missing)} is missing: give the number of records n and of parameters d", missing[0])
-    values: dict[str, Any] = {"clipping": "joint", "K": 1, "T": 1, "sigma": 1.0, "beta": 1.0} | known
+        raise Refused(
+            f"{' and '.join(missing)} is missing: give the number of records n and of parameters d",
+            missing[0],
+        )
+    values: dict[str, Any] = {
+        "clipping": "joint",
+        "K": 1,
+        "T": 1,
+        "sigma": 1.0,
+        "beta": 1.0,
+    } | known
     return Setting(**values)
 
 
-def _splits(base: Setting, passes: float, fixed: Mapping[str, int], is_hidden: bool) -> list[Setting]:
-    """Runs that split the passes into directions and steps: the usual one, and more and fewer directions for a hidden run."""
+def _splits(
+    base: Setting, passes: float, fixed: Mapping[str, int], is_hidden: bool
+) -> list[Setting]:
+    """Runs that split the passes into directions and steps: the usual one, and more and fewer
+    directions for a hidden run.
+    """
     work = passes * base.n / (2 * (base.batch or base.n))  # K T
     if "K" in fixed and "T" in fixed:
         return [base]
     most = min(work, LARGEST_INTEGER)
     if "T" in fixed:
-        return [base.replace(K=min(int(most // base.T), base.d))] if most >= base.T else _too_few(base, passes)
+        return (
+            [base.replace(K=min(int(most // base.T), base.d))]
+            if most >= base.T
+            else _too_few(base, passes)
+        )
     if most < (least := fixed.get("K", 1)):
         return _too_few(base, passes)
     if "K" in fixed:
@@ -170,13 +204,18 @@ def _splits(base: Setting, passes: float, fixed: Mapping[str, int], is_hidden: b
     usual, largest = max(1, min(int(most // MANY), base.d)), min(base.d, max(most / 200, least))
     Ks = [usual]
     if is_hidden:
-        Ks += np.unique(np.floor(largest / 4.0 ** np.arange(int(np.log(largest) / np.log(4)) + 2)).clip(1)).tolist()
+        Ks += np.unique(
+            np.floor(largest / 4.0 ** np.arange(int(np.log(largest) / np.log(4)) + 2)).clip(1)
+        ).tolist()
     return [base.replace(K=int(K), T=int(most // K)) for K in dict.fromkeys(Ks)]
 
 
 def _too_few(base: Setting, passes: float) -> list[Setting]:
     need = 2 * base.K * base.T * (base.batch or base.n) / base.n
-    raise Refused(f"passes = {passes:g} is not allowed: one step in one direction takes {need:.3g}; give at least that", "passes")
+    raise Refused(
+        f"passes = {passes:g} is not allowed: one step in one direction takes {need:.3g}; give at least that",
+        "passes",
+    )
 
 
 @dataclass(frozen=True)
@@ -189,10 +228,14 @@ class _Question:
     accounting: Accounting
 
     def _least_sigma(self, run: Setting) -> Setting:
-        return calibrate(run, "sigma", epsilon=self.epsilon, bound=self.bound, accounting=self.accounting)
+        return calibrate(
+            run, "sigma", epsilon=self.epsilon, bound=self.bound, accounting=self.accounting
+        )
 
     def quietest(self, run: Setting) -> Setting:
-        """The run with the least noise: all of it along the directions, or half where hiding may help."""
+        """The run with the least noise: all of it along the directions, or half where hiding may
+        help.
+        """
         found, failed = [], None
         for beta in self.shares:
             try:
@@ -217,8 +260,15 @@ class _Question:
         """The run with its reasons."""
         g = guarantee(run, self.bound, self.accounting)
         signal = signal_to_noise(run)
-        reasons = (_of_the_noise(run, signal), _of_the_passes(run), self._of_sigma(run, g.bound), *self._of_beta(run, g.bound))
-        by_clip = g.bound == "composition" and guarantee(run, g.bound, CLIP).epsilon <= g.epsilon * (1 + SAME)
+        reasons = (
+            _of_the_noise(run, signal),
+            _of_the_passes(run),
+            self._of_sigma(run, g.bound),
+            *self._of_beta(run, g.bound),
+        )
+        by_clip = g.bound == "composition" and guarantee(
+            run, g.bound, CLIP
+        ).epsilon <= g.epsilon * (1 + SAME)
         reasons += tuple(filter(None, _of_the_scale(run))) if by_clip else (GIVEN,)
         said = tuple(filter(None, (g.reason, g.note)))
         return Plan(run, g.epsilon, g.bound, signal, passes_of(run), reasons, g.supposes, said)
@@ -236,7 +286,13 @@ class _Question:
         if run.beta == 1.0:
             yield "All noise is along the directions, β = 1, where composition needs least: nothing hidden is below it."
             return
-        public = calibrate(run.replace(beta=1.0), "sigma", epsilon=self.epsilon, bound="composition", accounting=self.accounting)
+        public = calibrate(
+            run.replace(beta=1.0),
+            "sigma",
+            epsilon=self.epsilon,
+            bound="composition",
+            accounting=self.accounting,
+        )
         if public.sigma > run.sigma:
             more = format_short(public.sigma / run.sigma)
             share = format_short(run.beta)
@@ -264,7 +320,9 @@ SAME = 1e-6  # relative difference of equal epsilons
 
 
 def _of_the_scale(run: Setting) -> tuple[str, ...]:
-    """What the optimiser does by itself, how many of its steps find the scale, and epsilon in both meanings."""
+    """What the optimiser does by itself, how many of its steps find the scale, and epsilon in both
+    meanings.
+    """
     noise, train = run.sigma / run.clip_each * sqrt(run.batch or run.n), run.T - 2 * PROBES
     if train < 1:
         few = f"{2 * PROBES} steps would find clip and rate and leave none to train: take smaller batches, or give lr, clip, xi."
@@ -275,7 +333,8 @@ def _of_the_scale(run: Setting) -> tuple[str, ...]:
 
 
 def in_words(auto: Collection[str], noise: float, decay: str) -> str:
-    """What `NoisyZOGD.for_epsilon` does by itself, given its noise on a sum of root b records in units of the clip.
+    """What `NoisyZOGD.for_epsilon` does by itself, given its noise on a sum of root b records in
+    units of the clip.
 
     >>> in_words({"clip"}, 0.4, "linear")
     'Clip: 2.5 × the median quotient, found in training.'
@@ -292,7 +351,8 @@ def in_words(auto: Collection[str], noise: float, decay: str) -> str:
 
 
 def meanings(run: Setting) -> str:
-    """Epsilon by composition in both meanings of neighbours, in a sentence; empty where one of them is not known.
+    """Epsilon by composition in both meanings of neighbours, in a sentence; empty where one of them
+    is not known.
 
     >>> meanings(Setting(n=1000, d=100, K=1, T=100, sigma=0.02, beta=1.0, delta=1e-5))
     'With one record replaced ε ≤ 4.38, with one added or removed, its place left empty, ε ≤ 2.'
@@ -307,9 +367,9 @@ def meanings(run: Setting) -> str:
 
 
 def otherwise(run: Setting, own: float) -> float:
-    """Epsilon by composition, by the clip alone, in the other meaning. A record that leaves its place empty moves a mean half as
-    far as one that is replaced. A replaced record is one removed and one added, each
-    epsilon' at delta' <= delta/(1 + e^epsilon').
+    """Epsilon by composition, by the clip alone, in the other meaning. A record that leaves its
+    place empty moves a mean half as far as one that is replaced. A replaced record is one removed
+    and one added, each epsilon' at delta' <= delta/(1 + e^epsilon').
 
     >>> round(otherwise(Setting(n=1000, d=100, K=1, T=100, sigma=0.02, beta=1.0, delta=1e-5), 4.38), 2)
     1.99
@@ -322,7 +382,9 @@ def otherwise(run: Setting, own: float) -> float:
         return guarantee(run.replace(neighbours="replace-one"), "composition", CLIP).epsilon
     epsilon = own
     for _ in range(50):
-        at = guarantee(run.replace(delta=run.delta / (1 + exp(min(epsilon, 500.0)))), "composition", CLIP).epsilon
+        at = guarantee(
+            run.replace(delta=run.delta / (1 + exp(min(epsilon, 500.0)))), "composition", CLIP
+        ).epsilon
         if at <= epsilon:
             return 2 * epsilon
         epsilon = at

@@ -1,7 +1,8 @@
-"""An attacker's advantage, true positives and posterior (docs/concepts.md, "What an attacker can do").
+"""An attacker's advantage, true positives and posterior (docs/concepts.md, "What an attacker can
+do").
 
-`Guarantee` answers for one run, from its trade-off function (`bounds/tradeoff.py`). This module answers for a single pair
-(epsilon, delta), and gives the pair that guarantees a wanted answer.
+`Guarantee` answers for one run, from its trade-off function (`bounds/tradeoff.py`). This module
+answers for a single pair (epsilon, delta), and gives the pair that guarantees a wanted answer.
 
 >>> from zoexplore import guarantee
 >>> from zoexplore.run.presets import DEMONSTRATION
@@ -28,18 +29,25 @@ def of_pair(epsilon: float, delta: float) -> TradeOff:
     Raises:
         ValueError: epsilon is negative, or delta not in [0, 1].
     """
-    pair = number("epsilon", epsilon, least=0.0, infinite=True), number("delta", delta, least=0.0, most=1.0)
+    pair = (
+        number("epsilon", epsilon, least=0.0, infinite=True),
+        number("delta", delta, least=0.0, most=1.0),
+    )
     return TradeOff(epsilons=(pair[0],), deltas=(pair[1],))
 
 
 def pair_for_advantage(advantage: float) -> tuple[float, float]:
-    """(epsilon, delta), delta just below it, that limits the advantage (e - 1 + 2 delta)/(e + 1), e = exp(epsilon), to it."""
+    """(epsilon, delta), delta just below it, that limits the advantage (e - 1 + 2 delta)/(e + 1), e
+    = exp(epsilon), to it.
+    """
     delta = 0.9 * advantage
     return log1p(2 * (advantage - delta) / (1 - advantage)), delta
 
 
 def pair_for_positives(fpr: float, tpr: float) -> tuple[float, float]:
-    """(epsilon, delta) that limits the true positives at a false-positive rate: the larger epsilon of both branches."""
+    """(epsilon, delta) that limits the true positives at a false-positive rate: the larger epsilon
+    of both branches.
+    """
     delta = 0.1 * (tpr - fpr)
     few = log((1 - delta - fpr) / (1 - tpr)) if tpr < 1 else inf
     return max(log((tpr - delta) / fpr) if fpr > 0 else 0.0, few), delta
@@ -54,12 +62,16 @@ def remark_on_delta(setting: Setting) -> str:
     if setting.delta * setting.n < 1:
         return ""
     shown_all = f"{format_short(setting.delta * setting.n)} of {format_count(setting.n)}"
-    by_chance = f"publishing every record with this probability, {shown_all}, would be (0, δ)-private"
+    by_chance = (
+        f"publishing every record with this probability, {shown_all}, would be (0, δ)-private"
+    )
     return f"δ = {format_short(setting.delta)} is at least 1/n: {by_chance}; take a far smaller one"
 
 
 def wanted_positives(value: object) -> tuple[float, float]:
-    """A checked target (false-positive rate, greatest true-positive rate). Raises ValueError unless 0 < fpr < tpr < 1."""
+    """A checked target (false-positive rate, greatest true-positive rate). Raises ValueError unless
+    0 < fpr < tpr < 1.
+    """
     try:
         fpr, tpr = (float(x) for x in value)  # type: ignore[attr-defined]
     except (TypeError, ValueError):

@@ -1,4 +1,5 @@
-"""Several runs on the same data: what they cost together, and what a search among them costs (docs/batches.md, "Several runs").
+"""Several runs on the same data: what they cost together, and what a search among them costs
+(docs/batches.md, "Several runs").
 
 >>> from zoexplore import Setting
 >>> run = Setting(n=20_000, d=520, K=1, T=100, sigma=0.002, beta=1.0)
@@ -28,7 +29,8 @@ from zoexplore.bounds.subsampling import Sampled
 from zoexplore.bounds.tradeoff import Answers, TradeOff
 from zoexplore.run.setting import Accounting, Setting, number, shown, whole
 
-NEIGHBOURS_OF = {"poisson": "add-remove", "without-replacement": "replace-one"}  # of a batch that is drawn so
+# of a batch that is drawn so
+NEIGHBOURS_OF = {"poisson": "add-remove", "without-replacement": "replace-one"}
 LAWS = ("poisson", "geometric", "logarithmic")
 RATES = np.append(0.0, np.geomspace(1e-15, 1.0, 20_000))  # of false alarms
 KINDS = 48  # of steps that are composed, at most
@@ -37,8 +39,9 @@ SLACK = 1e-9  # relative, of a law's mean
 
 @dataclass(frozen=True)
 class Mechanism:
-    """`times` Gaussian mechanisms, each on a batch if `rate` is below 1. `shift` is the most that the differing record moves one,
-    in standard deviations of its noise; `neighbours` is empty where any will do.
+    """`times` Gaussian mechanisms, each on a batch if `rate` is below 1. `shift` is the most that
+    the differing record moves one, in standard deviations of its noise; `neighbours` is empty where
+    any will do.
     """
 
     shift: float
@@ -51,43 +54,55 @@ class Mechanism:
         """What it allows an attacker."""
         if self.rate == 1:
             return TradeOff(rho=self.times * self.shift**2 / 2 * ROUND_UP)
-        sampling = next(sampling for sampling, who in NEIGHBOURS_OF.items() if who == self.neighbours)
+        sampling = next(
+            sampling for sampling, who in NEIGHBOURS_OF.items() if who == self.neighbours
+        )
         losses = Losses(float(self.times), 0.0, self.rate, self.shift, sampling)
         return TradeOff(epsilons=tuple(losses.epsilon(RISK_DELTAS)), deltas=tuple(RISK_DELTAS))
 
 
 def gaussian(noise_multiplier: float, times: int = 1) -> Mechanism:
-    """Numbers with Gaussian noise, such as a count or a mean. The noise multiplier is the noise over the most that one of them
-    moves between neighbours, which differ as in the other runs: a record is added or replaced, or a person's records.
+    """Numbers with Gaussian noise, such as a count or a mean. The noise multiplier is the noise
+    over the most that one of them moves between neighbours, which differ as in the other runs: a
+    record is added or replaced, or a person's records.
 
     Raises:
         ValueError: a number is not allowed.
     """
-    return Mechanism(1 / number("noise_multiplier", noise_multiplier, above=0.0), 1.0, whole("times", times))
+    return Mechanism(
+        1 / number("noise_multiplier", noise_multiplier, above=0.0), 1.0, whole("times", times)
+    )
 
 
-def subsampled(noise_multiplier: float, rate: float, times: int, sampling: str = "poisson") -> Mechanism:
+def subsampled(
+    noise_multiplier: float, rate: float, times: int, sampling: str = "poisson"
+) -> Mechanism:
     """Steps of DP-SGD: sums over secret batches with Gaussian noise.
 
     Args:
         noise_multiplier: the noise over the most that the sum of a batch moves between neighbours.
         rate: the part of the records in a batch, in (0, 1).
         times: steps.
-        sampling: "poisson", for a record that is added or removed, or "without-replacement", for one that is replaced.
+        sampling: "poisson", for a record that is added or removed, or "without-replacement", for
+            one that is replaced.
 
     Raises:
         ValueError: a number or the sampling is not allowed.
     """
     if sampling not in NEIGHBOURS_OF:
-        raise ValueError(f"sampling = {shown(sampling)} is not allowed: give one of {', '.join(map(repr, NEIGHBOURS_OF))}")
+        raise ValueError(
+            f"sampling = {shown(sampling)} is not allowed: give one of {', '.join(map(repr, NEIGHBOURS_OF))}"
+        )
     drawn = number("rate", rate, above=0.0, below=1.0)
-    return replace(gaussian(noise_multiplier, times), rate=drawn, neighbours=NEIGHBOURS_OF[sampling])
+    return replace(
+        gaussian(noise_multiplier, times), rate=drawn, neighbours=NEIGHBOURS_OF[sampling]
+    )
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Equal steps: their number, the chance q that one has the record, and by how many standard deviations of the noise it then
-    moves the step. With q = 1 it is a Gaussian shift.
+    """Equal steps: their number, the chance q that one has the record, and by how many standard
+    deviations of the noise it then moves the step. With q = 1 it is a Gaussian shift.
     """
 
     count: float
@@ -96,7 +111,9 @@ class Steps:
 
 
 class Part(NamedTuple):
-    """One of the runs: what is known of it (None for a search), its epsilon alone, its losses, and what these rest on."""
+    """One of the runs: what is known of it (None for a search), its epsilon alone, its losses, and
+    what these rest on.
+    """
 
     known: Guarantee | Mechanism | None
     epsilon: float
@@ -111,7 +128,9 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Composed(Answers):
-    """A guarantee of several runs on the same data, at `delta`, for these `neighbours`; empty where any will do."""
+    """A guarantee of several runs on the same data, at `delta`, for these `neighbours`; empty where
+    any will do.
+    """
 
     parts: tuple[Part, ...]
     delta: float
@@ -133,7 +152,9 @@ class Composed(Answers):
             return ""
         known = ((i, part.guarantee) for i, part in enumerate(self.parts, 1))
         whys = (f"run {i} has no guarantee: {g.reason}" for i, g in known if g and not g.valid)
-        return next(whys, f"the losses are too large, or known at too few δ, for δ = {self.delta:g}")
+        return next(
+            whys, f"the losses are too large, or known at too few δ, for δ = {self.delta:g}"
+        )
 
     @property
     def supposes(self) -> tuple[str, ...]:
@@ -153,13 +174,21 @@ class Composed(Answers):
 
     @cached_property
     def _merged(self) -> tuple[float, list[Steps | Pairs]]:
-        """The square of all Gaussian shifts together, and the other losses, equal ones counted together."""
+        """The square of all Gaussian shifts together, and the other losses, equal ones counted
+        together.
+        """
         counts: dict[Any, float] = {}
         for losses in (losses for part in self.parts for losses in part.losses):
             alike = replace(losses, count=1.0)
             counts[alike] = counts.get(alike, 0.0) + losses.count
-        shifts = [count * s.mu**2 for s, count in counts.items() if isinstance(s, Steps) and s.q == 1]
-        others = [replace(s, count=count) for s, count in counts.items() if not (isinstance(s, Steps) and s.q == 1)]
+        shifts = [
+            count * s.mu**2 for s, count in counts.items() if isinstance(s, Steps) and s.q == 1
+        ]
+        others = [
+            replace(s, count=count)
+            for s, count in counts.items()
+            if not (isinstance(s, Steps) and s.q == 1)
+        ]
         return sum(shifts) * ROUND_UP, others
 
     def _at(self, delta: float) -> float:
@@ -168,44 +197,66 @@ class Composed(Answers):
         shift, others = self._merged
         if not others:
             return float(epsilon_of(shift / 2, delta))
-        drawn = [Alike.of_one(s.count, s.q, s.mu) for s in _few_kinds([s for s in others if isinstance(s, Steps)])]
+        drawn = [
+            Alike.of_one(s.count, s.q, s.mu)
+            for s in _few_kinds([s for s in others if isinstance(s, Steps)])
+        ]
         known = [atoms for s in others if isinstance(s, Pairs) and (atoms := s.atoms).lossy]
         sampling = "poisson" if self.neighbours == "add-remove" else "without-replacement"
-        return float(epsilon_of_parts(sampling, drawn, np.array([shift / 2]), np.array([delta]), known)[0])
+        return float(
+            epsilon_of_parts(sampling, drawn, np.array([shift / 2]), np.array([delta]), known)[0]
+        )
 
 
-def compose(runs: Iterable[Any], delta: float | None = None, accounting: Accounting = DEFAULT) -> Composed:
-    """What runs on the same data cost together, each by its best bound, by the distribution of their privacy losses.
+def compose(
+    runs: Iterable[Any], delta: float | None = None, accounting: Accounting = DEFAULT
+) -> Composed:
+    """What runs on the same data cost together, each by its best bound, by the distribution of
+    their privacy losses.
 
     Args:
-        runs: settings, guarantees, reports of the mechanism, `gaussian`, `subsampled`, searches, other compositions. What a run
-            does may depend on what earlier ones released; its privacy, and how many there are, may not.
+        runs: settings, guarantees, reports of the mechanism, `gaussian`, `subsampled`, searches,
+            other compositions. What a run does may depend on what earlier ones released; its
+            privacy, and how many there are, may not.
         delta: of the whole; the runs' own where they agree.
         accounting: how the settings are counted.
 
     Raises:
-        ValueError: there is no run, they have unlike neighbours, persons or deltas, one cannot be composed, or several reports
-            are of one run.
+        ValueError: there is no run, they have unlike neighbours, persons or deltas, one cannot be
+            composed, or several reports are of one run.
     """
     runs = list(runs)
-    branched = _branched([run.record for run in {id(run): run for run in runs}.values() if hasattr(run, "record")])
+    branched = _branched(
+        [run.record for run in {id(run): run for run in runs}.values() if hasattr(run, "record")]
+    )
     runs = [_reported(run, branched) for run in runs]
     about = [getattr(run, "setting", run) for run in runs]  # a guarantee's
     deltas = {run.delta for run in about if not isinstance(run, Mechanism)}
     if delta is None and len(deltas) != 1:
-        given = f"the runs have δ = {', '.join(f'{d:g}' for d in sorted(deltas))}" if deltas else "no run has a δ"
+        given = (
+            f"the runs have δ = {', '.join(f'{d:g}' for d in sorted(deltas))}"
+            if deltas
+            else "no run has a δ"
+        )
         raise ValueError(f"{given}: give the delta of all together")
     delta = number("delta", min(deltas) if delta is None else delta, above=0.0, below=1.0)
     neighbours = {run.neighbours for run in about} - {""}
     persons = {run.records_per_person for run in about if isinstance(run, Setting)}
     for unlike, words in ((persons, "records a person"), (neighbours, "neighbours")):
         if len(unlike) > 1:
-            raise ValueError(f"runs with unlike {words} are not composed: {', '.join(map(str, sorted(unlike)))}")
+            raise ValueError(
+                f"runs with unlike {words} are not composed: {', '.join(map(str, sorted(unlike)))}"
+            )
     if not runs:
         raise ValueError("runs = [] is not allowed: give at least one")
     once = {id(run): run for run in runs}
-    parts = {key: run.parts if isinstance(run, Composed) else (_part(run, delta, accounting),) for key, run in once.items()}
-    return Composed(tuple(part for run in runs for part in parts[id(run)]), delta, next(iter(neighbours), ""))
+    parts = {
+        key: run.parts if isinstance(run, Composed) else (_part(run, delta, accounting),)
+        for key, run in once.items()
+    }
+    return Composed(
+        tuple(part for run in runs for part in parts[id(run)]), delta, next(iter(neighbours), "")
+    )
 
 
 def search(
@@ -220,29 +271,38 @@ def search(
     """What trying several runs and releasing the best one costs.
 
     Args:
-        run: what is tried, as in `compose`; of runs that differ the costliest. Each run's settings are drawn from a list that was
-            made without the data, and how good it is is seen from what it releases.
+        run: what is tried, as in `compose`; of runs that differ the costliest. Each run's settings
+            are drawn from a list that was made without the data, and how good it is is seen from
+            what it releases.
         runs: how many are tried, if that is fixed: they compose, and all may be seen.
-        mean: or how many are tried on average, above 1. Their number is drawn first, by `law`, and nobody learns it; only the
-            best is released. That is cheaper (Papernot and Steinke 2022, doi:10.48550/arXiv.2110.03620).
-        law: "geometric" (from 1 on), "logarithmic" (from 1 on, seldom many, the cheapest) or "poisson" (may be 0, seldom few).
+        mean: or how many are tried on average, above 1. Their number is drawn first, by `law`, and
+            nobody learns it; only the best is released. That is cheaper (Papernot and Steinke 2022,
+            doi:10.48550/arXiv.2110.03620).
+        law: "geometric" (from 1 on), "logarithmic" (from 1 on, seldom many, the cheapest) or
+            "poisson" (may be 0, seldom few).
         delta, accounting: as in `compose`.
 
     Raises:
-        ValueError: as `compose` does; not exactly one of runs and mean is given, or it is not allowed.
+        ValueError: as `compose` does; not exactly one of runs and mean is given, or it is not
+            allowed.
     """
     if (runs is None) == (mean is None):
         raise ValueError("give either runs, how many there are, or mean, how many on average")
     if runs is not None:
         return compose([run] * whole("runs", runs), delta, accounting)
     if law not in LAWS:
-        raise ValueError(f"law = {shown(law)} is not allowed: give one of {', '.join(map(repr, LAWS))}")
+        raise ValueError(
+            f"law = {shown(law)} is not allowed: give one of {', '.join(map(repr, LAWS))}"
+        )
     mean = number("mean", mean, above=1.0)
     alone = compose([run], delta, accounting)
     if not alone.valid:
         return alone
     risk = _as_pairs(alone)
-    epsilons, deltas = np.array(risk.epsilons) + _log_ratio(risk, law, mean), np.array(risk.deltas) * mean * (1 + SLACK)
+    epsilons, deltas = (
+        np.array(risk.epsilons) + _log_ratio(risk, law, mean),
+        np.array(risk.deltas) * mean * (1 + SLACK),
+    )
     kept = deltas < 1
     searched = Pairs(tuple(epsilons[kept] * ROUND_UP), tuple(deltas[kept]))
     found = replace(alone, parts=(Part(None, 0.0, (searched,), alone.supposes),))
@@ -250,17 +310,27 @@ def search(
 
 
 def _log_ratio(risk: TradeOff, law: str, mean: float) -> float:
-    """ln C: the most by which the density of the best run, over that of any, differs between neighbours."""
+    """ln C: the most by which the density of the best run, over that of any, differs between
+    neighbours.
+    """
     if law == "poisson":
         return mean * risk.advantage
     power, gamma = (2, 1 / mean) if law == "geometric" else (1, _gamma_of(mean))
     caught = risk.true_positive_rate(RATES[1:])
-    return power * float(np.log((gamma + (1 - gamma) * caught) / (gamma + (1 - gamma) * RATES[:-1])).max())
+    return power * float(
+        np.log((gamma + (1 - gamma) * caught) / (gamma + (1 - gamma) * RATES[:-1])).max()
+    )
 
 
 def _gamma_of(mean: float) -> float:
     """The parameter of the logarithmic law with this mean."""
-    return exp(-float(scipy.optimize.brentq(lambda x: log(np.expm1(x) / x) - log(mean), 1e-12, 700.0, xtol=1e-14)))
+    return exp(
+        -float(
+            scipy.optimize.brentq(
+                lambda x: log(np.expm1(x) / x) - log(mean), 1e-12, 700.0, xtol=1e-14
+            )
+        )
+    )
 
 
 def _as_pairs(alone: Composed) -> TradeOff:
@@ -269,7 +339,9 @@ def _as_pairs(alone: Composed) -> TradeOff:
     risk = alone.risk if known is None else known.risk
     if risk.rho < inf:
         of_shift = epsilon_of(risk.rho, RISK_DELTAS - risk.delta_f)
-        risk = replace(risk, epsilons=(*risk.epsilons, *of_shift), deltas=(*risk.deltas, *RISK_DELTAS))
+        risk = replace(
+            risk, epsilons=(*risk.epsilons, *of_shift), deltas=(*risk.deltas, *RISK_DELTAS)
+        )
     return risk
 
 
@@ -294,15 +366,19 @@ def _branched(records: list[Any]) -> set[str]:
 
 
 def _reported(run: Any, branched: set[str]) -> Any:
-    """What can be composed as it is: of a report its least guarantee; of one of several branches, whose steps others share, that
-    which holds if all iterates are seen; of others themselves.
+    """What can be composed as it is: of a report its least guarantee; of one of several branches,
+    whose steps others share, that which holds if all iterates are seen; of others themselves.
     """
     guarantees = getattr(run, "guarantees", None)
-    found = min(guarantees.values(), key=lambda g: g.epsilon) if isinstance(guarantees, dict) else run
+    found = (
+        min(guarantees.values(), key=lambda g: g.epsilon) if isinstance(guarantees, dict) else run
+    )
     if isinstance(guarantees, dict) and run.record.root in branched:
         found = guarantees["composition"]
     if not isinstance(found, (Setting, Guarantee, Mechanism, Composed)):
-        raise ValueError(f"{shown(run)} cannot be composed: give settings, guarantees, reports, gaussian() or subsampled()")
+        raise ValueError(
+            f"{shown(run)} cannot be composed: give settings, guarantees, reports, gaussian() or subsampled()"
+        )
     return found
 
 
@@ -311,7 +387,9 @@ def _part(run: Setting | Guarantee | Mechanism, delta: float, accounting: Accoun
         part = Part(run, 0.0, (Steps(float(run.times), run.rate, run.shift),))
         return part._replace(epsilon=Composed((part,), delta, run.neighbours).epsilon)
     if isinstance(run, Setting):
-        run = guarantee(run.replace(delta=delta), BEST, accounting.replace(printed=False, schedule="constant"))
+        run = guarantee(
+            run.replace(delta=delta), BEST, accounting.replace(printed=False, schedule="constant")
+        )
     if run.accounting.printed:
         raise ValueError("a guarantee with the printed constants cannot be composed: it is none")
     return Part(run, run.epsilon, _losses(run) if run.valid else (), run.supposes)
@@ -334,13 +412,17 @@ def _fails(part: Part) -> bool:
 
 
 def _losses(g: Guarantee) -> tuple[Steps | Pairs, ...]:
-    """The losses of a valid guarantee: of a Gaussian shift or of equal steps on batches where it is one, else by its pairs."""
+    """The losses of a valid guarantee: of a Gaussian shift or of equal steps on batches where it is
+    one, else by its pairs.
+    """
     if g.rho < inf and g.delta_f == 0:
         return (Steps(1.0, 1.0, sqrt(2 * g.rho) * ROUND_UP),)
     if g.bound == "composition" and isnan(g.rho) and not g.setting.full_batch:
         runs = RunArrays.of(g.setting).counted_by(g.accounting)
         late = float(runs.cooled)
         kinds = ((g.setting.T - late, runs.s1 + runs.s2), (late, runs.last_noise))
-        steps = [(count, Sampled.of(runs, noise, g.accounting)) for count, noise in kinds if count > 0]
+        steps = [
+            (count, Sampled.of(runs, noise, g.accounting)) for count, noise in kinds if count > 0
+        ]
         return tuple(Steps(count, float(step.q), float(step.mu)) for count, step in steps)
     return (Pairs(tuple(map(float, g.risk.epsilons)), tuple(map(float, g.risk.deltas))),)

@@ -1,7 +1,7 @@
 """A guarantee in words and as data: for a paper's appendix, a model card or a release's file.
 
-It names the protected unit, neighbours, sampling, permitted releases, the assumptions that numbers decide and those that the
-reader must guarantee, what is not covered, and the versions.
+It names the protected unit, neighbours, sampling, permitted releases, the assumptions that numbers
+decide and those that the reader must guarantee, what is not covered, and the versions.
 """
 
 import platform
@@ -14,7 +14,14 @@ from zoexplore.bounds import BOUNDS, Guarantee, guarantee
 from zoexplore.questions.hiding import truth
 from zoexplore.questions.risk import remark_on_delta
 from zoexplore.run.fields import symbol_of
-from zoexplore.run.formatting import format_count, format_delta, format_exact, format_number, format_sentence, format_short
+from zoexplore.run.formatting import (
+    format_count,
+    format_delta,
+    format_exact,
+    format_number,
+    format_sentence,
+    format_short,
+)
 from zoexplore.run.setting import Accounting, Setting
 
 COMPUTED_WITH = ("zoexplore", "numpy", "scipy", "numba")
@@ -24,7 +31,8 @@ NOT_COVERED = (
     "predictable noise: a poor generator, a leaked seed, directions that reveal the noise",
     "the gap between real and floating-point numbers",
 )
-PUBLIC = ("composition",)  # bounds that hold with every iterate released; the others require secrecy
+# bounds that hold with every iterate released; the others require secrecy
+PUBLIC = ("composition",)
 HIDDEN = "any intermediate model, loss, gradient or progress curve that somebody gets to see"
 
 
@@ -57,14 +65,22 @@ class Statement:
     def as_dict(self) -> dict[str, Any]:
         """The statement for JSON, with "inf" for infinite numbers and None for missing ones."""
         g = self.guarantee
-        proved = {name: getattr(g, name) for name in ("bound", "title", "epsilon", "reason", "note", "source")}
+        proved = {
+            name: getattr(g, name)
+            for name in ("bound", "title", "epsilon", "reason", "note", "source")
+        }
         run = {
             "delta": g.setting.delta,
             "setting": g.setting.as_dict() | {"eta": g.setting.eta},
             "accounting": asdict(g.accounting),
         }
         facts = {name: x for name, x in vars(self).items() if name != "guarantee"}
-        everything = proved | run | facts | {"met": self._met, "supposed": g.supposes, "failed": self._failed}
+        everything = (
+            proved
+            | run
+            | facts
+            | {"met": self._met, "supposed": g.supposes, "failed": self._failed}
+        )
         return {name: plain(value) for name, value in everything.items()}
 
     @property
@@ -73,12 +89,18 @@ class Statement:
 
     @property
     def _failed(self) -> list[str]:
-        return [f"{check.words} Here {check.shortfall}." for check in self.guarantee.checks if check.met is False]
+        return [
+            f"{check.words} Here {check.shortfall}."
+            for check in self.guarantee.checks
+            if check.met is False
+        ]
 
     def __str__(self) -> str:
         """The statement in words, with epsilon rounded up to three digits."""
         g = self.guarantee
-        by = BOUNDS[g.bound].in_text + (", as printed" if g.accounting.printed and BOUNDS[g.bound].printed else "")
+        by = BOUNDS[g.bound].in_text + (
+            ", as printed" if g.accounting.printed and BOUNDS[g.bound].printed else ""
+        )
         if g.epsilon == inf:
             head = f"No guarantee by {by}: {g.reason}."
         else:
@@ -86,9 +108,13 @@ class Statement:
             head = f"The release is (ε, δ) = {pair}-differentially private by {by}."
             head += f"\n{format_sentence(g.reason)}." if g.reason else ""
         facts = {
-            "Run": self.run, "Unit": self.unit, "Neighbours": self.neighbours, "Sampling": self.sampling,
-            "Clipping": self.clipping, "Released": self.released,
-        }  # fmt: skip
+            "Run": self.run,
+            "Unit": self.unit,
+            "Neighbours": self.neighbours,
+            "Sampling": self.sampling,
+            "Clipping": self.clipping,
+            "Released": self.released,
+        }
         lists = {
             "Satisfied by the numbers": self._met,
             "You must guarantee": g.supposes,
@@ -96,7 +122,11 @@ class Statement:
             "Not covered": self.not_covered,
         }
         parts = [head, "\n".join(f"{name}: {text}." for name, text in facts.items())]
-        parts += [f"{name}:\n" + "\n".join(f"- {line}" for line in lines) for name, lines in lists.items() if lines]
+        parts += [
+            f"{name}:\n" + "\n".join(f"- {line}" for line in lines)
+            for name, lines in lists.items()
+            if lines
+        ]
         noted = "; ".join(filter(None, (g.note, remark_on_delta(g.setting))))
         parts += [f"Note: {format_sentence(noted)}."] if noted else []
         parts += list(filter(None, [truth(g.setting)]))
@@ -104,13 +134,18 @@ class Statement:
         return "\n\n".join([*parts, f"Source: {g.source}\nComputed with {made}."])
 
 
-def statement(setting: Setting, bound: str = "best", accounting: Accounting = Accounting()) -> Statement:  # noqa: B008
+def statement(
+    setting: Setting,
+    bound: str = "best",
+    accounting: Accounting = Accounting(),  # noqa: B008
+) -> Statement:
     """A bound's guarantee for a run, to publish or to keep beside a model.
 
     Args:
         setting: the run.
         bound: an id of `BOUNDS`, or "best": the least that applies.
-        accounting: how to count; with the printed constants the statement says that it is no guarantee.
+        accounting: how to count; with the printed constants the statement says that it is no
+            guarantee.
 
     Raises:
         ValueError: the bound is unknown.
@@ -140,7 +175,16 @@ def in_a_line(setting: Setting) -> str:
     >>> in_a_line(Setting(n=1000, d=100, K=1, T=10, sigma=0.01, beta=1.0, batch=64, clip=0.5))
     'K = 1, T = 10, n = 1000, d = 100, b = 64, σ = 0.01, β = 1, δ = 1e-5, noise multiplier 1.28 (0.64 if a record is replaced)'
     """
-    names = ("K", "T", "n", "d", *([] if setting.full_batch else ["batch"]), "sigma", "beta", "delta")
+    names = (
+        "K",
+        "T",
+        "n",
+        "d",
+        *([] if setting.full_batch else ["batch"]),
+        "sigma",
+        "beta",
+        "delta",
+    )
     own = ", ".join(f"{symbol_of(name)} = {format_exact(getattr(setting, name))}" for name in names)
     added, replaced = (format_short(setting.noise_multiplier / moved) for moved in (1, 2))
     return f"{own}, noise multiplier {added} ({replaced} if a record is replaced)"
@@ -163,7 +207,11 @@ def plain(value: Any) -> Any:
 
 def _unit(setting: Setting) -> str:
     records = setting.records_per_person
-    return "one record" if records == 1 else f"one person, with at most {format_count(records)} records"
+    return (
+        "one record"
+        if records == 1
+        else f"one person, with at most {format_count(records)} records"
+    )
 
 
 def _neighbours(setting: Setting) -> str:
@@ -197,7 +245,11 @@ def clipping_of(setting: Setting) -> str:
     """
     at, K = format_short(setting.clip, 6), format_count(setting.K)
     if setting.clipping == "joint":
-        quotients = "one difference quotient is scaled" if setting.K == 1 else f"K = {K} difference quotients are scaled together"
+        quotients = (
+            "one difference quotient is scaled"
+            if setting.K == 1
+            else f"K = {K} difference quotients are scaled together"
+        )
         return f"a record's {quotients} to a length of at most Δ = {at}"
     return f"each of a record's difference quotients is limited to Δ = {at}"
 
@@ -220,4 +272,6 @@ def versions(*more: str) -> dict[str, str]:
     >>> sorted(versions())
     ['numba', 'numpy', 'python', 'scipy', 'zoexplore']
     """
-    return {"python": platform.python_version()} | {name: version(name) for name in (*COMPUTED_WITH, *more)}
+    return {"python": platform.python_version()} | {
+        name: version(name) for name in (*COMPUTED_WITH, *more)
+    }

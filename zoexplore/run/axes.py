@@ -1,4 +1,6 @@
-"""Axes of curves and maps: the values of a field and their places on a log axis, and the decades of epsilon to show."""
+"""Axes of curves and maps: the values of a field and their places on a log axis, and the decades of
+epsilon to show.
+"""
 
 from collections.abc import Sequence
 from math import ceil, floor, inf, log10
@@ -12,7 +14,8 @@ from zoexplore.run.setting import LARGEST_INTEGER, Setting
 
 POINTS = 81
 T_MOST = int(FIELDS["T"].high)
-T_VALUES = np.unique([float(f"{T:.3g}") for T in np.round(np.geomspace(1, T_MOST, 200))])  # each is said in three digits
+# each is said in three digits
+T_VALUES = np.unique([float(f"{T:.3g}") for T in np.round(np.geomspace(1, T_MOST, 200))])
 T_VALUES.flags.writeable = False
 EDGE, DEEP = 0.99, 4  # a share is drawn evenly up to here; decades of 1 - share in the strip above
 _STRIP = 0.08  # of the axis
@@ -21,8 +24,8 @@ NEAR = 100.0  # comparators lower than this run's bounds by this factor are off 
 
 
 class FieldAxis(Field):
-    """A field as an axis. Its range is its slider's, cut where the other fields end it: K at d, d at K, n at the batch, ridge
-    at m, m at M.
+    """A field as an axis. Its range is its slider's, cut where the other fields end it: K at d, d
+    at K, n at the batch, ridge at m, m at M.
     """
 
     @property
@@ -34,7 +37,9 @@ class FieldAxis(Field):
         """The least and the greatest value in the range that the setting allows."""
         s = setting
         least = {"d": s.K, "n": s.batch or 1, "M": s.m, "m": s.ridge}.get(self.name, 0)
-        most = {"K": s.d, "m": s.M, "ridge": s.m}.get(self.name, LARGEST_INTEGER if self.whole else inf)
+        most = {"K": s.d, "m": s.M, "ridge": s.m}.get(
+            self.name, LARGEST_INTEGER if self.whole else inf
+        )
         start, end = self._reach(setting)
         high = max(min(end, most) if self.name != "K" else most, least)
         return min(max(least, start), high), high
@@ -44,15 +49,19 @@ class FieldAxis(Field):
         now = getattr(setting, self.name)
         if self.linear or now is None or not 0 < now < inf:
             return self.low, self.high
-        return min(self.low, 10.0 ** np.floor(np.log10(now))), max(self.high, 10.0 ** np.ceil(np.log10(now)))
+        return min(self.low, 10.0 ** np.floor(np.log10(now))), max(
+            self.high, 10.0 ** np.ceil(np.log10(now))
+        )
 
     def frame(self, setting: Setting) -> tuple[float, float]:
-        """The places of the axis's ends: whole decades for K, so that the axis does not move with d; for m, ridge and M what
-        the other constants of the loss allow.
+        """The places of the axis's ends: whole decades for K, so that the axis does not move with
+        d; for m, ridge and M what the other constants of the loss allow.
         """
         if self.name == "K":
             return 1.0, 10.0 ** max(np.ceil(np.log10(setting.d)), 1.0)
-        start, end = self.ends(setting) if self.name in ("m", "ridge", "M") else self._reach(setting)
+        start, end = (
+            self.ends(setting) if self.name in ("m", "ridge", "M") else self._reach(setting)
+        )
         if 0 < start < end or self.linear:
             return tuple(self.place(np.array([start, end])))
         return tuple(self.place(np.array([self.low, self.high])))
@@ -72,19 +81,36 @@ class FieldAxis(Field):
         return np.clip(np.geomspace(low, high, points), low, high)  # geomspace rounds its ends
 
     def place(self, values: Any) -> Any:
-        """Positions of values on a log axis; those of a share are even up to `EDGE`, and by the logarithm of the rest above."""
+        """Positions of values on a log axis; those of a share are even up to `EDGE`, and by the
+        logarithm of the rest above.
+        """
         if not self.linear:
             return values
-        deep = np.clip(np.log10((1 - EDGE) / np.maximum(1 - np.asarray(values, float), 1e-300)), 0, DEEP) / DEEP
-        return np.where(np.asarray(values) <= EDGE, np.asarray(values) / EDGE * (1 - _STRIP), 1 - _STRIP + _STRIP * deep)
+        deep = (
+            np.clip(
+                np.log10((1 - EDGE) / np.maximum(1 - np.asarray(values, float), 1e-300)), 0, DEEP
+            )
+            / DEEP
+        )
+        return np.where(
+            np.asarray(values) <= EDGE,
+            np.asarray(values) / EDGE * (1 - _STRIP),
+            1 - _STRIP + _STRIP * deep,
+        )
 
     def value(self, place: float) -> float:
-        """The inverse of `place`, rounded to a whole number for counts, and to two digits for an even share."""
+        """The inverse of `place`, rounded to a whole number for counts, and to two digits for an
+        even share.
+        """
         at = place
         if self.linear and place <= 1 - _STRIP:
             at = round(place / (1 - _STRIP) * EDGE, 2)
         elif self.linear:
-            at = self.high if place >= 1 - 1e-3 else 1 - (1 - EDGE) * 10 ** (-DEEP * (place - 1 + _STRIP) / _STRIP)
+            at = (
+                self.high
+                if place >= 1 - 1e-3
+                else 1 - (1 - EDGE) * 10 ** (-DEEP * (place - 1 + _STRIP) / _STRIP)
+            )
         at = float(min(max(at, self.low), self.high))
         return round(at) if self.whole else at
 
@@ -98,7 +124,9 @@ def _counts(low: float, high: float, points: int) -> np.ndarray:
     if high - low < points:
         return np.arange(low, high + 1.0)
     asked = points
-    while (found := np.unique(np.clip(np.geomspace(low, high, asked), low, high).round())).size < points:
+    while (
+        found := np.unique(np.clip(np.geomspace(low, high, asked), low, high).round())
+    ).size < points:
         asked = asked * 5 // 4
     return found
 
@@ -114,7 +142,11 @@ def decades(low: float, high: float) -> dict[float, str]:
     """
     exponents = range(ceil(log10(low) - 1e-9), floor(log10(high) + 1e-9) + 1)
     every = ceil(len(exponents) / 12)
-    return {10.0**e: f"{10.0**e:g}" if -4 < e < 4 else format_power(e) for e in exponents if e % every == 0}
+    return {
+        10.0**e: f"{10.0**e:g}" if -4 < e < 4 else format_power(e)
+        for e in exponents
+        if e % every == 0
+    }
 
 
 def nice(x: float) -> float:
@@ -135,10 +167,12 @@ def drawable(epsilon: np.ndarray) -> np.ndarray:
 
 
 def frame(own: np.ndarray, others: np.ndarray, now: Sequence[float] = ()) -> tuple[float, float]:
-    """The decades to show: `MOST_DECADES` up from the lowest value of this run's bounds, and comparators below.
+    """The decades to show: `MOST_DECADES` up from the lowest value of this run's bounds, and
+    comparators below.
 
-    Values a million times the smallest are cut off, since they would squeeze the rest. The smallest current value `now` is always
-    shown: where a curve falls far below it, the frame reaches `MOST_DECADES` down from it.
+    Values a million times the smallest are cut off, since they would squeeze the rest. The smallest
+    current value `now` is always shown: where a curve falls far below it, the frame reaches
+    `MOST_DECADES` down from it.
     """
     own, others = own[np.isfinite(own)], others[np.isfinite(others)]
     own = own if own.size else others
@@ -151,7 +185,9 @@ def frame(own: np.ndarray, others: np.ndarray, now: Sequence[float] = ()) -> tup
     high, most = ceil(log10(own.max())), max(floor(log10(own.min())), low) + MOST_DECADES
     high = high if high <= most + 1 else most  # cutting one decade is not worth it
     if now:
-        high = max(high, ceil(log10(max(value for value in now if value <= min(now) * 10.0**MOST_DECADES))))
+        high = max(
+            high, ceil(log10(max(value for value in now if value <= min(now) * 10.0**MOST_DECADES)))
+        )
     return 10.0**low, 10.0 ** max(high, low + 1)
 
 

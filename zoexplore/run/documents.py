@@ -60,7 +60,8 @@ def section(reference: Reference) -> str:
 
 @cache
 def as_html(reference: Reference) -> str:
-    """A section as HTML, with its formulas as MathML. Links to other pages lose their targets, which are not served.
+    """A section as HTML, with its formulas as MathML. Links to other pages lose their targets,
+    which are not served.
 
     Raises:
         FileNotFoundError, KeyError: there is no such page or heading.
@@ -94,4 +95,8 @@ def _formula(formula: str, options: dict[str, Any]) -> str:
 
 def _link_open(self: Any, tokens: Any, index: int, options: Any, env: Any) -> str:
     target = str(tokens[index].attrGet("href") or "")
-    return f'<a href="{escape(target)}" target="_blank" rel="noopener">' if target.startswith("https://") else "<a>"
+    return (
+        f'<a href="{escape(target)}" target="_blank" rel="noopener">'
+        if target.startswith("https://")
+        else "<a>"
+    )

@@ -5,11 +5,15 @@ from decimal import ROUND_CEILING, Context, Decimal
 from math import inf, isfinite, isnan
 from typing import SupportsFloat
 
-_SUPERSCRIPTS, _PLAIN = (str.maketrans(*each) for each in (("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"), ("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")))
+_SUPERSCRIPTS, _PLAIN = (
+    str.maketrans(*each)
+    for each in (("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"), ("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))
+)
 THIN = "\u202f"  # a narrow no-break space
 LONGEST_TYPED = 12  # characters that fit in an input box
 
-_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3}){2,}(\.\d*)?|[+-]?[1-9]\d{0,2}(,\d{3})+\.\d*")  # unambiguous groups of three
+# unambiguous groups of three
+_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3}){2,}(\.\d*)?|[+-]?[1-9]\d{0,2}(,\d{3})+\.\d*")
 _SPACED = re.compile(r"[+-]?\d{1,3}([\s_]\d{3})+(\.\d*)?")
 _INFINITE = re.compile(r"([+-]?)(?:∞|\.?inf(?:inity)?)", re.IGNORECASE)
 
@@ -20,7 +24,9 @@ def format_power(exponent: int) -> str:
 
 
 def format_number(x: float, figures: int = 3) -> str:
-    """A number rounded up, as a privacy loss must be, to some significant digits: 3.75, 0.0267, 7 160, 2.76 × 10⁶, ∞."""
+    """A number rounded up, as a privacy loss must be, to some significant digits: 3.75, 0.0267, 7
+    160, 2.76 × 10⁶, ∞.
+    """
     if isnan(x):
         return "–"
     if not isfinite(x):
@@ -59,12 +65,16 @@ def _hundredfold(x: float) -> float:
 
 
 def format_sentence(words: str) -> str:
-    """Clauses as sentences, each with a capital first letter unless it begins with a symbol; without the last full stop.
+    """Clauses as sentences, each with a capital first letter unless it begins with a symbol;
+    without the last full stop.
 
     >>> format_sentence("a clip may act; b = 8 is below n")
     'A clip may act. b = 8 is below n'
     """
-    return ". ".join(re.sub(r"^(?!\S+ = )(a |[a-z]{2})", lambda first: first[0].capitalize(), each) for each in words.split("; "))
+    return ". ".join(
+        re.sub(r"^(?!\S+ = )(a |[a-z]{2})", lambda first: first[0].capitalize(), each)
+        for each in words.split("; ")
+    )
 
 
 def format_count(count: SupportsFloat) -> str:
@@ -86,7 +96,8 @@ def format_short(number: SupportsFloat, figures: int = 3) -> str:
 
 
 def format_delta(delta: float) -> str:
-    """A target δ in its shortest form, rounded up: no guarantee is shown at a smaller δ than it was computed for.
+    """A target δ in its shortest form, rounded up: no guarantee is shown at a smaller δ than it was
+    computed for.
 
     >>> format_delta(1e-5), format_delta(1 / 8103)
     ('10⁻⁵', '1.24\u202f×\u202f10⁻⁴')
@@ -114,8 +125,8 @@ def format_exact(x: float | None) -> str:
 
 
 def format_typed(x: float | None) -> str:
-    """A value for an input box: whole numbers exact, grouped by three or from 10⁹ on as powers; other long ones with six digits,
-    so that no exponent is cut off.
+    """A value for an input box: whole numbers exact, grouped by three or from 10⁹ on as powers;
+    other long ones with six digits, so that no exponent is cut off.
 
     >>> [format_typed(x).replace(THIN, " ") for x in (10**6, 10**9, 2**31, 0.001, 3.293432762980055e-08)]
     ['1 000 000', '1e9', '2 147 483 648', '0.001', '3.29343e-8']
@@ -123,11 +134,16 @@ def format_typed(x: float | None) -> str:
     exact = format_exact(x)
     if isinstance(x, float) and len(exact) > LONGEST_TYPED:
         exact = format_exact(float(f"{x:.6g}"))
-    return format_count(x) if isinstance(x, int) and (abs(x) < 10**9 or (exact.isdigit() and x < 10**15)) else exact
+    return (
+        format_count(x)
+        if isinstance(x, int) and (abs(x) < 10**9 or (exact.isdigit() and x < 10**15))
+        else exact
+    )
 
 
 def parse_number(text: str) -> float:
-    """A number that somebody typed or wrote in a file: 23456, 016, 20 000, 1,000,000, 1e-3, ∞, .inf. All digits are decimal.
+    """A number that somebody typed or wrote in a file: 23456, 016, 20 000, 1,000,000, 1e-3, ∞,
+    .inf. All digits are decimal.
 
     Raises:
         ValueError: the text is no number, or a comma in it is ambiguous, as in 0,001 and 20,000.
@@ -150,11 +166,18 @@ def parse_number(text: str) -> float:
 
 
 def format_tex(x: float) -> str:
-    """A number in TeX, rounded to the nearest: 0.5, 20\\,000, 2.75\\cdot 10^{6}, 10^{-6}; "undefined" for nan."""
+    """A number in TeX, rounded to the nearest: 0.5, 20\\,000, 2.75\\cdot 10^{6}, 10^{-6};
+    "undefined" for nan.
+    """
     if isnan(x):
         return r"\text{undefined}"
     text = format_count(x) if abs(x) < 1e6 and x == int(x) else format_short(x, 4)
-    text = text.replace(f"{THIN}×{THIN}", r"\cdot ").replace(THIN, r"\,").replace("∞", r"\infty").replace("−", "-")
+    text = (
+        text.replace(f"{THIN}×{THIN}", r"\cdot ")
+        .replace(THIN, r"\,")
+        .replace("∞", r"\infty")
+        .replace("−", "-")
+    )
     return re.sub("[⁻⁰¹²³⁴-⁹]+", lambda power: f"^{{{power[0].translate(_PLAIN)}}}", text)
 
 

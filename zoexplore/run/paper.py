@@ -2,7 +2,9 @@
 
 from zoexplore import __version__
 
-TITLE = "Privacy Amplification in Differentially Private Zeroth-Order Optimization with Hidden States"
+TITLE = (
+    "Privacy Amplification in Differentially Private Zeroth-Order Optimization with Hidden States"
+)
 AUTHORS = ("Eli Chien", "Wei-Ning Chen", "Pan Li")
 VENUE = "ICML 2026"
 SHORT = f"Chien et al., {VENUE}"

@@ -1,8 +1,9 @@
 """Presets: the paper's figures, published runs and related mechanisms.
 
-For its figures the paper ("Details about numerical results") fixes R = M = Delta = 1, m = 0.9, eta = K/M, Mironov's conversion,
-and n = 1000 and 2000 for the non-convex figure. We chose the rest (other n, d, K, sigma, beta, delta) so that the bounds apply:
-the curves have the paper's shapes, but not always its heights.
+For its figures the paper ("Details about numerical results") fixes R = M = Delta = 1, m = 0.9, eta
+= K/M, Mironov's conversion, and n = 1000 and 2000 for the non-convex figure. We chose the rest
+(other n, d, K, sigma, beta, delta) so that the bounds apply: the curves have the paper's shapes,
+but not always its heights.
 """
 
 from dataclasses import dataclass
@@ -13,25 +14,58 @@ from zoexplore.run.published import RUNS
 from zoexplore.run.setting import Accounting, Setting
 
 _DEFAULT = Accounting()
-PAPER_CONVENTION = Accounting(sensitivity="clip")  # of the figures: the clip is supposed idle, and a record is counted by it
+# of the figures: the clip is supposed idle, and a record is counted by it
+PAPER_CONVENTION = Accounting(sensitivity="clip")
 AS_PRINTED = PAPER_CONVENTION.replace(conversion="mironov", printed=True)
-# A run that learns: two classes, logistic loss on rows of length 1, whose gradients have length at most 1, with a ridge outside
-# the clip, 520 parameters (docs/training.md).
+# A run that learns: two classes, logistic loss on rows of length 1, whose gradients have length at
+# most 1, with a ridge outside the clip, 520 parameters (docs/training.md).
 DEMONSTRATION = Setting(
-    n=20_000, d=520, K=260, T=200, sigma=5e-5, beta=0.5,
-    regime="strongly-convex", R=0.31, clip=1.0, lipschitz=1.0, M=0.75, m=0.5, ridge=0.5,
-)  # fmt: skip
+    n=20_000,
+    d=520,
+    K=260,
+    T=200,
+    sigma=5e-5,
+    beta=0.5,
+    regime="strongly-convex",
+    R=0.31,
+    clip=1.0,
+    lipschitz=1.0,
+    M=0.75,
+    m=0.5,
+    ridge=0.5,
+)
 _PAPER = Setting(
-    n=1000, d=10_000, K=1000, T=1000, sigma=0.05, beta=0.5,
-    regime="strongly-convex", R=1.0, clip=1.0, lipschitz=None, M=1.0, m=0.9,
-)  # fmt: skip
+    n=1000,
+    d=10_000,
+    K=1000,
+    T=1000,
+    sigma=0.05,
+    beta=0.5,
+    regime="strongly-convex",
+    R=1.0,
+    clip=1.0,
+    lipschitz=None,
+    M=1.0,
+    m=0.9,
+)
 _NONCONVEX = _PAPER.replace(regime="non-convex", m=0.0, K=4000, T=10_000)
 _CHOSEN = "n, d, σ, β and δ are chosen here, since the paper's text does not give them."
 
 _HEAD = Setting(
-    n=67_349, d=1024, K=128, T=400, sigma=5e-5, beta=0.5,
-    regime="convex", clip=0.1, lipschitz=1.0, linear=True, M=0.35, m=0.1, ridge=0.1,
-)  # fmt: skip
+    n=67_349,
+    d=1024,
+    K=128,
+    T=400,
+    sigma=5e-5,
+    beta=0.5,
+    regime="convex",
+    clip=0.1,
+    lipschitz=1.0,
+    linear=True,
+    M=0.35,
+    m=0.1,
+    ridge=0.1,
+)
 
 
 @dataclass(frozen=True)
@@ -121,6 +155,8 @@ PRESETS = {
         _HEAD.replace(batch=2000, sigma=2e-4, T=4000),
     ),
 } | {
-    key: Preset(f"{run.name.replace(', ', ' · ')} · K = {format_count(run.K)}", run.summary, run.setting)
+    key: Preset(
+        f"{run.name.replace(', ', ' · ')} · K = {format_count(run.K)}", run.summary, run.setting
+    )
     for key, run in RUNS.items()
 }

@@ -1,4 +1,6 @@
-"""Published runs of private zeroth-order training, as their public scripts have them (docs/published.md)."""
+"""Published runs of private zeroth-order training, as their public scripts have them
+(docs/published.md).
+"""
 
 from dataclasses import dataclass
 from math import ceil, sqrt
@@ -20,14 +22,17 @@ class Published:
     """A run as its public script defines it.
 
     Args:
-        name, n, d, K, batch, T, delta: as in the script; `batch` is the mean size where it is Poisson's.
+        name, n, d, K, batch, T, delta: as in the script; `batch` is the mean size where it is
+            Poisson's.
         C: the clip norm of a record's quotients, all K together.
         claimed: the epsilon that is reported.
         trained: the part of it spent on training.
         doubled: whether the noise on the sum of clipped quotients is 2 z C rather than z C.
-        shuffled: whether batches are cut from a shuffled list rather than drawn by Poisson sampling.
+        shuffled: whether batches are cut from a shuffled list rather than drawn by Poisson
+            sampling.
         z: the noise multiplier for `trained` under Poisson sampling, to five digits.
-        fresh: epsilon for batches drawn without replacement and one record replaced, rounded up to `FIGURES` digits.
+        fresh: epsilon for batches drawn without replacement and one record replaced, rounded up to
+            `FIGURES` digits.
         ours: epsilon of `setting`, likewise.
         reading: our reading of what its source leaves open; empty if nothing.
     """
@@ -51,15 +56,24 @@ class Published:
 
     @property
     def setting(self) -> Setting:
-        """The run as executed: with noise on the sum of K clipped quotients, which for beta = 1 is sqrt(K) sigma b."""
+        """The run as executed: with noise on the sum of K clipped quotients, which for beta = 1 is
+        sqrt(K) sigma b.
+        """
         noise = (2 if self.doubled else 1) * self.z * self.C / self.batch / sqrt(self.K)
         return Setting(
-            n=self.n, d=self.d, K=self.K, T=self.T, beta=1.0, batch=self.batch, delta=self.delta, clip=self.C,
+            n=self.n,
+            d=self.d,
+            K=self.K,
+            T=self.T,
+            beta=1.0,
+            batch=self.batch,
+            delta=self.delta,
+            clip=self.C,
             clipping="joint",
             sigma=float(f"{noise:.10g}"),  # z is known to five digits
             neighbours="replace-one" if self.shuffled else "add-remove",
             sampling="shuffled" if self.shuffled else "poisson",
-        )  # fmt: skip
+        )
 
     @property
     def replaced(self) -> float:
@@ -98,26 +112,118 @@ _CLIP = "The scripts clip at 5 or at 1: ε does not depend on it at this noise m
 _ZOPO = "Two classes, the most steps and noise of z C/b are our reading."
 RUNS = {
     "dpzero-opt": Published(
-        "DPZero, OPT-1.3B, SST-2", 1000, 1_300_000_000, 1, 8, 20_000, 300.0, 6, 6.0, True, True, 1.0956, 7.856, 115.1,
+        "DPZero, OPT-1.3B, SST-2",
+        1000,
+        1_300_000_000,
+        1,
+        8,
+        20_000,
+        300.0,
+        6,
+        6.0,
+        True,
+        True,
+        1.0956,
+        7.856,
+        115.1,
     ),
     "dpzero-roberta": Published(
-        "DPZero, RoBERTa-large, SST-2", 1024, 355_000_000, 1, 64, 10_000, 200.0, 6, 6.0, True, True, 4.8365, 6.498, 34.68,
+        "DPZero, RoBERTa-large, SST-2",
+        1024,
+        355_000_000,
+        1,
+        64,
+        10_000,
+        200.0,
+        6,
+        6.0,
+        True,
+        True,
+        4.8365,
+        6.498,
+        34.68,
     ),
     "aggzo-mnli-64": Published(
-        "DP-AggZO, RoBERTa-large, MNLI", 1536, 355_000_000, 64, 64, 1000, 5.0, 2, 1.9, False, False, 2.8871, 5.669, 1.901,
+        "DP-AggZO, RoBERTa-large, MNLI",
+        1536,
+        355_000_000,
+        64,
+        64,
+        1000,
+        5.0,
+        2,
+        1.9,
+        False,
+        False,
+        2.8871,
+        5.669,
+        1.901,
         reading=_CLIP,
     ),
     "aggzo-mnli-1": Published(
-        "DP-AggZO, RoBERTa-large, MNLI", 1536, 355_000_000, 1, 64, 5000, 200.0, 2, 1.9, False, False, 6.2129, 4.798, 1.901,
+        "DP-AggZO, RoBERTa-large, MNLI",
+        1536,
+        355_000_000,
+        1,
+        64,
+        5000,
+        200.0,
+        2,
+        1.9,
+        False,
+        False,
+        6.2129,
+        4.798,
+        1.901,
     ),
     "aggzo-squad-16": Published(
-        "DP-AggZO, OPT-1.3B, SQuAD", 1000, 1_300_000_000, 16, 64, 1000, 7.5, 2, 1.9, False, False, 4.3307, 5.049, 1.901,
+        "DP-AggZO, OPT-1.3B, SQuAD",
+        1000,
+        1_300_000_000,
+        16,
+        64,
+        1000,
+        7.5,
+        2,
+        1.9,
+        False,
+        False,
+        4.3307,
+        5.049,
+        1.901,
     ),
     "aggzo-squad-64": Published(
-        "DP-AggZO, OPT-1.3B, SQuAD", 1000, 1_300_000_000, 64, 64, 1000, 2.0, 2, 1.9, False, False, 4.3307, 5.049, 1.901,
+        "DP-AggZO, OPT-1.3B, SQuAD",
+        1000,
+        1_300_000_000,
+        64,
+        64,
+        1000,
+        2.0,
+        2,
+        1.9,
+        False,
+        False,
+        4.3307,
+        5.049,
+        1.901,
     ),
     "zopo": Published(
-        "DP-ZOPO, RoBERTa-large, 2 × 512 records", 1024, 355_000_000, 1, 64, 6000, 30.0, 4, 4.0, False, True, 4.0621, 12.61,
-        74.12, delta=1 / 1024, reading=_ZOPO,
+        "DP-ZOPO, RoBERTa-large, 2 × 512 records",
+        1024,
+        355_000_000,
+        1,
+        64,
+        6000,
+        30.0,
+        4,
+        4.0,
+        False,
+        True,
+        4.0621,
+        12.61,
+        74.12,
+        delta=1 / 1024,
+        reading=_ZOPO,
     ),
-}  # fmt: skip
+}

@@ -1,4 +1,6 @@
-"""What somebody wrote, as fields of a run: YAML as texts by name, and the value of a text. Nothing else parses either."""
+"""What somebody wrote, as fields of a run: YAML as texts by name, and the value of a text. Nothing
+else parses either.
+"""
 
 from typing import Any
 
@@ -12,7 +14,16 @@ DEEPEST = 10  # nested lists and mappings; a setting needs two
 LONGEST_REASON = 200
 HEADINGS = "setting", "accounting"
 _SWITCHES = "linear", "printed"
-_TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+_TRUTH = {
+    "1": True,
+    "true": True,
+    "yes": True,
+    "on": True,
+    "0": False,
+    "false": False,
+    "no": False,
+    "off": False,
+}
 _NOTHING = "", "~", "null", "none"
 _REASONS = {  # what PyYAML says of a text: what is wrong with it
     "found character '\\t'": "a tab; YAML wants spaces",
@@ -29,11 +40,12 @@ class Empty(Unreadable):
 
 
 def fields_of(text: str) -> dict[str, Any]:
-    """The fields of a run in YAML, under the two headings or not: texts by name, since YAML itself reads 016 as 14 and 3:20 as
-    200; None for what is no single value.
+    """The fields of a run in YAML, under the two headings or not: texts by name, since YAML itself
+    reads 016 as 14 and 3:20 as 200; None for what is no single value.
 
     Raises:
-        Unreadable: the text is empty, too long, no YAML or no list of fields, has a merge key, or gives a field twice.
+        Unreadable: the text is empty, too long, no YAML or no list of fields, has a merge key, or
+            gives a field twice.
 
     >>> fields_of("{K: 016, setting: {T: 3:20}}")
     {'K': '016', 'T': '3:20'}
@@ -56,7 +68,9 @@ def fields_of(text: str) -> dict[str, Any]:
             raise Unreadable(f"line {line}: a name is no list")
         name = key.value
         if name in found:
-            raise Unreadable(f"{name[:LONGEST_REASON]} is given twice, in lines {lines[name]} and {line}: keep one")
+            raise Unreadable(
+                f"{name[:LONGEST_REASON]} is given twice, in lines {lines[name]} and {line}: keep one"
+            )
         found[name], lines[name] = node.value if isinstance(node, yaml.ScalarNode) else None, line
     if not found:
         raise Empty("the text has no fields")
@@ -84,7 +98,9 @@ def value_of(name: str, text: str) -> Any:
 
 
 class _Plain(yaml.BaseLoader):
-    """YAML whose scalars are texts; it refuses merge keys by name, and deep nesting, which takes long to read."""
+    """YAML whose scalars are texts; it refuses merge keys by name, and deep nesting, which takes
+    long to read.
+    """
 
     depth = 0
 
@@ -100,7 +116,9 @@ class _Plain(yaml.BaseLoader):
         node = super().compose_mapping_node(anchor)
         for key, _ in node.value:
             if key.value == "<<":
-                raise Unreadable(f"line {key.start_mark.line + 1}: merge keys ('<<') are not read; write the fields themselves")
+                raise Unreadable(
+                    f"line {key.start_mark.line + 1}: merge keys ('<<') are not read; write the fields themselves"
+                )
         return node
 
 
@@ -114,6 +132,11 @@ def _pairs(root: Any) -> Any:
 
 
 def _why(error: Any) -> str:
-    mark, said = getattr(error, "problem_mark", None), str(getattr(error, "problem", None) or error).partition("\n")[0]
-    known = next((reason for part, reason in _REASONS.items() if part in said), said[:LONGEST_REASON])
+    mark, said = (
+        getattr(error, "problem_mark", None),
+        str(getattr(error, "problem", None) or error).partition("\n")[0],
+    )
+    known = next(
+        (reason for part, reason in _REASONS.items() if part in said), said[:LONGEST_REASON]
+    )
     return f"this is not YAML{f', line {mark.line + 1}' if mark else ''}: {known}"

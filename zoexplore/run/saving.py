@@ -6,15 +6,17 @@ from pathlib import Path
 from time import time
 from uuid import uuid4
 
-ABANDONED = 3600.0  # seconds after which a temporary file is nobody's: its content was in memory when it was begun
+# seconds after which a temporary file is nobody's: its content was in memory when it was begun
+ABANDONED = 3600.0
 
 
 def write(path: str | Path, content: bytes) -> None:
-    """Write a temporary file beside the path, then rename it. What killed processes left of earlier ones goes; a device or pipe
-    is written to.
+    """Write a temporary file beside the path, then rename it. What killed processes left of earlier
+    ones goes; a device or pipe is written to.
 
     Raises:
-        OSError: writing failed; the message says which file, why, and what to do. The old file is unchanged.
+        OSError: writing failed; the message says which file, why, and what to do. The old file is
+            unchanged.
     """
     place = Path(os.path.realpath(path))  # follow symbolic links
     start = f".{place.name[:40]}."
@@ -35,12 +37,18 @@ def write(path: str | Path, content: bytes) -> None:
         if not isinstance(error, OSError):
             raise
         why = f"{os.fspath(path)!r} was not written: {error.strerror or error}"
-        raise OSError(error.errno, f"{why}. Make room or give another folder, and save again") from error
+        raise OSError(
+            error.errno, f"{why}. Make room or give another folder, and save again"
+        ) from error
 
 
 def _remove_abandoned(folder: Path, start: str) -> None:
     for left in folder.iterdir():
-        if left.name.startswith(start) and left.suffix == ".part" and len(left.name) == len(start) + len("12345678.part"):
+        if (
+            left.name.startswith(start)
+            and left.suffix == ".part"
+            and len(left.name) == len(start) + len("12345678.part")
+        ):
             with suppress(OSError):  # another process may have removed it
                 if time() - left.stat().st_mtime > ABANDONED:
                     left.unlink()

@@ -1,7 +1,7 @@
 """`Setting`, one run of Noisy-ZOGD, and `Accounting`, how its privacy loss is counted.
 
-Both are frozen and hashable. They refuse invalid values with a `ValueError` that names the field, the value and the allowed
-values, for a slider, a URL or a YAML file to show as it is.
+Both are frozen and hashable. They refuse invalid values with a `ValueError` that names the field,
+the value and the allowed values, for a slider, a URL or a YAML file to show as it is.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,12 +13,15 @@ from typing import Any
 
 from zoexplore.run.fields import FIELDS, OPTIONS, meant
 
-REGIMES, CLIPPINGS, NEIGHBOURS, SAMPLINGS, CONVERSIONS, SENSITIVITIES, SCHEDULES = map(tuple, OPTIONS.values())
+REGIMES, CLIPPINGS, NEIGHBOURS, SAMPLINGS, CONVERSIONS, SENSITIVITIES, SCHEDULES = map(
+    tuple, OPTIONS.values()
+)
 
 LONGEST_SHOWN = 500  # characters of a refused value that a message quotes
 LEAST_DELTA = 1e-300  # parts of a smaller delta would be subnormal doubles, which have fewer digits
 LARGEST_INTEGER = 2**53  # larger whole numbers are not exact as floats
-IN_PLACE = {"noise_multiplier": "sigma", "epochs": "T", "sample_rate": "batch"}  # what may be given, and in place of what
+# what may be given, and in place of what
+IN_PLACE = {"noise_multiplier": "sigma", "epochs": "T", "sample_rate": "batch"}
 
 
 class Refused(ValueError):
@@ -36,8 +39,9 @@ class Refused(ValueError):
 class Setting:
     """One run of Noisy-ZOGD: its parameters, what it releases, and which data sets are neighbours.
 
-    A run's own numbers (n, d, K, T, sigma, beta) have no default. The defaults assume as little as possible of the loss: only the
-    clip bounds a record's influence. `zoexplore.run.presets.DEMONSTRATION` is a run to begin with.
+    A run's own numbers (n, d, K, T, sigma, beta) have no default. The defaults assume as little as
+    possible of the loss: only the clip bounds a record's influence.
+    `zoexplore.run.presets.DEMONSTRATION` is a run to begin with.
 
     Args:
         n: dataset size, records.
@@ -46,36 +50,44 @@ class Setting:
         T: steps.
         sigma: noise scale. One step's noise energy is (eta sigma)^2, whatever beta and K.
         beta: directional share of the noise power, in [0, 1].
-        regime: "strongly-convex", "convex" or "non-convex": the property of every record's loss without the ridge.
+        regime: "strongly-convex", "convex" or "non-convex": the property of every record's loss
+            without the ridge.
         R: radius of the ball that iterates are projected onto; `inf` for no ball.
-        clip: the clip norm Delta, of each difference quotient or of a record's K quotients together.
+        clip: the clip norm Delta, of each difference quotient or of a record's K quotients
+            together.
         M: smoothness of the loss; `inf` if unknown, and the bounds that need it do not apply.
-        m: strong convexity of the loss, `ridge` included; only used in the regime "strongly-convex".
+        m: strong convexity of the loss, `ridge` included; only used in the regime
+            "strongly-convex".
         ridge: strong convexity from a term outside the clip, the same for every data set.
-        eta: step size; `None` means K/M, also after `replace`, and stays `None` while M is `inf`. Among bounds without M only
-            output perturbation depends on it.
+        eta: step size; `None` means K/M, also after `replace`, and stays `None` while M is `inf`.
+            Among bounds without M only output perturbation depends on it.
         xi: perturbation scale of the two-point estimator; 0 is the directional derivative.
         delta: target delta, from 1e-300 to below 1.
-        clipping: "each" difference quotient of a record is limited to `clip`, or "joint": its K quotients are scaled together to
-            a length of at most `clip`.
+        clipping: "each" difference quotient of a record is limited to `clip`, or "joint": its K
+            quotients are scaled together to a length of at most `clip`.
         batch: records a step, drawn as `sampling` says; `None` means all n.
-        lipschitz: an upper bound on the gradient length of every record's loss without the ridge. `inf`: nothing is known, and
-            the clip may act. At most `clip`: the clip never acts, except a joint one at xi > 0, where K quotients together may be
-            longer than the gradient. `None`: at most `clip`, whatever its value.
-        linear: whether every record's loss without the ridge is a function of one linear form of the parameters. It is in
-            logistic or least-squares regression, but not in a softmax over several classes. The bound "sharp" uses it where the
-            clip may act or xi is not 0.
-        neighbours: "replace-one" record by another, or "add-remove" one; the mean divides by n in either case.
-        sampling: how batches are drawn. "without-replacement" or "poisson": drawn secretly at each step. "cyclic": in a fixed
-            order from n/batch fixed batches. "shuffled": the same in a secret random order, drawn once or for every epoch.
-        releases: the number of released iterates, evenly spaced up to the last; all of them if it exceeds T.
+        lipschitz: an upper bound on the gradient length of every record's loss without the ridge.
+            `inf`: nothing is known, and the clip may act. At most `clip`: the clip never acts,
+            except a joint one at xi > 0, where K quotients together may be longer than the
+            gradient. `None`: at most `clip`, whatever its value.
+        linear: whether every record's loss without the ridge is a function of one linear form of
+            the parameters. It is in logistic or least-squares regression, but not in a softmax over
+            several classes. The bound "sharp" uses it where the clip may act or xi is not 0.
+        neighbours: "replace-one" record by another, or "add-remove" one; the mean divides by n in
+            either case.
+        sampling: how batches are drawn. "without-replacement" or "poisson": drawn secretly at each
+            step. "cyclic": in a fixed order from n/batch fixed batches. "shuffled": the same in a
+            secret random order, drawn once or for every epoch.
+        releases: the number of released iterates, evenly spaced up to the last; all of them if it
+            exceeds T.
         records_per_person: the most records of one person; guarantees then protect people.
-        cooldown: the last so many steps have the share `cooldown_beta` of the noise in place of `beta`, at the same noise power.
-            Where it is at least T every step has it.
+        cooldown: the last so many steps have the share `cooldown_beta` of the noise in place of
+            `beta`, at the same noise power. Where it is at least T every step has it.
         cooldown_beta: in [0, 1]; `None` means 1/2.
 
     Raises:
-        Refused: a value is impossible, not finite or of the wrong type. It is a `ValueError`; its `field` names the field.
+        Refused: a value is impossible, not finite or of the wrong type. It is a `ValueError`; its
+            `field` names the field.
     """
 
     n: int
@@ -103,7 +115,8 @@ class Setting:
     records_per_person: int = 1
     cooldown: int = 0
     cooldown_beta: float | None = None
-    eta_follows: bool = field(init=False, repr=False, compare=False, default=False)  # whether eta is K/M
+    # whether eta is K/M
+    eta_follows: bool = field(init=False, repr=False, compare=False, default=False)
 
     def __post_init__(self) -> None:
         def put(name: str, value: Any) -> None:
@@ -137,12 +150,15 @@ class Setting:
     def of(cls, **given: Any) -> "Setting":
         """A run by the field's other numbers. In place of sigma, T and batch it takes
 
-            noise_multiplier: the noise over the most that one record adds, whichever `neighbours` is (`noise_multiplier` below).
-            epochs: passes over the data: epochs n/batch steps; of batches in a fixed or shuffled order, n/batch is rounded up.
+            noise_multiplier: the noise over the most that one record adds, whichever `neighbours`
+                is (`noise_multiplier` below).
+            epochs: passes over the data: epochs n/batch steps; of batches in a fixed or shuffled
+                order, n/batch is rounded up.
             sample_rate: the part of the records in a batch, in (0, 1].
 
-        They are converted once. T and the batch are rounded up, and sigma down, so that epsilon is never too small: a batch of
-        more than sample_rate n records has the noise on their sum that was asked for.
+        They are converted once. T and the batch are rounded up, and sigma down, so that epsilon is
+        never too small: a batch of more than sample_rate n records has the noise on their sum that
+        was asked for.
 
         Raises:
             Refused: as the constructor does, or a number is given in both ways.
@@ -154,11 +170,21 @@ class Setting:
         unset = {"sigma": 1.0, "T": 1}
         rates = {name: given[name] for name in IN_PLACE if name in given}
         own = {name: value for name, value in given.items() if name not in rates}
-        run = cls(**{name: unset[name] for rate, name in IN_PLACE.items() if rate in rates and name in unset} | own)
-        return run.replace(**{name: given[name] for name in IN_PLACE.values() if name in own} | rates)
+        run = cls(
+            **{
+                name: unset[name]
+                for rate, name in IN_PLACE.items()
+                if rate in rates and name in unset
+            }
+            | own
+        )
+        return run.replace(
+            **{name: given[name] for name in IN_PLACE.values() if name in own} | rates
+        )
 
     def replace(self, **changes: Any) -> "Setting":
-        """The same run with some fields changed, or those of `of` in their place; a step size of K/M follows K and M.
+        """The same run with some fields changed, or those of `of` in their place; a step size of
+        K/M follows K and M.
 
         Raises:
             Refused: a field is unknown, or its value is not allowed.
@@ -182,7 +208,9 @@ class Setting:
             drawn = _decimal("sample_rate", rates["sample_rate"], most=1.0) * self.n
             run = run.replace(batch=ceil(drawn), sigma=self.sigma * float(drawn / ceil(drawn)))
         if "epochs" in rates:
-            epoch = ceil(self.n / drawn) if run.sampling in ("cyclic", "shuffled") else self.n / drawn
+            epoch = (
+                ceil(self.n / drawn) if run.sampling in ("cyclic", "shuffled") else self.n / drawn
+            )
             run = run.replace(T=ceil(_decimal("epochs", rates["epochs"]) * epoch))
         if "noise_multiplier" in rates:
             wanted = float(_decimal("noise_multiplier", rates["noise_multiplier"]))
@@ -193,13 +221,16 @@ class Setting:
 
     def as_dict(self) -> dict[str, Any]:
         """The arguments that make this setting again (eta is None where it follows K/M)."""
-        return {name: getattr(self, name) for name in SETTING_FIELDS} | ({"eta": None} if self.eta_follows else {})
+        return {name: getattr(self, name) for name in SETTING_FIELDS} | (
+            {"eta": None} if self.eta_follows else {}
+        )
 
     @property
     def noise_multiplier(self) -> float:
-        """z, as in DP-SGD: a step's noise along its directions over the most that one record adds there. It is
-        b sigma sqrt(beta + (1 - beta) K/d)/clip, with b = n for a full batch, and sqrt(K) times that under a joint clip. For
-        neighbours = "add-remove" a record moves a step 1/z of its noise, for "replace-one" 2/z.
+        """z, as in DP-SGD: a step's noise along its directions over the most that one record adds
+        there. It is b sigma sqrt(beta + (1 - beta) K/d)/clip, with b = n for a full batch, and
+        sqrt(K) times that under a joint clip. For neighbours = "add-remove" a record moves a step
+        1/z of its noise, for "replace-one" 2/z.
 
         >>> Setting(n=1000, d=100, K=1, T=1, sigma=0.01, beta=1.0, batch=64, clip=0.5).noise_multiplier
         1.28
@@ -209,7 +240,9 @@ class Setting:
 
     @property
     def clip_each(self) -> float:
-        """The clip on each quotient under which a record moves a step as far as in this run: clip/sqrt(K) for a joint one."""
+        """The clip on each quotient under which a record moves a step as far as in this run:
+        clip/sqrt(K) for a joint one.
+        """
         return self.clip / self.K**0.5 if self.clipping == "joint" else self.clip
 
     def beta_at(self, t: int) -> float:
@@ -225,8 +258,9 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True)
 class VariedSetting(Setting):
-    """A run with step sizes from eta down to `slowest` times eta. Every step has the noise and the sensitivity of one of size
-    eta; only the contraction differs. Every bound for the last iterate takes the worst of them.
+    """A run with step sizes from eta down to `slowest` times eta. Every step has the noise and the
+    sensitivity of one of size eta; only the contraction differs. Every bound for the last iterate
+    takes the worst of them.
     """
 
     slowest: float = 1.0
@@ -234,7 +268,8 @@ class VariedSetting(Setting):
 
 SETTING_FIELDS = tuple(f.name for f in fields(Setting) if f.init)
 FIELD_NAMES = (*SETTING_FIELDS, *IN_PLACE)
-OWN = tuple(f.name for f in fields(Setting) if f.init and f.default is MISSING)  # the fields without a default
+# the fields without a default
+OWN = tuple(f.name for f in fields(Setting) if f.init and f.default is MISSING)
 INTEGER_FIELDS = tuple(name for name in SETTING_FIELDS if name in FIELDS and FIELDS[name].whole)
 NUMERIC_FIELDS = tuple(name for name in SETTING_FIELDS if name in FIELDS)
 
@@ -244,12 +279,14 @@ class Accounting:
     """How a run's privacy loss is counted.
 
     Args:
-        conversion: from a budget to epsilon: "gaussian" (exact on full batches), "cks" or "mironov" (docs/bounds.md, "From a
-            budget to epsilon"; docs/batches.md).
-        sensitivity: how far a record moves a step. "least": the least that is proved under the setting's assumptions
-            (docs/bounds.md, "Sensitivity"). "clip": as far as the clip allows, even where it is supposed idle, as in the paper.
+        conversion: from a budget to epsilon: "gaussian" (exact on full batches), "cks" or "mironov"
+            (docs/bounds.md, "From a budget to epsilon"; docs/batches.md).
+        sensitivity: how far a record moves a step. "least": the least that is proved under the
+            setting's assumptions (docs/bounds.md, "Sensitivity"). "clip": as far as the clip
+            allows, even where it is supposed idle, as in the paper.
         schedule: "constant": beta as set; "optimal": the accountant chooses the share of each step.
-        printed: whether to use the paper's printed constants, which give no guarantee (docs/bounds.md, section 9).
+        printed: whether to use the paper's printed constants, which give no guarantee
+            (docs/bounds.md, section 9).
 
     Raises:
         Refused: an option is unknown; `field` names it.
@@ -270,7 +307,8 @@ class Accounting:
 
 
 def supposition(setting: Setting, accounting: Accounting) -> str:
-    """A run's assumption on one record's gradient. Only numbers with the same supposition may be compared.
+    """A run's assumption on one record's gradient. Only numbers with the same supposition may be
+    compared.
 
     >>> run = Setting(n=1000, d=100, K=10, T=5, sigma=0.1, beta=0.5)
     >>> supposition(run, Accounting()), supposition(run.replace(lipschitz=1.0), Accounting())
@@ -290,7 +328,9 @@ def supposition(setting: Setting, accounting: Accounting) -> str:
 def _check_names(owner: str, given: Iterable[str], names: Sequence[str]) -> None:
     for unknown in sorted(set(given) - {*names}):
         allowed = f"; these are {', '.join(names)}"
-        raise Refused(f"{unknown} is not a field of {owner}{meant(unknown, names) or allowed}", unknown)
+        raise Refused(
+            f"{unknown} is not a field of {owner}{meant(unknown, names) or allowed}", unknown
+        )
 
 
 def _refuse(name: str, value: Any, allowed: str) -> Refused:
@@ -319,8 +359,11 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def whole(name: str, value: Any, most: int = LARGEST_INTEGER, called: str = "", least: int = 1) -> int:
-    """A checked whole number from `least` to `most`, which messages call so. Raises `Refused` for anything else.
+def whole(
+    name: str, value: Any, most: int = LARGEST_INTEGER, called: str = "", least: int = 1
+) -> int:
+    """A checked whole number from `least` to `most`, which messages call so. Raises `Refused` for
+    anything else.
 
     >>> whole("T", 200.0)
     200
@@ -342,13 +385,20 @@ def number(
     called: str = "",
     infinite: bool = False,
 ) -> float:
-    """A checked number, finite unless `infinite`; messages call `most` so. Raises `Refused` unless it is within the limits.
+    """A checked number, finite unless `infinite`; messages call `most` so. Raises `Refused` unless
+    it is within the limits.
 
     >>> number("beta", 1, least=0.0, most=1.0)
     1.0
     """
     lower = f"above {above:g}" if above > -inf else f"of at least {least:g}"
-    upper = f" and below {below:g}" if below < inf else f" and at most {called or f'{most:g}'}" if most < inf else ""
+    upper = (
+        f" and below {below:g}"
+        if below < inf
+        else f" and at most {called or f'{most:g}'}"
+        if most < inf
+        else ""
+    )
     try:
         x = float(value) if _is_real(value) else nan
     except OverflowError:

@@ -9,10 +9,14 @@ UTF_16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
 def use_utf8() -> None:
-    """Make standard streams UTF-8 unless they are terminals, whose encoding stays. No print to either can fail."""
+    """Make standard streams UTF-8 unless they are terminals, whose encoding stays. No print to
+    either can fail.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # neither a notebook's nor a closed one
-            stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
+            stream.reconfigure(
+                encoding=None if stream.isatty() else "utf-8", errors="backslashreplace"
+            )
 
 
 def say(text: str) -> None:
@@ -36,4 +40,7 @@ def printable(text: str) -> str:
     >>> printable("a" + chr(27) + "[2J.yaml")
     'a\\\\x1b[2J.yaml'
     """
-    return "".join(c.encode("unicode_escape").decode() if category(c)[0] == "C" and c != "\n" else c for c in text)
+    return "".join(
+        c.encode("unicode_escape").decode() if category(c)[0] == "C" and c != "\n" else c
+        for c in text
+    )

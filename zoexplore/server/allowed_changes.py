@@ -1,7 +1,9 @@
-"""The changes that a browser may make to its session's document by Bokeh's patches: those of widgets alone.
+"""The changes that a browser may make to its session's document by Bokeh's patches: those of
+widgets alone.
 
-Bokeh's server applies any patch to any property of any model, and unpacks packed data before it checks them. Only plain values
-pass, for the properties in `SETTABLE`, none of which is shown as HTML.
+Bokeh's server applies any patch to any property of any model, and unpacks packed data before it
+checks them. Only plain values pass, for the properties in `SETTABLE`, none of which is shown as
+HTML.
 """
 
 import logging
@@ -54,7 +56,11 @@ class Malformed(ValueError):
 def events_of(content: Any) -> list[dict[str, Any]]:
     """The events of a PATCH-DOC message. Raises Malformed where they are no list, or a long one."""
     events = content.get("events") if isinstance(content, dict) else None
-    if not isinstance(events, list) or len(events) > EVENTS or not all(isinstance(event, dict) for event in events):
+    if (
+        not isinstance(events, list)
+        or len(events) > EVENTS
+        or not all(isinstance(event, dict) for event in events)
+    ):
         raise Malformed(f"a patch is a list of at most {EVENTS} events")
     return events
 
@@ -63,7 +69,9 @@ class Patch(patch_doc):
     """A message of which only the allowed changes are applied."""
 
     def apply_to_document(self, doc: Document, setter: Any = None) -> None:
-        """Bokeh's hook, called under the session's lock: a model that was there when the browser sent this may be gone."""
+        """Bokeh's hook, called under the session's lock: a model that was there when the browser
+        sent this may be gone.
+        """
         given = self.payload.content["events"]
         events = [event for event in (allowed(event, doc) for event in given) if event]
         if len(events) < len(given):
@@ -76,12 +84,30 @@ def allowed(event: dict[str, Any], document: Document) -> dict[str, Any] | None:
     match event:
         case {"kind": "ModelChanged", "model": reference, "attr": str(attribute), "new": new}:
             model = _model(reference, document)
-            if model and attribute in properties(model) and plain(new, TEXT) and fits(model, attribute, new):
-                return {"kind": "ModelChanged", "model": {"id": model.id}, "attr": attribute, "new": new}
-        case {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": {"name": str(name), "values": values}}:
+            if (
+                model
+                and attribute in properties(model)
+                and plain(new, TEXT)
+                and fits(model, attribute, new)
+            ):
+                return {
+                    "kind": "ModelChanged",
+                    "model": {"id": model.id},
+                    "attr": attribute,
+                    "new": new,
+                }
+        case {
+            "kind": "MessageSent",
+            "msg_type": "bokeh_event",
+            "msg_data": {"name": str(name), "values": values},
+        }:
             entries = [_entry(entry, document) for entry in _entries(values)]
             if name in EVENTS_OF_PAGES and None not in entries:
-                data = {"type": "event", "name": name, "values": {"type": "map", "entries": [each for each in entries if each]}}
+                data = {
+                    "type": "event",
+                    "name": name,
+                    "values": {"type": "map", "entries": [each for each in entries if each]},
+                }
                 if not is_event(data, document):
                     return None
                 return {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": data}
@@ -96,7 +122,9 @@ def properties(model: Model) -> frozenset[str]:
 
 
 def plain(value: Any, longest: int = 1000, depth: int = DEPTH) -> bool:
-    """Whether a value is a number, a truth value, a text of at most `longest` characters, or a list of such."""
+    """Whether a value is a number, a truth value, a text of at most `longest` characters, or a list
+    of such.
+    """
     match value:
         case None | bool() | float():
             return True
@@ -105,7 +133,11 @@ def plain(value: Any, longest: int = 1000, depth: int = DEPTH) -> bool:
         case str():
             return len(value) <= longest
         case list():
-            return depth > 0 and len(value) <= EVENTS and all(plain(item, longest, depth - 1) for item in value)
+            return (
+                depth > 0
+                and len(value) <= EVENTS
+                and all(plain(item, longest, depth - 1) for item in value)
+            )
         case {"type": "number", "value": "nan" | "+inf" | "-inf"}:  # which JSON does not have
             return len(value) == 2
     return False
@@ -120,13 +152,16 @@ def is_event(data: dict[str, Any], document: Document) -> bool:
     """Whether an event has the values that its kind takes."""
     try:
         Deserializer(list(document.models)).decode(data)
-    except (DeserializationError, TypeError, ValueError):  # each kind's own constructor, called with whatever was sent
+    # each kind's own constructor, called with whatever was sent
+    except (DeserializationError, TypeError, ValueError):
         return False
     return True
 
 
 def _model(reference: Any, document: Document) -> Model | None:
-    """The model that an event names. BokehJS writes out all of a new one; nothing but its id is looked at."""
+    """The model that an event names. BokehJS writes out all of a new one; nothing but its id is
+    looked at.
+    """
     name = reference.get("id") if isinstance(reference, dict) else None
     return document.get_model_by_id(name) if isinstance(name, str) else None
 
@@ -137,7 +172,9 @@ def _entries(values: Any) -> list[Any]:
 
 
 def _entry(entry: Any, document: Document) -> list[Any] | None:
-    """One value of an event by its name: empty where it is not needed, None where it is not allowed."""
+    """One value of an event by its name: empty where it is not needed, None where it is not
+    allowed.
+    """
     match entry:
         case ["modifiers", _]:
             return []

@@ -1,4 +1,6 @@
-"""Static files, packed once: scripts are four fifths of what a page sends, and a browser keeps them."""
+"""Static files, packed once: scripts are four fifths of what a page sends, and a browser keeps
+them.
+"""
 
 import asyncio
 import gzip
@@ -10,13 +12,17 @@ from bokeh.server.views.multi_root_static_handler import MultiRootStaticHandler
 from bokeh.server.views.static_handler import StaticHandler
 from tornado.web import StaticFileHandler
 
-DAY = 86_400  # seconds that a browser keeps a file whose address does not name its version; others it keeps for good
+# seconds that a browser keeps a file whose address does not name its version; others it keeps for
+# good
+DAY = 86_400
 PACKED = (".js", ".css", ".svg", ".json")
 
 
 @cache
 def packed(path: str) -> bytes:
-    """A file's contents as `Content-Encoding: gzip` has them, kept from then on: a few megabytes in all."""
+    """A file's contents as `Content-Encoding: gzip` has them, kept from then on: a few megabytes in
+    all.
+    """
     return gzip.compress(Path(path).read_bytes(), 9, mtime=0)
 
 
@@ -29,12 +35,17 @@ class Packing(StaticFileHandler):
         """Tornado's hook for a request; a file is packed in a thread when it is first asked for."""
         self.path = self.parse_url_path(path)
         found = self.validate_absolute_path(self.root, self.get_absolute_path(self.root, self.path))
-        if not (found and found.endswith(PACKED) and "gzip" in self.request.headers.get("Accept-Encoding", "")):
+        if not (
+            found
+            and found.endswith(PACKED)
+            and "gzip" in self.request.headers.get("Accept-Encoding", "")
+        ):
             return await super().get(path, include_body)
         self.absolute_path, content = found, await asyncio.to_thread(packed, found)
         self.modified = self.get_modified_time()
         self.set_headers()
-        self.set_header("Content-Encoding", "gzip")  # and Tornado's own packing adds what it varies by
+        # and Tornado's own packing adds what it varies by
+        self.set_header("Content-Encoding", "gzip")
         if self.should_return_304():
             self.set_status(304)
         elif include_body:

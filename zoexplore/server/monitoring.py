@@ -1,5 +1,5 @@
-"""Monitoring: logs and metrics for an operator. Logs go to the standard error; /liveness says that the process answers,
-/readiness that it has room, and /metrics gives numbers to Prometheus.
+"""Monitoring: logs and metrics for an operator. Logs go to the standard error; /liveness says that
+the process answers, /readiness that it has room, and /metrics gives numbers to Prometheus.
 """
 
 import logging
@@ -17,7 +17,8 @@ from zoexplore.compute.pool import LongWork
 from zoexplore.server.seats import seats
 
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-ELSEWHERE = "bokeh", "panel"  # come with handlers of their own, and Panel with a level at which it logs all that it does
+# come with handlers of their own, and Panel with a level at which it logs all that it does
+ELSEWHERE = "bokeh", "panel"
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 
 # By the name after `zoexplore_`; values whose name ends in `_total` only grow.
@@ -36,8 +37,8 @@ METRICS: dict[str, Callable[[], float]] = {
 
 
 class Health(RequestHandler):
-    """Whether the process answers, and whether a new reader would get a page: 503 if all seats are taken or the process is
-    ending.
+    """Whether the process answers, and whether a new reader would get a page: 503 if all seats are
+    taken or the process is ending.
     """
 
     def initialize(self, name: str, holds: Callable[[], bool]) -> None:
@@ -85,18 +86,23 @@ def to_standard_error() -> None:
 
 
 class Harmless(logging.Formatter):
-    """Keeps visitors from starting a line or commanding a terminal: it indents all lines but the first, and writes control
-    characters out.
+    """Keeps visitors from starting a line or commanding a terminal: it indents all lines but the
+    first, and writes control characters out.
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        return CONTROL.sub(lambda found: repr(found[0])[1:-1], super().format(record)).replace("\n", "\n    ")
+        return CONTROL.sub(lambda found: repr(found[0])[1:-1], super().format(record)).replace(
+            "\n", "\n    "
+        )
 
 
 def discreet(record: logging.LogRecord) -> bool:
-    """Log no request: of what Tornado says of one only the error, where it was raised, and words that are always the same. And
-    nothing of a reader who leaves during a transfer.
+    """Log no request: of what Tornado says of one only the error, where it was raised, and words
+    that are always the same. And nothing of a reader who leaves during a transfer.
     """
     if record.name.startswith("tornado") and record.args:
-        record.msg, record.args = re.sub(r"\s*%\S+\s*", " ", record.msg).strip(" :") or "a request failed", ()
+        record.msg, record.args = (
+            re.sub(r"\s*%\S+\s*", " ", record.msg).strip(" :") or "a request failed",
+            (),
+        )
     return not (record.exc_info and isinstance(record.exc_info[1], WebSocketClosedError))

@@ -24,21 +24,24 @@ ALWAYS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-# For answers other than this package's pages, such as pictures and scripts: nothing in them may run a script.
+# For answers other than this package's pages, such as pictures and scripts: nothing in them may run
+# a script.
 INERT = (
     "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self'; form-action 'none'; base-uri 'none'; "
     "frame-ancestors {frames}"
 )
-# BokehJS makes functions out of text ('unsafe-eval') and Panel imports its components from memory (blob:). A page must never run
-# a script that stands in its markup without this answer's own nonce.
+# BokehJS makes functions out of text ('unsafe-eval') and Panel imports its components from memory
+# (blob:). A page must never run a script that stands in its markup without this answer's own nonce.
 PAGE = (
     "default-src 'none'; script-src 'self' 'nonce-{nonce}' 'unsafe-eval' blob:; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' blob:; manifest-src 'self'; worker-src 'self' blob:; "
     "form-action 'self'; base-uri 'none'; frame-ancestors {frames}"
 )
-BORROWED = frozenset({"bokeh-session-id", "bokeh-token"})  # headers that would put a reader into another reader's session
+# headers that would put a reader into another reader's session
+BORROWED = frozenset({"bokeh-session-id", "bokeh-token"})
 PAUSE = 0.005  # seconds between stages of a page, for messages to come in
-UNUSED = re.compile(r"<script[^>]*/bokeh-gl\.min\.js[^>]*></script>")  # no figure of ours is drawn by WebGL
+# no figure of ours is drawn by WebGL
+UNUSED = re.compile(r"<script[^>]*/bokeh-gl\.min\.js[^>]*></script>")
 LONGEST = 2000  # characters of a query that has a picture
 COME_BACK = 10  # seconds after which a page that asked its reader to wait reloads itself
 _MESSAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>zoexplore</title>
@@ -50,15 +53,21 @@ FAILED = "The server could not make the page."
 
 
 def framing() -> str:
-    """The sites that may frame the page, as a policy. Raises ValueError where `FRAMES` is no list of sites."""
+    """The sites that may frame the page, as a policy. Raises ValueError where `FRAMES` is no list
+    of sites.
+    """
     sites = os.environ.get(FRAMES, "").strip()
     if any(character in sites for character in ";,\r\n"):
-        raise ValueError(f"{FRAMES} = {sites!r} is not allowed: give sites separated by blanks, as in https://example.org")
+        raise ValueError(
+            f"{FRAMES} = {sites!r} is not allowed: give sites separated by blanks, as in https://example.org"
+        )
     return sites or NOBODY
 
 
 class Headers(OutputTransform):
-    """Adds the headers that every answer carries, whichever handler has written it: files, errors and redirects too."""
+    """Adds the headers that every answer carries, whichever handler has written it: files, errors
+    and redirects too.
+    """
 
     def transform_first_chunk(
         self, status_code: int, headers: HTTPHeaders, chunk: bytes, finishing: bool
@@ -72,7 +81,9 @@ class Headers(OutputTransform):
 
 
 class Page(DocHandler):
-    """The page: a session of the reader's own, made when its turn has come, and scripts that are marked as the server's."""
+    """The page: a session of the reader's own, made when its turn has come, and scripts that are
+    marked as the server's.
+    """
 
     gone = begun = False  # whether the reader has left; whether there are words on the page
     nonce = ""
@@ -80,7 +91,8 @@ class Page(DocHandler):
 
     async def prepare(self) -> None:
         """Refuse a borrowed session before anything else is done."""
-        named = {name.strip().lower() for name in (*self.request.arguments, *self.request.headers)}  # which Tornado has decoded
+        # which Tornado has decoded
+        named = {name.strip().lower() for name in (*self.request.arguments, *self.request.headers)}
         if named & BORROWED:
             raise HTTPError(403, reason="Forbidden")
         await super().prepare()
@@ -100,7 +112,10 @@ class Page(DocHandler):
             return self.write(_MESSAGE.format(why=escape(str(why))))
         made = self.application_context.application
         try:
-            if opening := made.page.opening(self.request.query, f"{self.request.protocol}://{self.request.host}{self.request.path}"):
+            if opening := made.page.opening(
+                self.request.query,
+                f"{self.request.protocol}://{self.request.host}{self.request.path}",
+            ):
                 self.write(opening)
                 await self.flush()
                 self.begun = True
@@ -124,8 +139,11 @@ class Page(DocHandler):
         if isinstance(chunk, str):
             if not self.nonce:
                 self.nonce = secrets.token_urlsafe(18)
-                self.set_header("Content-Security-Policy", PAGE.format(nonce=self.nonce, frames=framing()))
-                self.set_header("X-Accel-Buffering", "no")  # nginx passes the first words on at once
+                self.set_header(
+                    "Content-Security-Policy", PAGE.format(nonce=self.nonce, frames=framing())
+                )
+                # nginx passes the first words on at once
+                self.set_header("X-Accel-Buffering", "no")
             if self.begun:
                 chunk = chunk.partition(self.application_context.application.page.MARK)[2] or chunk
             # written by the server, without any visitor's input
@@ -141,7 +159,9 @@ class Page(DocHandler):
         """Report an error inside the page, where its first words are there already."""
         if not self.begun:
             return super().send_error(status_code, **kwargs)
-        self.finish(f'<p class="zx-failed" role="alert">{FAILED} <a href="">Load it again</a></p></body></html>')
+        self.finish(
+            f'<p class="zx-failed" role="alert">{FAILED} <a href="">Load it again</a></p></body></html>'
+        )
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         """Report an error without details of the server."""
@@ -149,7 +169,9 @@ class Page(DocHandler):
 
 
 class Preview(RequestHandler):
-    """The picture of a run, for sites and programs that show a link to it. It takes no seat, and waits behind all figures."""
+    """The picture of a run, for sites and programs that show a link to it. It takes no seat, and
+    waits behind all figures.
+    """
 
     def initialize(self, application_context: Any, **_: Any) -> None:
         """Tornado's hook for the arguments of a path."""

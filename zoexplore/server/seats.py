@@ -1,6 +1,7 @@
 """Seats: how many readers a process serves.
 
-If all seats are taken and a reader comes, the session that was idle longest ends; its address restores it.
+If all seats are taken and a reader comes, the session that was idle longest ends; its address
+restores it.
 """
 
 import time
@@ -21,8 +22,8 @@ class Full(Exception):
 
 @dataclass(eq=False)
 class Seat:
-    """A reader's seat, from the request for the page, before there is a session, to the session's end. `moved` is the time of the
-    reader's last activity by the monotonic clock.
+    """A reader's seat, from the request for the page, before there is a session, to the session's
+    end. `moved` is the time of the reader's last activity by the monotonic clock.
     """
 
     moved: float = field(default_factory=time.monotonic)
@@ -56,8 +57,8 @@ class Seats:
         return sum(seat.session is None for seat in self.taken)
 
     def take(self) -> Seat:
-        """A seat for a reader. Raises Full where there is none, after ending the session that was idle for longest, if that is
-        long.
+        """A seat for a reader. Raises Full where there is none, after ending the session that was
+        idle for longest, if that is long.
         """
         if self.free:
             seat = Seat()
@@ -66,7 +67,9 @@ class Seats:
         self.refused += 1
         if self.closed:
             raise Full("This server ends: please try again in a moment.")
-        idlest = min((seat for seat in self.taken if seat.session), key=lambda seat: seat.moved, default=None)
+        idlest = min(
+            (seat for seat in self.taken if seat.session), key=lambda seat: seat.moved, default=None
+        )
         if idlest and time.monotonic() - idlest.moved > IDLE_SECONDS.value:
             idlest.end_session()
         raise Full(f"All seats of this server ({READERS.value}) are taken. {LATER}")

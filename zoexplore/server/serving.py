@@ -46,8 +46,8 @@ class PageFactory(Protocol):
     MARK: str  # in the page, before what is the session's own
 
     def opening(self, query: str, where: str) -> str:
-        """What the page at an address, with this query, begins with, up to the mark: it is sent before there is a session. It may
-        be empty.
+        """What the page at an address, with this query, begins with, up to the mark: it is sent
+        before there is a session. It may be empty.
         """
 
     async def picture(self, query: str) -> bytes:
@@ -57,7 +57,9 @@ class PageFactory(Protocol):
         """Wait until a page can be made without compiling anything; pages wait for it, too."""
 
     def prime(self) -> Iterator[None]:
-        """Make a page that nobody sees, stage by stage, so that the first reader does not wait for what is loaded once."""
+        """Make a page that nobody sees, stage by stage, so that the first reader does not wait for
+        what is loaded once.
+        """
 
     def begin(self) -> Iterator[None]:
         """Make the current document's page, stage by stage, between which others may go first."""
@@ -74,45 +76,71 @@ def serve(
     behind_proxy: bool = False,
     prefix: str = "",
 ) -> Any:
-    """A server of pages, which also says whether the process answers at /liveness, and whether it has room at /readiness.
+    """A server of pages, which also says whether the process answers at /liveness, and whether it
+    has room at /readiness.
 
     Args:
         pages: the makers of pages, by path.
         port: to listen on; 0 for any free one.
         address: to listen on; "0.0.0.0" for all of the machine's.
         origins: the page's public addresses, as HOST[:PORT]; this machine's if empty.
-        behind_proxy: whether to believe a proxy's headers about addresses and https. Only where readers cannot reach the port.
+        behind_proxy: whether to believe a proxy's headers about addresses and https. Only where
+            readers cannot reach the port.
         prefix: of the path, as in "zoexplore" for /zoexplore/app.
 
     Returns:
         the Bokeh server, for `run` to start.
 
     Raises:
-        ValueError: the list of sites that may frame the page is malformed, or Panel's sign-in is set.
+        ValueError: the list of sites that may frame the page is malformed, or Panel's sign-in is
+            set.
         OSError: the port is taken.
     """
     framing()  # fails at the start, not when a reader loads the page
     if any(map(os.environ.get, SIGN_IN)):
-        raise ValueError(f"{' and '.join(SIGN_IN)} have no effect here: the proxy asks for passwords (docs/deploy.md)")
+        raise ValueError(
+            f"{' and '.join(SIGN_IN)} have no effect here: the proxy asks for passwords (docs/deploy.md)"
+        )
     monitoring.to_standard_error()
-    gc.freeze()  # what exists by now is never scanned again, and the rest, which takes some tenths of a second, seldom:
-    gc.set_threshold(*gc.get_threshold()[:2], NEVER)  # Panel does so in a lull, and `Staged` where there is none
-    settings.perform_document_validation = False  # searches all models of a new session for our mistakes: tests do that
-    settings.perform_error_diagnostics = False  # inspects the signatures of a session's thousand callbacks, for the same reason
+    # what exists by now is never scanned again, and the rest, which takes some tenths of a second,
+    # seldom:
+    gc.freeze()
+    # Panel does so in a lull, and `Staged` where there is none
+    gc.set_threshold(*gc.get_threshold()[:2], NEVER)
+    # searches all models of a new session for our mistakes: tests do that
+    settings.perform_document_validation = False
+    # inspects the signatures of a session's thousand callbacks, for the same reason
+    settings.perform_error_diagnostics = False
     server = get_server(
-        {path: _staged(page) for path, page in pages.items()}, port=port, address=address, start=False, show=False, verbose=False,
+        {path: _staged(page) for path, page in pages.items()},
+        port=port,
+        address=address,
+        start=False,
+        show=False,
+        verbose=False,
         websocket_origin=list(origins) or None,
         extra_patterns=monitoring.PATHS,
-        secret_key=os.environ.get(KEY, secrets.token_urlsafe(32)).encode(), sign_sessions=True, generate_session_ids=True,
-        transforms=[Headers, GZipContentEncoding], websocket_max_message_size=MESSAGE, use_xheaders=behind_proxy, prefix=prefix,
-        check_unused_sessions_milliseconds=CHECK, unused_session_lifetime_milliseconds=1000 * LINGER_SECONDS.value,
+        secret_key=os.environ.get(KEY, secrets.token_urlsafe(32)).encode(),
+        sign_sessions=True,
+        generate_session_ids=True,
+        transforms=[Headers, GZipContentEncoding],
+        websocket_max_message_size=MESSAGE,
+        use_xheaders=behind_proxy,
+        prefix=prefix,
+        check_unused_sessions_milliseconds=CHECK,
+        unused_session_lifetime_milliseconds=1000 * LINGER_SECONDS.value,
         keep_alive_milliseconds=PING,
         http_server_kwargs={
-            "max_body_size": REQUEST, "max_header_size": HEADERS, "idle_connection_timeout": SLOW, "body_timeout": SLOW,
+            "max_body_size": REQUEST,
+            "max_header_size": HEADERS,
+            "idle_connection_timeout": SLOW,
+            "body_timeout": SLOW,
         },
-    )  # fmt: skip
+    )
     if not origins:
-        server._tornado.websocket_origins.update(f"{host}:{server.port}" for host in ("127.0.0.1", bracketed(address)))
+        server._tornado.websocket_origins.update(
+            f"{host}:{server.port}" for host in ("127.0.0.1", bracketed(address))
+        )
     _guard(server._tornado)
     return server
 
@@ -123,7 +151,9 @@ def bracketed(address: str) -> str:
 
 
 def run(server: Any) -> None:
-    """Start a server, and return when SIGTERM or SIGINT ends it, after pages and computations under way."""
+    """Start a server, and return when SIGTERM or SIGINT ends it, after pages and computations under
+    way.
+    """
     loop = server.io_loop
     server.start()
     loop.add_callback(_prime, server)
@@ -143,7 +173,9 @@ async def _prime(server: Any) -> None:
 
 
 async def _end(server: Any) -> None:
-    """Admit no new readers, wait for pages and computations under way, and end; called again, end at once."""
+    """Admit no new readers, wait for pages and computations under way, and end; called again, end
+    at once.
+    """
     loop = asyncio.get_running_loop()
     until = loop.time() + (0.0 if seats.closed else DRAIN)
     seats.closed = True
@@ -154,15 +186,18 @@ async def _end(server: Any) -> None:
 
 
 class Staged(Application):
-    """A page that is made in stages: its components, and then the models of one part of it after another."""
+    """A page that is made in stages: its components, and then the models of one part of it after
+    another.
+    """
 
     page: PageFactory
     turn: asyncio.Lock  # of the reader whose page is made
-    ended = collections = 0  # sessions since the last full collection, and how many of these there were
+    # sessions since the last full collection, and how many of these there were
+    ended = collections = 0
 
     async def on_session_destroyed(self, session_context: Any) -> None:
-        """Bokeh's hook after a session. It frees the memory of ended ones when they outnumber those alive by `LEFT`: it holds all
-        readers up, by some 20 ms for each session of either kind.
+        """Bokeh's hook after a session. It frees the memory of ended ones when they outnumber those
+        alive by `LEFT`: it holds all readers up, by some 20 ms for each session of either kind.
         """
         await super().on_session_destroyed(session_context)
         before, self.collections = self.collections, gc.get_stats()[2]["collections"]
@@ -191,17 +226,27 @@ def _staged(page: PageFactory) -> Staged:
 
 
 def _guard(application: Any) -> None:
-    """Put this package's handlers before Panel's, none of which is needed: no files of importable modules are served, and no
-    page's internals.
+    """Put this package's handlers before Panel's, none of which is needed: no files of importable
+    modules are served, and no page's internals.
     """
     prefix, nothing = application.prefix, {"status_code": 404}
     patterns: list[tuple[Any, ...]] = [(f"{prefix}/components.*", ErrorHandler, nothing)]
     for path, context in application.applications.items():
         base = prefix + path
         given = {"application_context": context, "bokeh_websocket_path": f"{base}/ws"}
-        patterns += [(f"{base}/ws", Socket, given), (base, Page, given), (f"{base}/", RedirectHandler, {"url": base})]
-        patterns += [(f"{base}/preview.png", Preview, given), (f"{base}/(?:metadata|autoload.js)", ErrorHandler, nothing)]
-    patterns += [(f"{prefix}/static/extensions/(.*)", Extensions, {"root": extension_dirs}), (f"{prefix}/static/(.*)", Scripts)]
+        patterns += [
+            (f"{base}/ws", Socket, given),
+            (base, Page, given),
+            (f"{base}/", RedirectHandler, {"url": base}),
+        ]
+        patterns += [
+            (f"{base}/preview.png", Preview, given),
+            (f"{base}/(?:metadata|autoload.js)", ErrorHandler, nothing),
+        ]
+    patterns += [
+        (f"{prefix}/static/extensions/(.*)", Extensions, {"root": extension_dirs}),
+        (f"{prefix}/static/(.*)", Scripts),
+    ]
     patterns += [(f"{prefix}/(favicon.ico)", Packing, {"path": IMAGES})]
     root = {"url": f"{prefix}{next(iter(application.applications), '/')}", "permanent": False}
     application.add_handlers(".*", [*patterns, (f"{prefix}/?", RedirectHandler, root)])

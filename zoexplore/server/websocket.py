@@ -1,4 +1,6 @@
-"""The websocket of a session: one connection, one message at a time; of fast changes the newest counts."""
+"""The websocket of a session: one connection, one message at a time; of fast changes the newest
+counts.
+"""
 
 import asyncio
 import logging
@@ -25,10 +27,11 @@ FAILED = "The server could not do this."
 
 
 class Pending:
-    """A browser's changes that its session has not applied yet, in order, without the overtaken ones.
+    """A browser's changes that its session has not applied yet, in order, without the overtaken
+    ones.
 
-    A newer value replaces an older one of the same property, but not across a click, which acts on the values before it. Dragging
-    over a figure sends many events in a row; the last one counts.
+    A newer value replaces an older one of the same property, but not across a click, which acts on
+    the values before it. Dragging over a figure sends many events in a row; the last one counts.
     """
 
     def __init__(self) -> None:
@@ -82,7 +85,8 @@ class Socket(WSHandler):
         if seat is None or seat.socket or session.connection_count:
             return self.close(POLICY_VIOLATION, "this session is in use")
         self._seat, seat.socket = seat, self
-        self.set_nodelay(True)  # else most parts of a message wait until the browser has confirmed the first
+        # else most parts of a message wait until the browser has confirmed the first
+        self.set_nodelay(True)
         return super().open(*args, **kwargs)
 
     def on_close(self) -> None:
@@ -95,7 +99,9 @@ class Socket(WSHandler):
 
     @property
     def _joined(self) -> bool:
-        """Whether it has a session: a ping that finds the connection closed takes it away, and Bokeh then fails to name it."""
+        """Whether it has a session: a ping that finds the connection closed takes it away, and
+        Bokeh then fails to name it.
+        """
         with suppress(AssertionError, AttributeError):
             return self.connection is not None and self.connection.session is not None
         return False
@@ -103,19 +109,24 @@ class Socket(WSHandler):
     def send_message(self, message: Any) -> Awaitable[Any]:
         """Send a whole message at once; the returned awaitable completes when it is written.
 
-        Bokeh sets it when it is awaited, and Panel some of its own at once. A patch that sends a new model could then come
-        after one that only names it, which a browser cannot apply.
+        Bokeh sets it when it is awaited, and Panel some of its own at once. A patch that sends a
+        new model could then come after one that only names it, which a browser cannot apply.
         """
-        return asyncio.gather(*dispatch_tornado(self.connection, msg=message), return_exceptions=True)
+        return asyncio.gather(
+            *dispatch_tornado(self.connection, msg=message), return_exceptions=True
+        )
 
     async def on_message(self, fragment: str | bytes) -> None:
-        """Take one part of a message, and act on the message where it is complete. It reads no more until then."""
+        """Take one part of a message, and act on the message where it is complete. It reads no more
+        until then.
+        """
         if self._seat is None or self.receiver is None:
             return self.close(POLICY_VIOLATION, "too early")
         self._parts += 1
         try:
             await self._take(fragment)
-        except Exception as error:  # a message is any text: Bokeh reads it with whatever errors that makes
+        # a message is any text: Bokeh reads it with whatever errors that makes
+        except Exception as error:
             _LOG.info("a browser sent what no page of ours sends: %s", repr(error)[:200])
             self.close(POLICY_VIOLATION, "what was sent is no message of this page")
 
@@ -134,15 +145,18 @@ class Socket(WSHandler):
     async def _pull(self, message: Any) -> None:
         """Answer with the document, and let every change from then on follow it.
 
-        Panel drops changes under `pn.io.hold` until a browser reports that it has drawn the page, although the browser has the
-        document by then. And a browser drops changes that arrive before the document. Either way a figure would never show what
-        the server has drawn. So this tells Panel.
+        Panel drops changes under `pn.io.hold` until a browser reports that it has drawn the page,
+        although the browser has the document by then. And a browser drops changes that arrive
+        before the document. Either way a figure would never show what the server has drawn. So this
+        tells Panel.
         """
         session = self.connection.session
 
         def answer() -> Awaitable[Any]:
             try:
-                reply = self.connection.protocol.create("PULL-DOC-REPLY", message.header["msgid"], session.document)
+                reply = self.connection.protocol.create(
+                    "PULL-DOC-REPLY", message.header["msgid"], session.document
+                )
             except Exception:
                 _LOG.exception("the page could not be sent")
                 reply = self.connection.error(message, FAILED)
@@ -171,15 +185,26 @@ class Socket(WSHandler):
         try:
             while self._pending and self._seat:
                 self._seat.moved = began = time.monotonic()
-                await self._apply(Patch(message.header, message.metadata, {"events": self._pending.take()}))
+                await self._apply(
+                    Patch(message.header, message.metadata, {"events": self._pending.take()})
+                )
                 took = time.monotonic() - began
                 await asyncio.sleep(max(PERIOD - took, took))
         finally:
             self._draining = False
 
     async def _apply(self, patch: Patch) -> None:
-        """Apply a message by Bokeh, and send its reply. The reply to an error says only that there was one."""
-        if self._seat and self.connection and self._joined and not self.connection.session.destroyed:
+        """Apply a message by Bokeh, and send its reply. The reply to an error says only that there
+        was one.
+        """
+        if (
+            self._seat
+            and self.connection
+            and self._joined
+            and not self.connection.session.destroyed
+        ):
             reply = await self.handler.handle(patch, self.connection)
             if reply:
-                await self.send_message(self.connection.error(patch, FAILED) if reply.msgtype == "ERROR" else reply)
+                await self.send_message(
+                    self.connection.error(patch, FAILED) if reply.msgtype == "ERROR" else reply
+                )

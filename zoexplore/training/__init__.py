@@ -1,6 +1,8 @@
-"""Training on real and synthetic data: the utility of Noisy-ZOGD and of related methods at a given privacy.
+"""Training on real and synthetic data: the utility of Noisy-ZOGD and of related methods at a given
+privacy.
 
-What trains is imported when first used, so that reading results or listing tasks does not import torch.
+What trains is imported when first used, so that reading results or listing tasks does not import
+torch.
 """
 
 from importlib import import_module
@@ -16,9 +18,23 @@ if TYPE_CHECKING:
     from zoexplore.training.sweeps import Update, frontier, sweep, train
 
 __all__ = [
-    "DEFAULT_METHODS", "METHODS", "NOT_COVERED", "TASKS", "Frontier", "Method", "Point", "SweepPlan", "Task",
-    "Update", "frontier", "load", "plan_sweep", "save", "sweep", "train",
-]  # fmt: skip
+    "DEFAULT_METHODS",
+    "METHODS",
+    "NOT_COVERED",
+    "TASKS",
+    "Frontier",
+    "Method",
+    "Point",
+    "SweepPlan",
+    "Task",
+    "Update",
+    "frontier",
+    "load",
+    "plan_sweep",
+    "save",
+    "sweep",
+    "train",
+]
 
 
 def __getattr__(name: str) -> Any:

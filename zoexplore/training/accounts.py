@@ -3,10 +3,11 @@
 All methods pay for one record's gradient in a step:
 
 - Each quotient is clipped at Delta, as in the accountant, with the loss's Lipschitz constant.
-- With a record's K quotients clipped together at C, a record moves a step by (eta/K) C/n. Bounds that need the clip alone count
-  it and, on all records, those for a joint clip that acts.
-- With a Lipschitz constant L <= C neither clip ever acts, and the record moves the step by its gradient's part in K of d
-  random directions, about sqrt(K/d) of it (docs/bounds.md, "Sensitivity").
+- With a record's K quotients clipped together at C, a record moves a step by (eta/K) C/n. Bounds
+  that need the clip alone count it and, on all records, those for a joint clip that acts.
+- With a Lipschitz constant L <= C neither clip ever acts, and the record moves the step by its
+  gradient's part in K of d random directions, about sqrt(K/d) of it (docs/bounds.md,
+  "Sensitivity").
 """
 
 from dataclasses import dataclass
@@ -37,12 +38,21 @@ class Account:
     counted: str
 
 
-def accounts(task: Task, configuration: Configuration, accounting: Accounting) -> tuple[Account, ...]:
+def accounts(
+    task: Task, configuration: Configuration, accounting: Accounting
+) -> tuple[Account, ...]:
     """Every sound account of a configuration with noise. For each bound the least of them holds."""
     setting, hidden = configuration.setting, configuration.hidden
     alone: tuple[str, ...] = CLIP_ALONE if hidden else CLIP_ALONE[:1]
     if setting.clipping == "each":
-        return (Account(setting, accounting, _allowed(configuration) if hidden else alone, "each quotient's clip"),)
+        return (
+            Account(
+                setting,
+                accounting,
+                _allowed(configuration) if hidden else alone,
+                "each quotient's clip",
+            ),
+        )
     longest = task.constants.lipschitz
     if hidden and setting.full_batch:
         alone = _allowed(configuration)
@@ -50,13 +60,20 @@ def accounts(task: Task, configuration: Configuration, accounting: Accounting) -
     if setting.clip >= longest and setting.full_batch:
         idle = setting.replace(clip=longest, lipschitz=None)
         bounds = _allowed(configuration) if hidden else ("composition",)
-        found.append(Account(idle, accounting.replace(sensitivity="least"), bounds, "the loss's Lipschitz constant"))
+        found.append(
+            Account(
+                idle,
+                accounting.replace(sensitivity="least"),
+                bounds,
+                "the loss's Lipschitz constant",
+            )
+        )
     return tuple(found)
 
 
 def _allowed(configuration: Configuration) -> tuple[str, ...]:
-    """All bounds, except that of gradient descent for methods without gradients, and the sharper one where a clip may act in the
-    parameters' own basis.
+    """All bounds, except that of gradient descent for methods without gradients, and the sharper
+    one where a clip may act in the parameters' own basis.
     """
     missing = {"noisy-gd": not configuration.own_basis, "sharp": configuration.clips_own_basis}
     return tuple(bound for bound in BOUNDS if not missing.get(bound))
@@ -64,7 +81,11 @@ def _allowed(configuration: Configuration) -> tuple[str, ...]:
 
 def _of_clip(configuration: Configuration) -> str:
     method = METHODS[configuration.method]
-    said = "each record's clipped gradient" if method.every_direction else "each record's clipped quotients together"
+    said = (
+        "each record's clipped gradient"
+        if method.every_direction
+        else "each record's clipped quotients together"
+    )
     if configuration.setting.full_batch:
         return said
     return f"{said}, on Poisson batches by the exact privacy-loss distribution"

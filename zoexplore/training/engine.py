@@ -1,8 +1,8 @@
 """Many runs at once: configurations that share a model and directions, each with its own noise.
 
-Configurations may share a step's directions: in each run these are uniform and independent of the data, as its guarantee needs.
-Seeds share nothing, so that their spread is that of independent runs. A job's complete state lets it stop anywhere and continue
-elsewhere.
+Configurations may share a step's directions: in each run these are uniform and independent of the
+data, as its guarantee needs. Seeds share nothing, so that their spread is that of independent runs.
+A job's complete state lets it stop anywhere and continue elsewhere.
 """
 
 from collections.abc import Iterator
@@ -58,7 +58,9 @@ class Job:
         """
         runs, draws = len(self.seeds) * len(self.configurations), []
         for seed in self.seeds:
-            noise: list[Generator] = [Sources(0, c.noise_seed(seed)).noise for c in self.configurations]
+            noise: list[Generator] = [
+                Sources(0, c.noise_seed(seed)).noise for c in self.configurations
+            ]
             # the same seed for every group, so that a run's directions do not depend on other runs
             directions = {group: Sources(seed).directions for group in self._groups}
             draws.append(Draws(directions, noise, Sources(seed).data))
@@ -91,7 +93,10 @@ class Job:
         for (s, draws), (group, places) in product(enumerate(state.draws), self._groups.items()):
             U = None if group.own_basis else stiefel(problem.d, group.K, draws.directions[group])
             members = [s * count + i for i in places]
-            here, numbers = state.w[members], [self.configurations[i].numbers_at(state.t) for i in places]
+            here, numbers = (
+                state.w[members],
+                [self.configurations[i].numbers_at(state.t) for i in places],
+            )
             sigma, beta, eta, clip, ridge, R = torch.tensor(numbers, dtype=w.dtype).T
             slopes = along(gradient[members], U)
             if not problem.idle(longest[members], clip).all():
@@ -101,7 +106,11 @@ class Job:
             slopes = slopes + ridge[:, None] * along(here, U)
             moved = here - (eta / group.K)[:, None] * (slopes if U is None else combine(U, slopes))
             noise = [draws.noise[i] for i in places]
-            moved += everywhere(problem.d, eta * sigma, noise) if U is None else hybrid(U, sigma, beta, eta, noise)
+            moved += (
+                everywhere(problem.d, eta * sigma, noise)
+                if U is None
+                else hybrid(U, sigma, beta, eta, noise)
+            )
             w[members], hit = project(moved, R)
             state.projected[members] += hit.numpy()
         state.w, state.t = w, state.t + 1
@@ -127,7 +136,9 @@ class Job:
 
 
 def along(vectors: Tensor, U: Tensor | None) -> Tensor:
-    """Coordinates of vectors (C, d) along directions (d, K), or in the parameters' own basis: shape (C, K)."""
+    """Coordinates of vectors (C, d) along directions (d, K), or in the parameters' own basis: shape
+    (C, K).
+    """
     return vectors if U is None else vectors @ U
 
 
@@ -152,7 +163,9 @@ class Group(NamedTuple):
 
 
 class Draws(NamedTuple):
-    """One seed's generators: of each group's directions, of each configuration's noise, and of batches."""
+    """One seed's generators: of each group's directions, of each configuration's noise, and of
+    batches.
+    """
 
     directions: dict[Group, Generator]
     noise: list[Generator]
@@ -181,13 +194,16 @@ class State:
     accuracy: list[list[float]] = field(default_factory=list)
 
 
-_threads: list[int] = []  # torch's number of threads before the first part, once for every part that is computed now
+# torch's number of threads before the first part, once for every part that is computed now
+_threads: list[int] = []
 _counting = Lock()
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Run torch on one thread, since other parts of the sweep use the other cores, and products must round alike in all."""
+    """Run torch on one thread, since other parts of the sweep use the other cores, and products
+    must round alike in all.
+    """
     with _counting:
         _threads.append(_threads[0] if _threads else torch.get_num_threads())
     torch.set_num_threads(1)
@@ -204,8 +220,8 @@ def one_thread() -> Iterator[None]:
 def problem_of(task: Task) -> Problem:
     """The task's losses, cached, since a sweep asks for them many times.
 
-    Parameters, directions and noise are in double precision. Losses of large data sets are in single precision, at half the time
-    and with an error far below the noise.
+    Parameters, directions and noise are in double precision. Losses of large data sets are in
+    single precision, at half the time and with an error far below the noise.
 
     Raises:
         ValueError: the data cannot be had.

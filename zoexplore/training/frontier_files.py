@@ -1,5 +1,5 @@
-"""A frontier as JSON and back, and as CSV: one row for each method, noise scale, seed and recorded step. A loaded frontier equals
-the saved one.
+"""A frontier as JSON and back, and as CSV: one row for each method, noise scale, seed and recorded
+step. A loaded frontier equals the saved one.
 """
 
 import csv
@@ -16,7 +16,8 @@ from zoexplore.run.setting import Accounting, Setting
 from zoexplore.training.results import Frontier, Point
 
 KIND = "zoexplore frontier 2"
-NOT_YET = "this bound was added after the point was computed"  # as whoever adds a bound of their own reads
+# as whoever adds a bound of their own reads
+NOT_YET = "this bound was added after the point was computed"
 COLUMNS = ("point", "method", "sigma", "seed", "step", "accuracy", "loss")
 
 
@@ -30,7 +31,9 @@ def save(frontier: Frontier, path: str | Path) -> None:
     writers = {".json": to_json, ".csv": to_csv}
     path = Path(path)
     if path.suffix.lower() not in writers:
-        raise ValueError(f"file name = {path.name!r} is not allowed: give one that ends in .json or .csv")
+        raise ValueError(
+            f"file name = {path.name!r} is not allowed: give one that ends in .json or .csv"
+        )
     write(path, writers[path.suffix.lower()](frontier).encode())
 
 
@@ -51,8 +54,11 @@ def to_csv(frontier: Frontier) -> str:
     writer.writerow([*COLUMNS, *(f"epsilon {bound}" for bound in BOUNDS)])
     for i, p in enumerate(frontier.points):
         for seed, accuracy, loss in zip(p.seeds, p.accuracy, p.loss, strict=True):
-            for row in zip(p.steps, accuracy, loss, *(p.epsilons[bound] for bound in BOUNDS), strict=True):
-                writer.writerow([i, p.method, p.sigma, seed, *row])  # floats as repr writes them: they read back exactly
+            for row in zip(
+                p.steps, accuracy, loss, *(p.epsilons[bound] for bound in BOUNDS), strict=True
+            ):
+                # floats as repr writes them: they read back exactly
+                writer.writerow([i, p.method, p.sigma, seed, *row])
     return out.getvalue()
 
 
@@ -94,7 +100,11 @@ def tuples(value: Any) -> Any:
 
 def _point(about: dict[str, Any]) -> Point:
     """A point; bounds that did not exist when it was computed are inf."""
-    found = {name: tuples(value) for name, value in about.items()} | {"setting": Setting(**about["setting"])}
-    found["epsilons"] = {bound: tuples(about["epsilons"].get(bound, [inf] * len(about["steps"]))) for bound in BOUNDS}
+    found = {name: tuples(value) for name, value in about.items()} | {
+        "setting": Setting(**about["setting"])
+    }
+    found["epsilons"] = {
+        bound: tuples(about["epsilons"].get(bound, [inf] * len(about["steps"]))) for bound in BOUNDS
+    }
     found["reason"] = {bound: about["reason"].get(bound, NOT_YET) for bound in BOUNDS}
     return Point(**found)

@@ -1,4 +1,5 @@
-"""The models in torch: losses, their derivatives and labels, by score. Their constants stand in `constants`.
+"""The models in torch: losses, their derivatives and labels, by score. Their constants stand in
+`constants`.
 
 A linear model keeps its parameters as a flat vector w of f c numbers, score by score.
 """
@@ -42,7 +43,9 @@ class Softmax(SoftmaxLoss):
     def residual(z: Tensor, y: Tensor) -> Tensor:
         """Derivatives of the losses by the scores, shape (..., n, c)."""
         p = z.softmax(-1)
-        return p.scatter_add(-1, y.expand(z.shape[:-1]).unsqueeze(-1), p.new_full((*z.shape[:-1], 1), -1.0))
+        return p.scatter_add(
+            -1, y.expand(z.shape[:-1]).unsqueeze(-1), p.new_full((*z.shape[:-1], 1), -1.0)
+        )
 
     @staticmethod
     def label(z: Tensor) -> Tensor:

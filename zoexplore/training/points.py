@@ -17,8 +17,9 @@ made_with = cache(versions)  # asked for with every part of a sweep
 
 
 def gathered(plan: SweepPlan, states: list[State | None], privacies: Sequence[Privacy]) -> Frontier:
-    """The frontier so far: every configuration of which all seeds have begun, at the steps that all of them have made. Such
-    points are complete, as runs of fewer steps, and their means are of the same seeds until the end.
+    """The frontier so far: every configuration of which all seeds have begun, at the steps that all
+    of them have made. Such points are complete, as runs of fewer steps, and their means are of the
+    same seeds until the end.
 
     A thread may just be recording a step, of which it writes the accuracy last.
     """
@@ -33,7 +34,13 @@ def gathered(plan: SweepPlan, states: list[State | None], privacies: Sequence[Pr
         if len(used) == len(plan.seeds):
             points.append(_point(plan, configuration, used, known))
     start = plan.configurations[0].setting
-    return Frontier(plan.task.name, tuple(points), plan.accounting, start.delta, made_with("torch", "scikit-learn"))
+    return Frontier(
+        plan.task.name,
+        tuple(points),
+        plan.accounting,
+        start.delta,
+        made_with("torch", "scikit-learn"),
+    )
 
 
 class _Run(NamedTuple):
@@ -48,17 +55,26 @@ def _point(plan: SweepPlan, c: Configuration, used: list[_Run], known: Privacy) 
     steps = records(c.setting.T)[: min(len(run.state.accuracy) for run in used)]
     epsilons = {bound: charge.along[: len(steps)] for bound, charge in known.items()}
     reason = {bound: charge.reason for bound, charge in known.items()}
-    clipped, projected = (sum(int(getattr(run.state, name)[run.place]) for run in used) for name in ("clipped", "projected"))
+    clipped, projected = (
+        sum(int(getattr(run.state, name)[run.place]) for run in used)
+        for name in ("clipped", "projected")
+    )
     for bound, values in epsilons.items():
         if values[-1] == inf:
             reason[bound] = reason[bound] or f"it does not apply after {steps[-1]} steps"
         else:
             reason[bound] = as_printed(bound, plan.accounting)
     updates = sum(run.state.t for run in used)
-    quotients = updates * (c.setting.batch or c.setting.n) * (1 if c.setting.clipping == "joint" else c.setting.K)
+    quotients = (
+        updates
+        * (c.setting.batch or c.setting.n)
+        * (1 if c.setting.clipping == "joint" else c.setting.K)
+    )
 
     def along(name: str) -> tuple[tuple[float, ...], ...]:
-        return tuple(tuple(row[run.place] for row in getattr(run.state, name)[: len(steps)]) for run in used)
+        return tuple(
+            tuple(row[run.place] for row in getattr(run.state, name)[: len(steps)]) for run in used
+        )
 
     return Point(
         method=c.method,

@@ -33,7 +33,9 @@ class Charge(NamedTuple):
 Privacy = dict[str, Charge]  # by bound
 
 
-def privacy(task: Task, configuration: Configuration, records: tuple[int, ...], accounting: Accounting) -> Privacy:
+def privacy(
+    task: Task, configuration: Configuration, records: tuple[int, ...], accounting: Accounting
+) -> Privacy:
     """Every bound's epsilon of one configuration, the least of its accounts."""
     why = NO_NOISE if not configuration.noisy else JOINT if configuration.hidden else RELEASED
     known = dict.fromkeys(BOUNDS, Charge((inf,) * len(records), why))
@@ -41,7 +43,8 @@ def privacy(task: Task, configuration: Configuration, records: tuple[int, ...], 
         return known
     refused = {
         "sharp": AXES * configuration.clips_own_basis,
-        "noisy-gd": f"{METHODS[configuration.method].title} does not take gradient steps" * (not configuration.own_basis),
+        "noisy-gd": f"{METHODS[configuration.method].title} does not take gradient steps"
+        * (not configuration.own_basis),
     }
     known |= {bound: known[bound]._replace(reason=said) for bound, said in refused.items() if said}
     for account in accounts(task, configuration, accounting):

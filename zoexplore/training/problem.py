@@ -1,4 +1,5 @@
-"""A linear task's losses for many parameter vectors at once: mean gradient, clipped derivatives, held-out part.
+"""A linear task's losses for many parameter vectors at once: mean gradient, clipped derivatives,
+held-out part.
 
 Products that depend on data or directions alone serve all parameter vectors.
 """
@@ -33,13 +34,21 @@ class Problem:
         return loss, (self.model.label(z) == self.y_test).double().mean(-1)
 
     def idle(self, longest: Tensor, clip: Tensor) -> Tensor:
-        """Whether no record's gradient, and so no derivative along a unit vector, exceeds the clip; bool, shape (C,)."""
+        """Whether no record's gradient, and so no derivative along a unit vector, exceeds the clip;
+        bool, shape (C,).
+        """
         return longest <= clip * (1 + ROUNDINGS * torch.finfo(self.dtype).eps)
 
     def clipped(
-        self, w: Tensor, U: Tensor | None, clip: Tensor, rows: Tensor | None = None, count: int | None = None
+        self,
+        w: Tensor,
+        U: Tensor | None,
+        clip: Tensor,
+        rows: Tensor | None = None,
+        count: int | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """The mean over records of their derivatives along the directions, each clipped, and the number clipped.
+        """The mean over records of their derivatives along the directions, each clipped, and the
+        number clipped.
 
         Args:
             w: shape (C, d).
@@ -63,10 +72,15 @@ class Problem:
         return total.T / (count or len(X)), active
 
     def jointly_clipped(
-        self, w: Tensor, U: Tensor | None, clip: Tensor, rows: Tensor | None = None, count: int | None = None
+        self,
+        w: Tensor,
+        U: Tensor | None,
+        clip: Tensor,
+        rows: Tensor | None = None,
+        count: int | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """As `clipped`, with each record's K derivatives scaled together to length `clip`; counts scaled records. Only
-        lengths are needed: clipping scales each record's gradient.
+        """As `clipped`, with each record's K derivatives scaled together to length `clip`; counts
+        scaled records. Only lengths are needed: clipping scales each record's gradient.
         """
         X, y = self.records(rows)
         residual = self.model.residual(self.scores(w, X), y)
@@ -80,11 +94,15 @@ class Problem:
         """Scores, shape (C, n, c)."""
         flat = w.to(self.dtype).reshape(len(w) * self.width, -1)
         if self.width == 1:
-            return (flat @ X.T).unsqueeze(-1)  # half the time of the other order: few rows come first
+            # half the time of the other order: few rows come first
+            return (flat @ X.T).unsqueeze(-1)
         return (X @ flat.T).view(len(X), len(w), self.width).transpose(0, 1)
 
-    def gradient(self, w: Tensor, rows: Tensor | None = None, count: int | None = None) -> tuple[Tensor, Tensor]:
-        """The mean gradient of the records' losses, shape (C, d), and the length of the longest record's, shape (C,).
+    def gradient(
+        self, w: Tensor, rows: Tensor | None = None, count: int | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """The mean gradient of the records' losses, shape (C, d), and the length of the longest
+        record's, shape (C,).
 
         Args:
             w: shape (C, d).
@@ -108,14 +126,21 @@ class Problem:
         """The lengths of the records' derivatives along the directions, shape (C, n)."""
         if self.width == 1:
             return residual.squeeze(-1).abs() * (X @ U.to(self.dtype)).norm(dim=-1)
-        found, block = residual.new_empty(residual.shape[:2]), max(1, CHUNK // (U.shape[1] * max(self.width, len(residual))))
+        found, block = (
+            residual.new_empty(residual.shape[:2]),
+            max(1, CHUNK // (U.shape[1] * max(self.width, len(residual)))),
+        )
         for start in range(0, len(X), block):
             part = slice(start, start + block)
-            found[:, part] = (self._along(X[part], U) @ residual[:, part].permute(1, 2, 0)).norm(dim=1).T
+            found[:, part] = (
+                (self._along(X[part], U) @ residual[:, part].permute(1, 2, 0)).norm(dim=1).T
+            )
         return found
 
     def _sum(self, residual: Tensor, X: Tensor) -> Tensor:
-        """The sum of the gradients of records X, shape (C, d), from the derivatives by their scores."""
+        """The sum of the gradients of records X, shape (C, d), from the derivatives by their
+        scores.
+        """
         flat = residual.transpose(1, 2).reshape(-1, len(X))
         return (flat @ X).view(len(residual), self.d)
 

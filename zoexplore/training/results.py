@@ -1,4 +1,6 @@
-"""Results of a sweep: `Point`, one method at one noise scale, and `Frontier`, all points and how to repeat them."""
+"""Results of a sweep: `Point`, one method at one noise scale, and `Frontier`, all points and how to
+repeat them.
+"""
 
 from dataclasses import dataclass, field
 from math import inf, nan, sqrt
@@ -21,7 +23,8 @@ class Point:
         sigma: noise scale; 0 without noise.
         setting: the run of all recorded steps.
         seeds: in order.
-        steps: recorded numbers of steps, ascending up to T, or while it is trained up to the last that all seeds have made.
+        steps: recorded numbers of steps, ascending up to T, or while it is trained up to the last
+            that all seeds have made.
         accuracy, loss: held-out values, shape (seeds, steps).
         reason: by bound, why it does not apply, or how its printed constants err; else empty.
         epsilons: by bound, at the recorded steps; inf where it does not apply.
@@ -29,7 +32,8 @@ class Point:
         clipped: share of quotients that the clip changed.
         projected: share of steps that were projected onto the ball.
         target: the epsilon that sigma was solved for; None if sigma was given.
-        counted: by bound, the basis of the account: a clip, or the loss's Lipschitz constant; empty if it does not apply.
+        counted: by bound, the basis of the account: a clip, or the loss's Lipschitz constant; empty
+            if it does not apply.
         tested: records behind the accuracy; 0 if unknown.
     """
 
@@ -65,8 +69,8 @@ class Point:
         return fmean(row[step] for row in getattr(self, utility))
 
     def error(self, utility: str, step: int = -1) -> float:
-        """The standard error of `mean`: over seeds and, for accuracy, over the draw of held-out records; nan for a single seed's
-        loss.
+        """The standard error of `mean`: over seeds and, for accuracy, over the draw of held-out
+        records; nan for a single seed's loss.
         """
         values = [row[step] for row in getattr(self, utility)]
         drawn = 0.0

@@ -15,7 +15,8 @@ from zoexplore.training.tasks import DRAWN, OTHERS, TASKS, Task
 
 COLUMNS = 32  # runs side by side; more would gain little and leave fewer parts for other workers
 LEAST_PARTS = 2  # parts of a sweep, the fewest that make use of a second core
-AIMED = ("batch", "eta", "delta", "R", "clip", "ridge")  # those of `OTHERS` that a plan may set beside targets
+# those of `OTHERS` that a plan may set beside targets
+AIMED = ("batch", "eta", "delta", "R", "clip", "ridge")
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class SweepPlan:
 
     @cached_property
     def jobs(self) -> tuple[Job, ...]:
-        """The work in independent parts: for one or a few seeds, all configurations with the same steps and kind of batches.
+        """The work in independent parts: for one or a few seeds, all configurations with the same
+        steps and kind of batches.
 
         The parts do not depend on the executor, since products of other shapes round differently.
         """
@@ -50,7 +52,11 @@ class SweepPlan:
         )
 
     def _groups(self, members: list[Configuration]) -> Iterator[tuple[int, ...]]:
-        together = min(COLUMNS // len(members), ceil(len(self.seeds) / LEAST_PARTS)) if members[0].setting.full_batch else 1
+        together = (
+            min(COLUMNS // len(members), ceil(len(self.seeds) / LEAST_PARTS))
+            if members[0].setting.full_batch
+            else 1
+        )
         at_once = max(1, together)
         return (self.seeds[i : i + at_once] for i in range(0, len(self.seeds), at_once))
 
@@ -72,12 +78,14 @@ def plan_sweep(
         task: a key of `TASKS`, or a task of your own.
         methods: keys of `METHODS`.
         sigmas: noise scales, above 0.
-        epsilons: targets in place of noise scales: sigma is solved for each method and target, by its best sound account
-            (`accounts`), with one record added or removed.
-        choices: the tuned choice by method and target; without one the task's own, with what `run` says.
+        epsilons: targets in place of noise scales: sigma is solved for each method and target, by
+            its best sound account (`accounts`), with one record added or removed.
+        choices: the tuned choice by method and target; without one the task's own, with what `run`
+            says.
         seeds: how many (0, 1, ...), or which, from 0 to 2^31 - 1.
         accounting: how privacy is counted.
-        run: K, beta, T and further fields of `Setting`, but for those that the task's loss sets (`FACTS`).
+        run: K, beta, T and further fields of `Setting`, but for those that the task's loss sets
+            (`FACTS`).
 
     Raises:
         ValueError: a value is not allowed, or the task's data are missing.
@@ -92,14 +100,25 @@ def plan_sweep(
         )
     numbers = distinct("seeds", range(seeds) if isinstance(seeds, int) else seeds)
     if wrong := [seed for seed in numbers if type(seed) is not int or not 0 <= seed < 2**31]:
-        raise ValueError(f"seed = {wrong[0]!r} is not allowed: give a whole number from 0 to {2**31 - 1}")
+        raise ValueError(
+            f"seed = {wrong[0]!r} is not allowed: give a whole number from 0 to {2**31 - 1}"
+        )
     _check(run, OTHERS if epsilons is None else AIMED)
     if epsilons is None:
         scales = distinct("sigmas", task.sigmas if sigmas is None else sigmas)
         found = list(_at_scales(task, names, scales, run))
     else:
         task = replace(task, **{name: run[name] for name in ("delta", "R") if name in run})
-        found = list(_aimed(task, names, distinct("epsilons", map(float, epsilons)), choices or {}, accounting, run))
+        found = list(
+            _aimed(
+                task,
+                names,
+                distinct("epsilons", map(float, epsilons)),
+                choices or {},
+                accounting,
+                run,
+            )
+        )
     return SweepPlan(task, tuple(found), numbers, accounting)
 
 
@@ -108,7 +127,9 @@ def distinct(name: str, given: Iterable[Any], known: Iterable[Any] = ()) -> tupl
     values, allowed = tuple(given), tuple(known)
     if not values or len(set(values)) < len(values) or (allowed and not {*values} <= {*allowed}):
         some = f"some of {', '.join(map(repr, allowed))}" if allowed else "at least one value"
-        raise ValueError(f"{name} = {list(values)!r} is not allowed: give {some}, none of them twice")
+        raise ValueError(
+            f"{name} = {list(values)!r} is not allowed: give {some}, none of them twice"
+        )
     return values
 
 
@@ -119,10 +140,14 @@ def _check(run: Mapping[str, Any], allowed: Sequence[str]) -> None:
     sampling = run.get("sampling", DRAWN[0])
     if run.get("batch") is not None and sampling not in DRAWN:
         known = ", ".join(map(repr, DRAWN))
-        raise ValueError(f"sampling = {sampling!r} is not allowed: batches are drawn anew; give one of {known}")
+        raise ValueError(
+            f"sampling = {sampling!r} is not allowed: batches are drawn anew; give one of {known}"
+        )
 
 
-def _at_scales(task: Task, methods: Sequence[str], sigmas: Sequence[float], run: Mapping[str, Any]) -> Iterator[Configuration]:
+def _at_scales(
+    task: Task, methods: Sequence[str], sigmas: Sequence[float], run: Mapping[str, Any]
+) -> Iterator[Configuration]:
     """Every method at every noise scale, one without noise once."""
     for name in methods:
         method = METHODS[name]
@@ -145,7 +170,9 @@ def _aimed(
             choice = choices.get((name, target)) or Choice.start(task, name, **run)
             made = aimed(task, name, choice, target, accounting)
             if made is None:
-                raise ValueError(f"{METHODS[name].title} cannot reach epsilon = {target:g} on this task")
+                raise ValueError(
+                    f"{METHODS[name].title} cannot reach epsilon = {target:g} on this task"
+                )
             yield made
 
 
@@ -154,5 +181,7 @@ def task_of(task: str | Task) -> Task:
     if isinstance(task, Task):
         return task
     if task not in TASKS:
-        raise ValueError(f"task = {task!r} is not allowed: give one of {', '.join(map(repr, TASKS))}, or a Task")
+        raise ValueError(
+            f"task = {task!r} is not allowed: give one of {', '.join(map(repr, TASKS))}, or a Task"
+        )
     return TASKS[task]

@@ -1,7 +1,7 @@
 """Runs a plan's jobs in small parts on any executor, and reports progress after each.
 
-Each part starts from the state in which the previous one ended. So a sweep is cancelled by submitting no more parts, and its
-numbers do not depend on the executor.
+Each part starts from the state in which the previous one ended. So a sweep is cancelled by
+submitting no more parts, and its numbers do not depend on the executor.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -44,15 +44,21 @@ class Update:
 
 
 def sweep(
-    *, executor: Executor | None = None, cancel: Any = None, known: Sequence[Privacy] = (), **asked: Any
+    *,
+    executor: Executor | None = None,
+    cancel: Any = None,
+    known: Sequence[Privacy] = (),
+    **asked: Any,
 ) -> Iterator[Update]:
-    """Run a sweep, and yield its progress after every part. It ends early if `cancel` is set or the generator closed.
+    """Run a sweep, and yield its progress after every part. It ends early if `cancel` is set or the
+    generator closed.
 
     Args:
-        executor: where to compute, such as a `ThreadPoolExecutor` or a cluster's own; a thread if None. Parts spend
-            their time in torch, so that threads share a machine's cores as well as processes would, and load the data once.
-        cancel: as `threading.Event`, whose `is_set` is asked ten times a second; what is computed then ends after a quarter of a
-            second, or one step.
+        executor: where to compute, such as a `ThreadPoolExecutor` or a cluster's own; a thread if
+            None. Parts spend their time in torch, so that threads share a machine's cores as well
+            as processes would, and load the data once.
+        cancel: as `threading.Event`, whose `is_set` is asked ten times a second; what is computed
+            then ends after a quarter of a second, or one step.
         known: the first configurations' epsilons, where they are computed already (`privacy`).
         asked: the arguments of `plan_sweep`.
 
@@ -62,21 +68,28 @@ def sweep(
     """
     planned = plan_sweep(**asked)
     rest = planned.configurations[len(known) :]
-    found = [*known, *(privacy(planned.task, c, records(c.setting.T), planned.accounting) for c in rest)]
+    found = [
+        *known,
+        *(privacy(planned.task, c, records(c.setting.T), planned.accounting) for c in rest),
+    ]
     with nullcontext(executor) if executor else ThreadPoolExecutor(1) as own:
         yield from _updates(planned, own, cancel, found)
 
 
 def frontier(
-    *, executor: Executor | None = None, progress: Callable[[Update], None] | None = None,
-    cancel: Any = None, **asked: Any,
-) -> Frontier:  # fmt: skip
+    *,
+    executor: Executor | None = None,
+    progress: Callable[[Update], None] | None = None,
+    cancel: Any = None,
+    **asked: Any,
+) -> Frontier:
     """Run a whole sweep, and return its last frontier.
 
     Args:
         executor, cancel: as in `sweep`. A cancelled sweep returns its results so far.
         progress: called with every `Update`.
-        asked: the arguments of `plan_sweep` (task, methods, sigmas, K, beta, T, seeds, accounting, ...).
+        asked: the arguments of `plan_sweep` (task, methods, sigmas, K, beta, T, seeds, accounting,
+            ...).
 
     Raises:
         Exception: as `sweep`; ValueError also if cancelled before the first results.
@@ -91,7 +104,11 @@ def frontier(
 
 
 def train(
-    task: str | Task = "mixture", method: str = "noisy-zogd", sigma: float | None = None, seed: int = 0, **others: Any
+    task: str | Task = "mixture",
+    method: str = "noisy-zogd",
+    sigma: float | None = None,
+    seed: int = 0,
+    **others: Any,
 ) -> Point:
     """Train once; with `seeds=` several times.
 
@@ -100,18 +117,23 @@ def train(
         method: a key of `METHODS`.
         sigma: noise scale; by default the second of the task's, or its only one.
         seed: of directions, batches and initialisation.
-        others: further arguments of `frontier`: K, beta, T, noise_seed, accounting, progress, cancel, ...
+        others: further arguments of `frontier`: K, beta, T, noise_seed, accounting, progress,
+            cancel, ...
 
     Raises:
         ValueError: as `frontier`.
     """
     task = task_of(task)
     sigma = task.sigmas[min(1, len(task.sigmas) - 1)] if sigma is None else sigma
-    (point,) = frontier(task=task, methods=(method,), sigmas=(sigma,), **({"seeds": (seed,)} | others)).points
+    (point,) = frontier(
+        task=task, methods=(method,), sigmas=(sigma,), **({"seeds": (seed,)} | others)
+    ).points
     return point
 
 
-def _updates(plan: SweepPlan, executor: Executor, cancel: Any, known: Sequence[Privacy]) -> Iterator[Update]:
+def _updates(
+    plan: SweepPlan, executor: Executor, cancel: Any, known: Sequence[Privacy]
+) -> Iterator[Update]:
     states: list[State | None] = [None] * len(plan.jobs)
     pending = {executor.submit(_advance, job, None): place for place, job in enumerate(plan.jobs)}
     total = sum(job.T * len(job.seeds) for job in plan.jobs)
@@ -126,7 +148,12 @@ def _updates(plan: SweepPlan, executor: Executor, cancel: Any, known: Sequence[P
                     pending[executor.submit(_advance, plan.jobs[place], state)] = place
             if finished:
                 done = sum(state.t * len(state.draws) for state in states if state is not None)
-                yield Update(done, total, (monotonic() - begun) * (total - done) / done, gathered(plan, states, known))
+                yield Update(
+                    done,
+                    total,
+                    (monotonic() - begun) * (total - done) / done,
+                    gathered(plan, states, known),
+                )
     finally:
         for future in pending:
             future.cancel()

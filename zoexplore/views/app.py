@@ -37,7 +37,9 @@ _TEMPLATE = parse_template(f"""{{% extends base %}}
 
 
 def report(error: Exception) -> None:
-    """Log a callback's exception, and warn the reader that the page may be out of date. It keeps the latest few."""
+    """Log a callback's exception, and warn the reader that the page may be out of date. It keeps
+    the latest few.
+    """
     _LOG.exception("a callback failed", exc_info=error)
     if area := _areas.get(pn.state.curdoc) if pn.state.curdoc else None:
         words = f"{type(error).__name__}: {reader_message(error)}. What is shown may not match the controls."
@@ -52,22 +54,31 @@ def reader_message(error: Exception) -> str:
 
 @cache
 def _prepare() -> None:
-    """Once per server: start the computing processes, so that they load the accountant before the first request."""
+    """Once per server: start the computing processes, so that they load the accountant before the
+    first request.
+    """
     pool().begin()
     param.parameterized.async_executor = under_lock(param.parameterized.async_executor)
 
 
-def under_lock(execute: Callable[[Callable[..., Any]], None]) -> Callable[[Callable[..., Any]], None]:
+def under_lock(
+    execute: Callable[[Callable[..., Any]], None],
+) -> Callable[[Callable[..., Any]], None]:
     """An executor that runs a page's changes and clicks under its session's lock.
 
-    Panel 1.9 does not hold the lock when a click follows a change at once: writing to a figure then fails, and the change
-    is lost. Panel submits these as partials, but not a download's file, which may take long.
+    Panel 1.9 does not hold the lock when a click follows a change at once: writing to a figure then
+    fails, and the change is lost. Panel submits these as partials, but not a download's file, which
+    may take long.
     """
-    return lambda function: execute(pn.io.with_lock(function) if isinstance(function, partial) else function)
+    return lambda function: execute(
+        pn.io.with_lock(function) if isinstance(function, partial) else function
+    )
 
 
 def begin() -> Iterator[None]:
-    """Make the current document's page in stages, between which other tasks may run. `serve` puts it on the document."""
+    """Make the current document's page in stages, between which other tasks may run. `serve` puts
+    it on the document.
+    """
     document = pn.state.curdoc
     search = _search(document)
     document.template = _TEMPLATE
@@ -105,7 +116,9 @@ async def ready() -> None:
 
 
 def prime() -> Iterator[None]:
-    """Make an explorer that nobody sees: what every page loads once is loaded then, and its picture is there for the first."""
+    """Make an explorer that nobody sees: what every page loads once is loaded then, and its picture
+    is there for the first.
+    """
     explorer = yield from _made("")
     pn.panel(explorer)
     first.remember("", explorer)
@@ -114,7 +127,9 @@ def prime() -> Iterator[None]:
 
 
 def _search(document: Document) -> str:
-    """The query of a page's address, with its question mark. Panel's own `Location` would evaluate its contents."""
+    """The query of a page's address, with its question mark. Panel's own `Location` would evaluate
+    its contents.
+    """
     request = document.session_context.request if document.session_context else None
     query = str(getattr(request, "uri", "")).partition("?")[2].partition("#")[0]
     return f"?{query}" if query else ""
@@ -132,12 +147,16 @@ def serve() -> None:
     page = pn.panel(Explorer()) if document is None else _begun.pop(document)
     page.servable(title="zoexplore", location=False)
     if document is not None:
-        area = _areas[document] = NotificationArea(js_events={"connection_lost": {"type": "error", "message": _LOST}})
+        area = _areas[document] = NotificationArea(
+            js_events={"connection_lost": {"type": "error", "message": _LOST}}
+        )
         area.servable(location=False)
 
 
 def warn_others() -> None:
-    """Tell a reader who comes to `panel serve` from another machine, and once the log, that it has no guards against others."""
+    """Tell a reader who comes to `panel serve` from another machine, and once the log, that it has
+    no guards against others.
+    """
     document = pn.state.curdoc
     request = document.session_context.request if document and document.session_context else None
     address = getattr(request, "remote_ip", None)
@@ -153,4 +172,5 @@ def _log(words: str) -> None:
 
 def _extend() -> None:
     pn.extension("notifications", exception_handler=report)
-    pn.config.notifications = False  # Panel 1.9 leaks an area that it makes itself, so `serve` makes it
+    # Panel 1.9 leaks an area that it makes itself, so `serve` makes it
+    pn.config.notifications = False

@@ -1,9 +1,10 @@
 """`Component` and `Text`: parts that reach a notebook's page quickly and in order.
 
-Panel inlines a notebook's style sheets model by model, after each of which Bokeh searches the whole document: nine seconds for
-the explorer. It also retries changes from before the page exists, each by its own timer, so that a later one may arrive first: a
-complete map ended as its coarse version. With a text it sends its pane's style sheets again, by ids that another cell's output
-may have given them, and that update is lost. All three are mended here for our own components alone.
+Panel inlines a notebook's style sheets model by model, after each of which Bokeh searches the whole
+document: nine seconds for the explorer. It also retries changes from before the page exists, each
+by its own timer, so that a later one may arrive first: a complete map ended as its coarse version.
+With a text it sends its pane's style sheets again, by ids that another cell's output may have given
+them, and that update is lost. All three are mended here for our own components alone.
 """
 
 import asyncio
@@ -25,13 +26,16 @@ AGAIN = 0.05  # seconds between checks whether the page is there
 
 
 class InOrder(JupyterComm):
-    """A queue before Panel's connection to a notebook's page, which Panel opens once the page is there."""
+    """A queue before Panel's connection to a notebook's page, which Panel opens once the page is
+    there.
+    """
 
     def __init__(self, way: JupyterComm) -> None:
         super().__init__(way.id)
         self.way = way
         self._early: list[dict[str, Any]] = []
-        self._comm = SimpleNamespace(send=self._queue, close=self._early.clear)  # by which Panel takes it for open
+        # by which Panel takes it for open
+        self._comm = SimpleNamespace(send=self._queue, close=self._early.clear)
 
     def _queue(self, data: Any = None, metadata: Any = None, buffers: Any = ()) -> None:
         self._early.append({"data": data, "metadata": metadata, "buffers": list(buffers)})
@@ -69,11 +73,17 @@ _around: list[Any] = []  # the components whose models are being made, the outer
 class Component(pn.Column):
     """A column with its style sheets from the start, if a notebook has them inline."""
 
-    def get_root(self, doc: Document | None = None, comm: Any = None, preprocess: bool = True) -> Any:
+    def get_root(
+        self, doc: Document | None = None, comm: Any = None, preprocess: bool = True
+    ) -> Any:
         """The models of a notebook's cell, or of a page."""
-        return super().get_root(doc, InOrder(comm) if isinstance(comm, JupyterComm) else comm, preprocess)
+        return super().get_root(
+            doc, InOrder(comm) if isinstance(comm, JupyterComm) else comm, preprocess
+        )
 
-    def _get_model(self, doc: Document, root: Any = None, parent: Any = None, comm: Any = None) -> Any:
+    def _get_model(
+        self, doc: Document, root: Any = None, parent: Any = None, comm: Any = None
+    ) -> Any:
         outermost = not _around
         _around.append(self)
         try:

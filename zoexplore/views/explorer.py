@@ -26,7 +26,9 @@ from zoexplore.views.tabs import VIEWS, Tabs
 _TITLE = "<p>zoexplore</p>"
 ALONE = ("claims", "results")  # views that no control changes
 
-_INVITE = """<h2>New here?</h2><p>You play the attacker, draw a curve, and leave with your own run.</p>"""
+_INVITE = (
+    """<h2>New here?</h2><p>You play the attacker, draw a curve, and leave with your own run.</p>"""
+)
 _COLOPHON = f"""<p>Mechanism and hidden-state theorem: {", ".join(paper.AUTHORS)},
 {link(paper.URL, f"<i>{escape(paper.TITLE)}</i>")}, {paper.VENUE}, {paper.ARXIV}.
 The sharper bound, the proofs and the errata are zoexplore's own: they open under Theory.</p>
@@ -72,11 +74,14 @@ class Explorer(pn.viewable.Viewer):
         self.publish, self.curves = self.tabs["publish"], self.tabs["curves"]
         yield
         self.pin = widgets.button("Pin", lambda: self.pins.add(self.state))
-        self.all_bounds = widgets.button("All bounds", self._turned, css_classes=["zx-button", "zx-fixed"])
+        self.all_bounds = widgets.button(
+            "All bounds", self._turned, css_classes=["zx-button", "zx-fixed"]
+        )
         self._teach()
         self.story = Story(self.state, self.tabs, self.controls)
         self.bridge = Bridge(visible=False, search=self.search) if self.search is not None else None
-        self._tells = bool(self.bridge) and not (self.teaching.show or self.teaching.html())  # a link for teaching has no story
+        # a link for teaching has no story
+        self._tells = bool(self.bridge) and not (self.teaching.show or self.teaching.html())
         self.address = self._address(self.bridge) if self.bridge else None
         self._tools()
         self.pins.param.watch(self._pinned, "pins")
@@ -89,26 +94,48 @@ class Explorer(pn.viewable.Viewer):
 
     def _address(self, bridge: Bridge) -> Address:
         """The address, read once."""
-        turned = {"tab": (self.tabs, "selected"), "against": (self.curves, "along"), "hide": (self.curves.legend, "muted")}
-        turned |= {"story": (self.story, "step")} if self._tells else {}  # last, since it changes the others, too
+        turned = {
+            "tab": (self.tabs, "selected"),
+            "against": (self.curves, "along"),
+            "hide": (self.curves.legend, "muted"),
+        }
+        # last, since it changes the others, too
+        turned |= {"story": (self.story, "step")} if self._tells else {}
         address = Address(self.state, bridge, self.teaching, turned, self.pins, self.tabs)
         address.read(bridge.search)
         return address
 
-    def save(self, path: str | Path = "lesson.html", sliders: Iterable[str] = ("sigma", "T", "K"), live: str = "") -> Path:
-        """Write the run that is shown as a file that moves without a server, in its view; see `zoexplore.lesson`."""
+    def save(
+        self,
+        path: str | Path = "lesson.html",
+        sliders: Iterable[str] = ("sigma", "T", "K"),
+        live: str = "",
+    ) -> Path:
+        """Write the run that is shown as a file that moves without a server, in its view; see
+        `zoexplore.lesson`.
+        """
         from zoexplore.views.lesson import page  # which draws with parts of this one
 
         turned = [("tab", self.tabs.selected), ("against", self.curves.along)]
         link = f"?{urlencode([*self.teaching.fields(), *turned])}"
-        return page.save(path, page.html(self.state.setting, sliders, self.state.accounting, link, live))
+        return page.save(
+            path, page.html(self.state.setting, sliders, self.state.accounting, link, live)
+        )
 
     def _tools(self) -> None:
         self.tools, self.files = Toolbar(self.state, self.bridge, self.pins), Files(self.state)
         self.controls.top = [self.tools.preset, self.tools.reset]
-        self.tools.more = [*([widgets.button("Story", self._begin)] if self._tells else []), self.files.toggle]
-        begin, later = widgets.button("2-minute tour", self._begin, "primary"), widgets.button("Not now", self._met)
-        self.invite = widgets.component("invite", widgets.html(_INVITE, "story"), widgets.tools(begin, later), sheet="prompt")
+        self.tools.more = [
+            *([widgets.button("Story", self._begin)] if self._tells else []),
+            self.files.toggle,
+        ]
+        begin, later = (
+            widgets.button("2-minute tour", self._begin, "primary"),
+            widgets.button("Not now", self._met),
+        )
+        self.invite = widgets.component(
+            "invite", widgets.html(_INVITE, "story"), widgets.tools(begin, later), sheet="prompt"
+        )
 
     def _begin(self) -> None:
         self._met()
@@ -125,7 +152,11 @@ class Explorer(pn.viewable.Viewer):
     def _pinned(self, event: Any) -> None:
         """Show the pins only beside the views that draw them."""
         self.pin.disabled = len(event.new) == MOST_PINS
-        if len(event.new) > len(event.old) and self.tabs.selected == "publish" and "curves" in self.tabs.kept:
+        if (
+            len(event.new) > len(event.old)
+            and self.tabs.selected == "publish"
+            and "curves" in self.tabs.kept
+        ):
             self.tabs.selected = "curves"
 
     def _compare(self, *_: Any) -> None:
@@ -151,7 +182,8 @@ class Explorer(pn.viewable.Viewer):
         tools = [widgets.tools(self.pin, self.all_bounds)] if shows("tools") else []
         number = self.headline.number, self.headline.odds
         self.front = widgets.component("front", self.publish.switch, *tools, *number, sheet="front")
-        self.holder = widgets.stack(self.front)  # hidden as a whole, since a grid's own style sheet would keep it visible
+        # hidden as a whole, since a grid's own style sheet would keep it visible
+        self.holder = widgets.stack(self.front)
         if self.teaching.show and (views := tuple(filter(shows, VIEWS))):
             self.tabs.keep(views)
 
@@ -161,10 +193,18 @@ class Explorer(pn.viewable.Viewer):
         parts = [widgets.short(_TITLE, "title")] if shows("title") else []
         parts += [self.tabs.bar] if len(self.tabs.bar.titles) > 1 else []
         parts += [self.tools.__panel__()] if shows("tools") else []
-        return widgets.stack(widgets.row("heading", *parts), self.files.drawer, css_classes=["zx-header"]) if parts else None
+        return (
+            widgets.stack(
+                widgets.row("heading", *parts), self.files.drawer, css_classes=["zx-header"]
+            )
+            if parts
+            else None
+        )
 
     def _answer(self) -> pn.viewable.Viewable | None:
-        """The question, the number, the figure and what is behind them; for a link that shows numbers alone, these."""
+        """The question, the number, the figure and what is behind them; for a link that shows
+        numbers alone, these.
+        """
         shows = self.teaching.shows
         parts = [widgets.html(f"<h1>{QUESTION}</h1>", "question")] if shows("title") else []
         parts += [self.holder] if shows("verdict") else []
@@ -175,11 +215,24 @@ class Explorer(pn.viewable.Viewer):
 
     def __panel__(self) -> pn.viewable.Viewable:
         shown, notice = self.teaching.shows(*SETTABLE), self.controls.notice
-        controls = widgets.stack(self.controls.__panel__(), self.invite, css_classes=["zx-controls"])  # hidden as a whole
-        words = widgets.html(self.teaching.html(), "words", "story", visible=bool(self.teaching.html()))
-        prompt = widgets.component("told", words, notice, sheet="prompt")  # of a link; what is refused where no control is
+        # hidden as a whole
+        controls = widgets.stack(
+            self.controls.__panel__(), self.invite, css_classes=["zx-controls"]
+        )
+        words = widgets.html(
+            self.teaching.html(), "words", "story", visible=bool(self.teaching.html())
+        )
+        # of a link; what is refused where no control is
+        prompt = widgets.component("told", words, notice, sheet="prompt")
         story = self.story.panel if self._tells else None
-        rows = self._header(), prompt, story, controls if shown else None, self._answer(), self.bridge
+        rows = (
+            self._header(),
+            prompt,
+            story,
+            controls if shown else None,
+            self._answer(),
+            self.bridge,
+        )
         parts = widgets.component("explorer", *filter(None, rows), sheet="explorer")
         last = colophon()
 
@@ -187,7 +240,9 @@ class Explorer(pn.viewable.Viewer):
             alone, told = self.tabs.selected in ALONE, bool(self.story.step)
             last.visible = self.tabs.tab == "Theory"
             controls.visible = not alone and self.controls.sole != "none"
-            prompt.visible = words.visible or (notice.visible and not told and not (shown and controls.visible))
+            prompt.visible = words.visible or (
+                notice.visible and not told and not (shown and controls.visible)
+            )
             kinds = {"zx-teaching": self.teaching.show, "zx-story": told, "zx-alone": alone}
             parts.css_classes = ["zx-explorer", *(name for name, on in kinds.items() if on)]
 
@@ -195,7 +250,14 @@ class Explorer(pn.viewable.Viewer):
         notice.param.watch(lambda _: narrow(), "visible")
         narrow()
         if self.bridge:  # a card opens without a server, as in a saved notebook
-            holders = self.files.drawer, self.story.panel, self.invite, self.controls.drawn.parts, prompt, last
+            holders = (
+                self.files.drawer,
+                self.story.panel,
+                self.invite,
+                self.controls.drawn.parts,
+                prompt,
+                last,
+            )
             for closed in (*parts.select(pn.Card), *holders):
                 widgets.later(closed)
         # columns depend on the component's width, which in a notebook is not the window's

@@ -1,8 +1,10 @@
-"""The first words: what a page sends before its session is made. A still picture of first sight, in the live page's own style
-sheets and so in its places, which goes in the frame after the live page is drawn.
+"""The first words: what a page sends before its session is made. A still picture of first sight, in
+the live page's own style sheets and so in its places, which goes in the frame after the live page
+is drawn.
 
-Pictures are made of explorers that have been made for others, by their addresses: the default run's when the server starts. Of an
-address that is new everything is there but the run's own numbers and curves.
+Pictures are made of explorers that have been made for others, by their addresses: the default run's
+when the server starts. Of an address that is new everything is there but the run's own numbers and
+curves.
 """
 
 import json
@@ -22,7 +24,8 @@ from zoexplore.views.style import theme
 from zoexplore.views.tabs import TABS
 
 MOST, LONGEST = 200, 500  # pictures that are kept, and characters of an address that has one
-OTHERS = ("tab=", "story=", "say=", "show=", "lock=", "all=", "publish.", "dark=")  # addresses of another first sight
+# addresses of another first sight
+OTHERS = ("tab=", "story=", "say=", "show=", "lock=", "all=", "publish.", "dark=")
 WORDS = (
     f"<title>zoexplore: {QUESTION.lower()}</title>"
     '<meta name="description" content="The privacy loss of zeroth-order training, by every bound that is known: every step '
@@ -37,23 +40,30 @@ _pictures: LRUCache[str, str] = LRUCache(MOST)
 
 
 def previewed(search: str, where: str) -> str:
-    """What a link shows to whom it is sent: the run in a line and its picture, by the address of the page, where there is a
-    server of pictures.
+    """What a link shows to whom it is sent: the run in a line and its picture, by the address of
+    the page, where there is a server of pictures.
     """
     picture = f"{where}/preview.png{search}" if where else ""
     told = {
-        "og:type": "website", "og:site_name": "zoexplore", "og:title": QUESTION,
+        "og:type": "website",
+        "og:site_name": "zoexplore",
+        "og:title": QUESTION,
         "og:description": in_a_line(from_query(search).setting),
-        "og:image": picture, "og:image:width": SIZE[0], "og:image:height": SIZE[1],
-    }  # fmt: skip
+        "og:image": picture,
+        "og:image:width": SIZE[0],
+        "og:image:height": SIZE[1],
+    }
     shown = [(name, value) for name, value in told.items() if picture or "image" not in name]
     card = '<meta name="twitter:card" content="summary_large_image">' if picture else ""
-    return card + "".join(f'<meta property="{name}" content="{escape(str(value))}">' for name, value in shown)
+    return card + "".join(
+        f'<meta property="{name}" content="{escape(str(value))}">' for name, value in shown
+    )
 
 
 def opening(search: str, where: str = "") -> str:
-    """The head of a page of this query, and what is shown until it is drawn; `where` is the page's own address, if pictures are
-    served below it. The query is only looked up, and written into a link.
+    """The head of a page of this query, and what is shown until it is drawn; `where` is the page's
+    own address, if pictures are served below it. The query is only looked up, and written into a
+    link.
     """
     shown = _pictures.get(search) or (_pictures.get(_UNKNOWN, "") if _is_of_a_run(search) else "")
     if not _pictures and not is_prepared():
@@ -68,8 +78,15 @@ def opening(search: str, where: str = "") -> str:
 
 
 def remember(search: str, explorer: Explorer, anew: bool = False) -> None:
-    """Keep the picture of an explorer that has been made, for all later pages of its address; the first one, or this one."""
-    if (anew or search not in _pictures) and len(search) <= LONGEST and _is_of_a_run(search) and not explorer.publish.waiting:
+    """Keep the picture of an explorer that has been made, for all later pages of its address; the
+    first one, or this one.
+    """
+    if (
+        (anew or search not in _pictures)
+        and len(search) <= LONGEST
+        and _is_of_a_run(search)
+        and not explorer.publish.waiting
+    ):
         if not search:
             _pictures[_UNKNOWN] = picture(explorer, numbers=False)
         _pictures[search] = picture(explorer)
@@ -81,13 +98,20 @@ def _is_of_a_run(search: str) -> bool:
 
 def picture(explorer: Explorer, numbers: bool = True) -> str:
     """First sight as HTML; without numbers what is the same for every run."""
-    number, odds = (each.object for each in (explorer.headline.number, explorer.headline.odds)) if numbers else _EMPTY
+    number, odds = (
+        (each.object for each in (explorer.headline.number, explorer.headline.odds))
+        if numbers
+        else _EMPTY
+    )
     chosen = explorer.publish.publish
     radios = "".join(
         f'<label><input type="radio"{" checked" if name == chosen else ""}><span>{title}</span></label>'
         for title, name in CHOICES.items()
     )
-    titles = "".join(f'<button aria-selected="{str(each == explorer.tabs.tab).lower()}">{each}</button>' for each in TABS)
+    titles = "".join(
+        f'<button aria-selected="{str(each == explorer.tabs.tab).lower()}">{each}</button>'
+        for each in TABS
+    )
     front = (
         host("zx-switch", "radio switch", f'<div class="bk-input-group">{radios}</div>'),
         host("zx-tools", "first_tools"),
@@ -95,12 +119,20 @@ def picture(explorer: Explorer, numbers: bool = True) -> str:
         host("zx-said", "text said", odds),
         "<div></div>",  # as a row's gap ends the live page's
     )
-    heading = host("", "title", "<p>zoexplore</p>"), host("zx-tabs", "tabs", f"<div>{titles}</div>"), host("", "first_tools")
+    heading = (
+        host("", "title", "<p>zoexplore</p>"),
+        host("zx-tabs", "tabs", f"<div>{titles}</div>"),
+        host("", "first_tools"),
+    )
     figure = host("zx-chart", "chart figure", '<div class="chart"></div>')
     answer = (
         host("", "text question", f"<h1>{QUESTION}</h1>"),
         host("zx-front zx-two", "front", *front),
-        host("zx-publish", "view", host("", "first_row stage", figure, '<div style="min-height:280px"></div>')),
+        host(
+            "zx-publish",
+            "view",
+            host("", "first_row stage", figure, '<div style="min-height:280px"></div>'),
+        ),
         host("", "first_more"),
     )
     parts = (
@@ -123,6 +155,8 @@ def _drawing(chart: Chart) -> str:
     lines = []
     for line in chart.lines:
         seen = np.isfinite(line["y"]) & (line["y"] < 2 * chart.given["up"]["end"])
-        lines.append(line | {axis: [float(f"{each:.4g}") for each in line[axis][seen]] for axis in "xy"})
+        lines.append(
+            line | {axis: [float(f"{each:.4g}") for each in line[axis][seen]] for axis in "xy"}
+        )
     given = json.dumps(chart.given | {"lines": lines}).replace("<", "\\u003c")
     return f"<script>{{{script('chart', 'first')}new Chart(find(document)).set({given})}}</script>"

@@ -44,7 +44,9 @@ class Pins(param.Parameterized):
     """Up to `MOST_PINS` pins in order, and the bound that compares them."""
 
     pins = param.List([], item_type=Pin, bounds=(0, MOST_PINS), doc="what is pinned")
-    compare = param.String("", doc="the bound whose curves are drawn; empty for each one's smallest")
+    compare = param.String(
+        "", doc="the bound whose curves are drawn; empty for each one's smallest"
+    )
     of_preset = param.List([], item_type=Pin, doc="the last preset's pins")
 
     def add(self, state: State) -> bool:
@@ -52,7 +54,10 @@ class Pins(param.Parameterized):
         if len(self.pins) == MOST_PINS:
             return False
         differs = to_fields(state.setting, state.accounting)
-        name = ", ".join(f"{symbol_of(key)} = {grouped(value)}" for key, value in differs.items()) or "the training default"
+        name = (
+            ", ".join(f"{symbol_of(key)} = {grouped(value)}" for key, value in differs.items())
+            or "the training default"
+        )
         self.pins = [*self.pins, Pin(_shortened(name), state.setting, state.accounting)]
         return True
 
@@ -61,7 +66,9 @@ class Pins(param.Parameterized):
 
     def follow(self, preset: Preset) -> None:
         """Replace the pins by a preset's, if it has any; else remove those of the last preset."""
-        of_preset = [Pin(_shortened(name), setting, preset.accounting) for name, setting in preset.pins]
+        of_preset = [
+            Pin(_shortened(name), setting, preset.accounting) for name, setting in preset.pins
+        ]
         left = [pin for pin in self.pins if pin not in self.of_preset]
         if of_preset:
             self.param.update(pins=of_preset, compare=preset.compare)
@@ -78,9 +85,13 @@ class Pins(param.Parameterized):
         """Set the pins from an address. Returns the errors."""
         read, known = [Pin.of(text) for text in texts[:MOST_PINS]], compare in ("", *BOUNDS)
         self.param.update(pins=[pin for pin, _ in read], compare=compare if known else "")
-        problems = [f"pin {place}: {said}" for place, (_, p) in enumerate(read, start=1) for said in p]
+        problems = [
+            f"pin {place}: {said}" for place, (_, p) in enumerate(read, start=1) for said in p
+        ]
         problems += [f"only {MOST_PINS} pins fit"] if len(texts) > MOST_PINS else []
-        return problems + ([] if known else [f"compare = {compare[:40]!r} is not one of {', '.join(BOUNDS)}"])
+        return problems + (
+            [] if known else [f"compare = {compare[:40]!r} is not one of {', '.join(BOUNDS)}"]
+        )
 
 
 def grouped(text: str) -> str:

@@ -14,27 +14,37 @@ OPTIONS = tuple(option.name for option in fields(Accounting))
 LONGEST = 40  # characters of a typed number, at most
 _DEFAULTS = DEMONSTRATION.as_dict() | asdict(Accounting())
 _MEANINGS = {
-    "regime": "what the reader knows about the loss", "clipping": "what the clip limits",
+    "regime": "what the reader knows about the loss",
+    "clipping": "what the clip limits",
     "linear": "the clipped loss is a function of one linear form of the parameters",
-    "neighbours": "what two datasets differ by", "sampling": "how batches are drawn", "conversion": "from the shift budget to ε",
-    "sensitivity": "what bounds a record's effect on a step", "schedule": "the share β along the run",
+    "neighbours": "what two datasets differ by",
+    "sampling": "how batches are drawn",
+    "conversion": "from the shift budget to ε",
+    "sensitivity": "what bounds a record's effect on a step",
+    "schedule": "the share β along the run",
     "printed": "the constants as printed in the paper, which are no guarantee",
-}  # fmt: skip
+}
 _HELD = "K is held at d = {d}: there are no more orthonormal directions than dimensions (asked for: K = {asked})."
 
 
 def _given(name: str) -> Any:
-    """A param with the demonstration run's value. `Setting` and `Accounting` know which values are possible."""
-    return param.Parameter(_DEFAULTS[name], doc=FIELDS[name].meaning if name in FIELDS else _MEANINGS[name])
+    """A param with the demonstration run's value. `Setting` and `Accounting` know which values are
+    possible.
+    """
+    return param.Parameter(
+        _DEFAULTS[name], doc=FIELDS[name].meaning if name in FIELDS else _MEANINGS[name]
+    )
 
 
 class State(param.Parameterized):
-    """One run's parameters and its accounting as params; `setting` and `accounting` are the validated values.
+    """One run's parameters and its accounting as params; `setting` and `accounting` are the
+    validated values.
 
-    Setting a param to an impossible value (K above d, m above M) raises `ValueError` and changes nothing. `ask` refuses
-    instead, and says why in `refusal`.
+    Setting a param to an impossible value (K above d, m above M) raises `ValueError` and changes
+    nothing. `ask` refuses instead, and says why in `refusal`.
 
-    K never exceeds d: if d falls below the requested K, K is held at d, `note` says so, and K returns when d does.
+    K never exceeds d: if d falls below the requested K, K is held at d, `note` says so, and K
+    returns when d does.
     """
 
     n = _given("n")
@@ -69,15 +79,27 @@ class State(param.Parameterized):
     printed = _given("printed")
 
     setting = param.ClassSelector(class_=Setting, constant=True, doc="the run, validated")
-    accounting = param.ClassSelector(class_=Accounting, constant=True, doc="how it is accounted, validated")
+    accounting = param.ClassSelector(
+        class_=Accounting, constant=True, doc="how it is accounted, validated"
+    )
     refusal = param.String("", doc="why the last change was refused; empty once one is accepted")
     note = param.String("", doc="fields that had to follow the last change")
-    moving = param.Boolean(False, doc="whether a slider is held, so that more changes are about to come")
-    by_task = param.Dict({}, doc="fields that the shown view sets, and not the reader: field -> by what, in words")
-    flaws = param.Dict({}, doc="fields whose value the shown view cannot take: field -> why, in words")
-    replaced = param.Integer(0, doc="how often a whole run took the place of another, as of a preset or an address")
+    moving = param.Boolean(
+        False, doc="whether a slider is held, so that more changes are about to come"
+    )
+    by_task = param.Dict(
+        {}, doc="fields that the shown view sets, and not the reader: field -> by what, in words"
+    )
+    flaws = param.Dict(
+        {}, doc="fields whose value the shown view cannot take: field -> why, in words"
+    )
+    replaced = param.Integer(
+        0, doc="how often a whole run took the place of another, as of a preset or an address"
+    )
 
-    def __init__(self, setting: Setting | None = None, accounting: Accounting | None = None, **params: Any) -> None:
+    def __init__(
+        self, setting: Setting | None = None, accounting: Accounting | None = None, **params: Any
+    ) -> None:
         setting, accounting = setting or DEMONSTRATION, accounting or Accounting()
         super().__init__(**{**setting.as_dict(), **asdict(accounting), **params})
         self._asked_K = self.K
@@ -103,12 +125,16 @@ class State(param.Parameterized):
             self.note = _HELD.format(d=K, asked=asked) if K < asked else ""
 
     def ask(self, **values: Any) -> bool:
-        """Change values together, or refuse them together and say why in `refusal`. Returns whether they changed."""
+        """Change values together, or refuse them together and say why in `refusal`. Returns whether
+        they changed.
+        """
         self.moving = False
         return self._ask(values)
 
     def ask_text(self, field: str, text: str) -> bool:
-        """`ask` for a numeric field as a text; what it says where it is left out, or nothing, means None."""
+        """`ask` for a numeric field as a text; what it says where it is left out, or nothing, means
+        None.
+        """
         left_out = FIELDS[field].left_out
         try:
             if len(text) > LONGEST:
@@ -132,7 +158,8 @@ class State(param.Parameterized):
     def _ask(self, values: dict[str, Any]) -> bool:
         try:
             run = _part(values, SETTING_FIELDS)
-            follows = {"K": 1} if "d" in run and "K" not in run else {}  # K is held at d, whatever it is now
+            # K is held at d, whatever it is now
+            follows = {"K": 1} if "d" in run and "K" not in run else {}
             new = self.setting.replace(**follows, **run).as_dict()
             new |= asdict(self.accounting.replace(**_part(values, OPTIONS)))
             self.param.update(**{name: new[name] for name in values})

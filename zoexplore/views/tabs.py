@@ -26,11 +26,18 @@ from zoexplore.views.view import View
 TABS: dict[str, dict[str, tuple[str, type[View]]]] = {
     "Publish or hide": {"publish": ("Two curves", Publish), "curves": ("All bounds", Curves)},
     "What ε means": {"game": ("A game", Game), "attack": ("Trade-off", Attack)},
-    "When it helps": {"helps": ("What hiding gains", Helps), "forget": ("Forgetting a record", Forget)},
+    "When it helps": {
+        "helps": ("What hiding gains", Helps),
+        "forget": ("Forgetting a record", Forget),
+    },
     "Published runs": {"claims": ("Claimed and provable", Claims)},
     "Plan": {"plan": ("Plan", Planner)},
     "Train": {"train": ("Your run", Train), "results": ("Methods compared", Compared)},
-    "Theory": {"theory": ("Formulas", Theory), "inside": ("Inside the bound", Inside), "errata": ("Misprints", Errata)},
+    "Theory": {
+        "theory": ("Formulas", Theory),
+        "inside": ("Inside the bound", Inside),
+        "errata": ("Misprints", Errata),
+    },
 }
 VIEWS = {name: view for views in TABS.values() for name, view in views.items()}
 
@@ -46,7 +53,9 @@ class Bar(pn.custom.JSComponent):
 
 
 class Tabs(pn.viewable.Viewer):
-    """Tabs, and the selected view. A view is built when first shown, and sleeps while another is shown."""
+    """Tabs, and the selected view. A view is built when first shown, and sleeps while another is
+    shown.
+    """
 
     selected = param.Selector(default="publish", objects=list(VIEWS), doc="the view that is shown")
     built = param.List([], item_type=str, doc="the views made so far, those that have been opened")
@@ -57,9 +66,17 @@ class Tabs(pn.viewable.Viewer):
         self.views: dict[str, View] = {}
         self.quiet = False  # whether tabs are hidden, as in the story
         self.kept = tuple(VIEWS)  # the selectable views; a link for teaching has fewer
-        self._last = {tab: next(iter(views)) for tab, views in TABS.items()}  # the last shown view of every tab
-        self.bar = Bar(label="questions", css_classes=["zx-tabs"], stylesheets=[theme.css("tabs")], margin=0)
-        self.parts = Bar(label="parts of this tab", css_classes=["zx-parts"], stylesheets=[theme.css("parts")], margin=0)
+        # the last shown view of every tab
+        self._last = {tab: next(iter(views)) for tab, views in TABS.items()}
+        self.bar = Bar(
+            label="questions", css_classes=["zx-tabs"], stylesheets=[theme.css("tabs")], margin=0
+        )
+        self.parts = Bar(
+            label="parts of this tab",
+            css_classes=["zx-parts"],
+            stylesheets=[theme.css("parts")],
+            margin=0,
+        )
         self.bar.param.watch(self._turned, "selected")
         self.parts.param.watch(self._parted, "selected")
         self._frames: dict[str, pn.Column] = {}
@@ -114,9 +131,15 @@ class Tabs(pn.viewable.Viewer):
         """Update both bars. A button switches between the two views of the first tab."""
         tabs = [tab for tab in TABS if self._of(tab)]
         parts = [] if "publish" in TABS[self.tab] else self._of(self.tab)
-        self.bar.param.update(titles=[[tab, tab] for tab in tabs], selected=self.tab, visible=len(tabs) > 1 and not self.quiet)
+        self.bar.param.update(
+            titles=[[tab, tab] for tab in tabs],
+            selected=self.tab,
+            visible=len(tabs) > 1 and not self.quiet,
+        )
         self.parts.param.update(
-            titles=[[view, VIEWS[view][0]] for view in parts], selected=self.selected, visible=len(parts) > 1 and not self.quiet
+            titles=[[view, VIEWS[view][0]] for view in parts],
+            selected=self.selected,
+            visible=len(parts) > 1 and not self.quiet,
         )
 
     def _show(self, *_: Any) -> None:

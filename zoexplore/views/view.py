@@ -15,24 +15,28 @@ from zoexplore.views.style import theme
 class View(pn.viewable.Viewer):
     """A view of a state. While `active` is false it computes nothing; once shown, it catches up.
 
-    Subclasses build themselves in `build`, and redraw in the coroutine `refresh`. They await slow calls: `found = await
-    ask(function, *args)`. `pins` holds the state's pins.
+    Subclasses build themselves in `build`, and redraw in the coroutine `refresh`. They await slow
+    calls: `found = await ask(function, *args)`. `pins` holds the state's pins.
     """
 
-    asks: ClassVar[tuple[str, ...]] = ()  # the params that a reader sets here and that an address keeps
+    # the params that a reader sets here and that an address keeps
+    asks: ClassVar[tuple[str, ...]] = ()
     rest: ClassVar[float] = 0.0  # seconds from one redraw to the next while a slider is held
     precedence: ClassVar[int] = 0  # among views: those with a lower one redraw first
 
     active = param.Boolean(True, doc="whether the view is in sight")
     opens = param.String("", doc="the view that is to be shown next")
-    waiting = param.Boolean(False, doc="whether the figure shows an earlier state while the current one is computed")
+    waiting = param.Boolean(
+        False, doc="whether the figure shows an earlier state while the current one is computed"
+    )
 
     def __init__(self, state: State | None = None, pins: Pins | None = None, **params: Any) -> None:
         super().__init__(**params)
         self.state, self.pins = state or State(), pins or Pins()
         self._redrawing = SessionTask()
         self._outdated = False  # whether the state has moved on since the last redraw began
-        self.sketch = False  # whether the last redraw was a sketch, to be drawn better once no slider is held
+        # whether the last redraw was a sketch, to be drawn better once no slider is held
+        self.sketch = False
         self.build()
         self.changed()
         self.state.param.watch(self.changed, ["setting", "accounting"], precedence=self.precedence)
@@ -45,7 +49,8 @@ class View(pn.viewable.Viewer):
     def veil(self, part: pn.viewable.Viewable, kind: str = theme.WAITING) -> None:
         """Style a part as outdated while it shows an earlier state.
 
-        It sets no class, because Bokeh lays out the whole page again whenever one changes, which takes longer than the figure.
+        It sets no class, because Bokeh lays out the whole page again whenever one changes, which
+        takes longer than the figure.
         """
 
         def show(*_: Any) -> None:
@@ -61,8 +66,8 @@ class View(pn.viewable.Viewer):
     def changed(self, *_: Any) -> None:
         """Redraw now, or once the view is shown.
 
-        While a slider is held, an earlier state that is being computed is still drawn, so that something moves under the hand.
-        Otherwise it is dropped, and the current one is next.
+        While a slider is held, an earlier state that is being computed is still drawn, so that
+        something moves under the hand. Otherwise it is dropped, and the current one is next.
         """
         self._outdated = True
         refines = self.sketch and not self.waiting  # which no change waits for
@@ -70,8 +75,12 @@ class View(pn.viewable.Viewer):
             return
         self._redrawing.stop()
         if self.active:
-            self._redrawing = SessionTask(self._catch_up, lambda _: self.param.update(waiting=False))
-            self.waiting = self._redrawing.waits and not self.sketch and not (self.rest and self.state.moving)
+            self._redrawing = SessionTask(
+                self._catch_up, lambda _: self.param.update(waiting=False)
+            )
+            self.waiting = (
+                self._redrawing.waits and not self.sketch and not (self.rest and self.state.moving)
+            )
 
     async def _catch_up(self) -> None:
         await self._pause(0)  # the figure goes first: the reader at the slider waits for it

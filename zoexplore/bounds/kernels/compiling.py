@@ -1,4 +1,6 @@
-"""How kernels are compiled: cached for the next process, and without entry points for C, which would take a tenth of the time."""
+"""How kernels are compiled: cached for the next process, and without entry points for C, which
+would take a tenth of the time.
+"""
 
 from functools import partial, wraps
 from itertools import count
@@ -20,22 +22,33 @@ def each_{name}(columns):
 
 
 def elementwise(function):
-    """Compile a function of numbers for arrays that broadcast, as a NumPy ufunc does; numbers give a number. numba rebuilds its
-    own ufuncs in every process, which delays the first curves by a third of a second. This loop is cached: it takes over the
-    file, line and module of `function`. An argument that is annotated as a tuple of numbers may be one of arrays.
+    """Compile a function of numbers for arrays that broadcast, as a NumPy ufunc does; numbers give
+    a number. numba rebuilds its own ufuncs in every process, which delays the first curves by a
+    third of a second. This loop is cached: it takes over the file, line and module of `function`.
+    An argument that is annotated as a tuple of numbers may be one of arrays.
     """
     name, records, places = function.__name__, function.__annotations__, count()
-    numbers = ", ".join(_read(records.get(of), places) for of in function.__code__.co_varnames[: function.__code__.co_argcount])
-    size, above = next(places), "\n" * (function.__code__.co_firstlineno - 2)  # numba reads the source there
+    numbers = ", ".join(
+        _read(records.get(of), places)
+        for of in function.__code__.co_varnames[: function.__code__.co_argcount]
+    )
+    # numba reads the source there
+    size, above = next(places), "\n" * (function.__code__.co_firstlineno - 2)
     source = above + LOOP.format(name=name, numbers=numbers)
-    names = {"__name__": function.__module__, "empty": np.empty, name: kernel(error_model="numpy")(function)}
+    names = {
+        "__name__": function.__module__,
+        "empty": np.empty,
+        name: kernel(error_model="numpy")(function),
+    }
     names |= {each.__name__: each for each in records.values()}
     exec(compile(source, function.__code__.co_filename, "exec"), names)
     each = kernel(error_model="numpy")(names[f"each_{name}"])
 
     @wraps(function)
     def over_arrays(*given):
-        each_column = [x for values in given for x in (values if isinstance(values, tuple) else (values,))]
+        each_column = [
+            x for values in given for x in (values if isinstance(values, tuple) else (values,))
+        ]
         shape = np.broadcast(*each_column).shape
         columns = np.empty((size, *shape))
         for k, values in enumerate(each_column):

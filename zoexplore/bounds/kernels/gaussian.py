@@ -5,9 +5,14 @@ from math import erf, erfc, exp, expm1, inf, log, log1p, sqrt
 
 from zoexplore.bounds.kernels.compiling import elementwise, kernel
 
-SQRT_2, SQRT_PI_2, SQRT_2PI = sqrt(2.0), sqrt(3.141592653589793 / 2.0), sqrt(2.0 * 3.141592653589793)
+SQRT_2, SQRT_PI_2, SQRT_2PI = (
+    sqrt(2.0),
+    sqrt(3.141592653589793 / 2.0),
+    sqrt(2.0 * 3.141592653589793),
+)
 
-# Newton's last step and the sums before it round to a few units in the last place; this pays for them.
+# Newton's last step and the sums before it round to a few units in the last place; this pays for
+# them.
 ROUND_UP = 1.0 + 1e-12
 LEAST_DELTA = 1e-290  # below it densities lose digits, and the loose form is taken
 LEAST_POSITIVE = sys.float_info.min  # smaller numbers lose digits, and are reported as this
@@ -20,7 +25,8 @@ def _mills(x):
     if x < 8.0:
         return SQRT_PI_2 * exp(0.5 * x * x) * erfc(x / SQRT_2)
     tail = x
-    for j in range(13 if x < 16.0 else 8, 0, -1):  # Laplace's continued fraction: so many terms are accurate to the last digits
+    # Laplace's continued fraction: so many terms are accurate to the last digits
+    for j in range(13 if x < 16.0 else 8, 0, -1):
         tail = x + j / tail
     return 1.0 / tail
 
@@ -30,7 +36,8 @@ def _mills_drop(a, mu):
     """Mills' ratio at a less that at a + mu, without cancellation for small mu."""
     if mu > 0.2:
         return _mills(a) - _mills(a + mu)
-    # its derivative is -f, f = 1 - x mills(x), with f' = x f - mills and f^(k) = k f^(k-2) + x f^(k-1): Taylor at the middle
+    # its derivative is -f, f = 1 - x mills(x), with f' = x f - mills and f^(k) = k f^(k-2) + x
+    # f^(k-1): Taylor at the middle
     h = 0.5 * mu
     x = a + h
     ratio = _mills(x)
@@ -63,7 +70,8 @@ def gaussian_delta(rho, epsilon):
     delta = _gaussian_delta(epsilon, mu)
     if delta < LEAST_POSITIVE:
         return LEAST_POSITIVE
-    # The argument a of the normal tails rounds by some 1e-16 (epsilon/mu + mu), and a tail by |a| or, next to 0, 1 times that.
+    # The argument a of the normal tails rounds by some 1e-16 (epsilon/mu + mu), and a tail by |a|
+    # or, next to 0, 1 times that.
     far = max(abs(epsilon / mu - 0.5 * mu), 1.0) * (epsilon / mu + mu)
     return min(1.0, delta * (ROUND_UP + 4e-16 * far))
 
@@ -76,17 +84,21 @@ def _mironov(rho, delta):
 
 @kernel()
 def _gaussian(rho, delta):
-    """The exact epsilon of a Gaussian shift budget rho at delta, from above (Balle and Wang 2018). delta(epsilon) = E[(1 -
-    exp(epsilon - L))_+], L Gaussian, is log-concave (Prekopa). Every tangent of log delta lies above it, so each Newton step
-    ends at the root or on its safe right side, whatever the start.
+    """The exact epsilon of a Gaussian shift budget rho at delta, from above (Balle and Wang 2018).
+    delta(epsilon) = E[(1 - exp(epsilon - L))_+], L Gaussian, is log-concave (Prekopa). Every
+    tangent of log delta lies above it, so each Newton step ends at the root or on its safe right
+    side, whatever the start.
     """
     if 0.0 < rho and delta < LEAST_DELTA:
         return _mironov(rho, delta)
     mu = sqrt(2.0 * rho)
     if rho <= 0.0 or erf(mu / (2.0 * SQRT_2)) * ROUND_UP <= delta:
         return 0.0
-    t = sqrt(-2.0 * log(min(delta, 0.5)))  # a rational guess at the normal quantile (Abramowitz, Stegun 26.2.23)
-    quantile = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308)))
+    # a rational guess at the normal quantile (Abramowitz, Stegun 26.2.23)
+    t = sqrt(-2.0 * log(min(delta, 0.5)))
+    quantile = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (
+        1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308))
+    )
     epsilon = max(0.0, mu * (quantile + 0.5 * mu))
     target = log(delta)
     for _ in range(60):
@@ -106,10 +118,11 @@ def _gaussian(rho, delta):
 
 @kernel()
 def _cks_excess(rho, delta):
-    """u = alpha - 1 of the best order for Canonne, Kamath, Steinke 2020, Proposition 12, at rho > 0.
+    """u = alpha - 1 of the best order for Canonne, Kamath, Steinke 2020, Proposition 12, at rho >
+    0.
 
-    The derivative is rho - (ln(1/delta) - log1p(u))/u^2, so the order solves the increasing equation
-    rho u^2 + log1p(u) = ln(1/delta). Every order is sound, so the root need not be.
+    The derivative is rho - (ln(1/delta) - log1p(u))/u^2, so the order solves the increasing
+    equation rho u^2 + log1p(u) = ln(1/delta). Every order is sound, so the root need not be.
     """
     loss = -log(delta)
     low, high = 0.0, min(sqrt(loss / rho), expm1(min(loss, 700.0)))

@@ -1,7 +1,9 @@
-"""How far apart two runs on secret batches may be before the counted steps (docs/batches.md, "History").
+"""How far apart two runs on secret batches may be before the counted steps (docs/batches.md,
+"History").
 
-The memberships alone say it, as one number whose law is that of a chain: at a step that meets the record the squared distance h
-goes to the least of lines a h + b, at any other it shrinks. Everything is rounded up.
+The memberships alone say it, as one number whose law is that of a chain: at a step that meets the
+record the squared distance h goes to the least of lines a h + b, at any other it shrinks.
+Everything is rounded up.
 """
 
 from math import ceil, exp, inf, log, sqrt
@@ -15,8 +17,11 @@ from zoexplore.bounds.kernels.rounding import UP
 
 RATIO = 0.97  # by which a round of steps without the record shrinks h, about
 CELL = 0.03  # of what one kick adds to a typical h: so fine is the grid at last,
-FINER, COARSEST, PLACES = 4.0, 640, 3600  # which is refined by such a factor; places of the first grid, and of any
-LINES, WIDEST = 161, 9.0  # (x + y)^2 <= (1 + theta) x^2 + (1 + 1/theta) y^2 at so many theta, from exp(-WIDEST) to its inverse
+# which is refined by such a factor; places of the first grid, and of any
+FINER, COARSEST, PLACES = 4.0, 640, 3600
+# (x + y)^2 <= (1 + theta) x^2 + (1 + 1/theta) y^2 at so many theta, from exp(-WIDEST) to its
+# inverse
+LINES, WIDEST = 161, 9.0
 LABELS = 48  # into which the law is gathered, upwards
 KICKS = 40  # in a round: more of them count as the largest h
 RARE, MANY = 1e-13, 0.98  # chances of more than the first label but the largest, and than the last
@@ -26,8 +31,8 @@ SCALED = 1.0 + 1e-9  # pays for the rounding of a place, and of a law that is sc
 
 
 class Chain(NamedTuple):
-    """A round of steps: h <- shrinks h + other in those without the record, and then the least of lines slope h + per square,
-    once for each kick. Kicks that come last are the worst.
+    """A round of steps: h <- shrinks h + other in those without the record, and then the least of
+    lines slope h + per square, once for each kick. Kicks that come last are the worst.
     """
 
     top: float  # no h is larger
@@ -51,8 +56,8 @@ class Grid(NamedTuple):
 
 @kernel(error_model="numpy")
 def _lines(s, table, slope, per):
-    """Fill the lines' slopes, and what of a squared kick they add; returns the kick's least fixed point of a line, over its
-    square; inf where none contracts.
+    """Fill the lines' slopes, and what of a squared kick they add; returns the kick's least fixed
+    point of a line, over its square; inf where none contracts.
     """
     best = inf
     for k in range(LINES):
@@ -65,7 +70,9 @@ def _lines(s, table, slope, per):
 
 @kernel(error_model="numpy")
 def _quiet_line(s, table, q, top, slope, per):
-    """(The slope, what is added) of a line for steps without the record, whose fixed point is at most `top`: any will do."""
+    """(The slope, what is added) of a line for steps without the record, whose fixed point is at
+    most `top`: any will do.
+    """
     shrinks, square, other = norm(table, 1.0, s.c2).J, s.kick * s.kick, s.e * s.e
     if other == 0.0 or not shrinks < 1.0:
         return shrinks, 0.0
@@ -108,9 +115,17 @@ def _moves(chain, grid, to):
         for i in range(grid.size, -1, -1):
             h = _quiet(_at(i, chain, grid), chain, chain.steps - k)
             for _ in range(k):
-                while best < LINES - 1 and slope[best + 1] * h + per[best + 1] * square <= slope[best] * h + per[best] * square:
+                while (
+                    best < LINES - 1
+                    and slope[best + 1] * h + per[best + 1] * square
+                    <= slope[best] * h + per[best] * square
+                ):
                     best += 1
-                while best > 0 and slope[best - 1] * h + per[best - 1] * square <= slope[best] * h + per[best] * square:
+                while (
+                    best > 0
+                    and slope[best - 1] * h + per[best - 1] * square
+                    <= slope[best] * h + per[best] * square
+                ):
                     best -= 1
                 h = slope[best] * h + per[best] * square
             to[k, i] = _place(min(h, chain.top), grid)
@@ -120,7 +135,9 @@ def _moves(chain, grid, to):
 def _chances(q, steps, chance):
     """Fill the chances of 0, 1, ... kicks in so many steps; returns how many matter."""
     chance[0], count = exp(steps * log(1.0 - q)), 1
-    while count < min(KICKS, steps + 1.0) and (count < q * steps or chance[count - 1] > 1e-3 * RARE):
+    while count < min(KICKS, steps + 1.0) and (
+        count < q * steps or chance[count - 1] > 1e-3 * RARE
+    ):
         chance[count] = chance[count - 1] * (steps - count + 1.0) / count * q / (1.0 - q)
         count += 1
     return count
@@ -128,7 +145,9 @@ def _chances(q, steps, chance):
 
 @kernel(error_model="numpy")
 def _settle(chain, grid, now, after, before, to):
-    """Let the law settle: it is above that of any run at any time to begin with, and so after any number of rounds."""
+    """Let the law settle: it is above that of any run at any time to begin with, and so after any
+    number of rounds.
+    """
     _moves(chain, grid, to)
     before[:] = 0.0
     for n in range(4 * COARSEST):
@@ -197,7 +216,8 @@ def _gather(chain, grid, now, h, share):
 
 @kernel(error_model="numpy")
 def history(s, table, q, most, h, share):
-    """Fill the law of the squared distance before the counted steps: LABELS values, falling, and their chances.
+    """Fill the law of the squared distance before the counted steps: LABELS values, falling, and
+    their chances.
 
     Args:
         s: a step (`steps.STEP`) that meets the record, and the table of J that it looks up.
@@ -217,7 +237,12 @@ def history(s, table, q, most, h, share):
     kicks, quiet = _chances(q, steps, chance), steps * log(shrinks)
     chain = Chain(top, steps, shrinks, other, square, slope, per, chance, kicks)
     grid = Grid(chain.top, quiet / ceil(quiet / log(RATIO) - 1e-9), COARSEST)
-    now, after, before, to = zeros(PLACES), empty(PLACES), empty(PLACES), empty((KICKS, PLACES), int64)
+    now, after, before, to = (
+        zeros(PLACES),
+        empty(PLACES),
+        empty(PLACES),
+        empty((KICKS, PLACES), int64),
+    )
     now[0] = 1.0
     _settle(chain, grid, now, after, before, to)
     finest = min(CELL * (1.0 - shrinks) / q, -grid.step)

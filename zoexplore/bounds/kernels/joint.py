@@ -1,7 +1,9 @@
-"""Upper bounds on the norm J of a step whose clip is joint and may act, on the tabled rays (docs/joint.md).
+"""Upper bounds on the norm J of a step whose clip is joint and may act, on the tabled rays
+(docs/joint.md).
 
-For the worst record the span sees at most |U'p| + |U'q|, with p and q fixed given the past. Both lie in a plane, and their
-gradient's difference h on a circle. The norm is convex in h, so a polygon around the circle bounds it at its corners.
+For the worst record the span sees at most |U'p| + |U'q|, with p and q fixed given the past. Both
+lie in a plane, and their gradient's difference h on a circle. The norm is convex in h, so a polygon
+around the circle bounds it at its corners.
 """
 
 from math import cos, exp, log, log1p, pi, sin, sqrt
@@ -26,8 +28,10 @@ from zoexplore.bounds.kernels.norms import (
 )
 from zoexplore.bounds.kernels.rounding import UP
 
-ARCS, FINEST = 6, 48  # arcs of the half circle at first, and the finest ones, which it is divided into where it matters
-SPLITS = 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0  # how the square of |U'p| + |U'q| is split, in tenths of |q|/|p|, beside all of it
+# arcs of the half circle at first, and the finest ones, which it is divided into where it matters
+ARCS, FINEST = 6, 48
+# how the square of |U'p| + |U'q| is split, in tenths of |q|/|p|, beside all of it
+SPLITS = 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0
 AT_ONCE = 16  # factors that are multiplied before a logarithm is taken
 
 
@@ -50,18 +54,22 @@ class Work(NamedTuple):
 
 @kernel(error_model="numpy")
 def _log_moments(span, e1, e2, at, logs):
-    """Fill `logs` with upper bounds on log E[(A X + C e1 Y + C e2 Z)^order]^(1/order), less that of the sum's moment, on all
-    rays.
+    """Fill `logs` with upper bounds on log E[(A X + C e1 Y + C e2 Z)^order]^(1/order), less that of
+    the sum's moment, on all rays.
 
-    X, Y, Z have d - K, K and K degrees of freedom, their sum d. The power series of a product of (1 - a z)^-n has the
-    coefficients f_i = sum_j n_j a_j u_j / i with u_j <- a_j u_j + f_i, all positive. Their unit is 2^-i (d/2)_i/i!, renewed
-    against overflow.
+    X, Y, Z have d - K, K and K degrees of freedom, their sum d. The power series of a product of (1
+    - a z)^-n has the coefficients f_i = sum_j n_j a_j u_j / i with u_j <- a_j u_j + f_i, all
+    positive. Their unit is 2^-i (d/2)_i/i!, renewed against overflow.
     """
     K, d, work, rays = span.K, span.d, at.terms, at.rays
     size = rays.shape[1]
     for k in range(size):
         work[0, k] = work[1, k] = work[2, k] = work[3, k] = 1.0
-        work[5, k], work[6, k], work[7, k] = rays[1, k], rays[0, k] / at.scale * e1, rays[0, k] / at.scale * e2
+        work[5, k], work[6, k], work[7, k] = (
+            rays[1, k],
+            rays[0, k] / at.scale * e1,
+            rays[0, k] / at.scale * e2,
+        )
         logs[k] = work[4, k] = 0.0
     count = int(span.order)
     for i in range(1, count + 1):
@@ -70,7 +78,12 @@ def _log_moments(span, e1, e2, at, logs):
         for k in range(size):
             a, b, c = work[5, k] * work[0, k], work[6, k] * work[1, k], work[7, k] * work[2, k]
             f = ((d - K) * a + K * (b + c)) * per
-            work[0, k], work[1, k], work[2, k], work[3, k] = a * grown + f, b * grown + f, c * grown + f, f
+            work[0, k], work[1, k], work[2, k], work[3, k] = (
+                a * grown + f,
+                b * grown + f,
+                c * grown + f,
+                f,
+            )
         if i % AT_ONCE == 0 or i == count:
             for k in range(size):
                 x, f = log(work[3, k]), 1.0 / work[3, k]
@@ -92,8 +105,9 @@ def _eigenvalues(p1, p2, q1, q2, t):
 
 @kernel(error_model="numpy")
 def _at_corner(span, change, begin, end, finest, at, found):
-    """Fill `found` with the logarithm of the norm at the corner over one arc of the circle of h, ray by ray. It splits the square
-    in one way or, on the `finest` arcs, in the best of several ways.
+    """Fill `found` with the logarithm of the norm at the corner over one arc of the circle of h,
+    ray by ray. It splits the square in one way or, on the `finest` arcs, in the best of several
+    ways.
     """
     r, low, high = change
     shrink = 1.0 / sqrt(second_column(span.d, span.order))
@@ -123,11 +137,17 @@ def _at_corner(span, change, begin, end, finest, at, found):
 
 @kernel(error_model="numpy")
 def _worst(span, change, scale):
-    """Logarithms of the norm on all rays for one step size: the largest over a polygon, refined for each ray where it is largest.
-    Only the rays whose worst arc it is halve it; for the others the arc's corner also bounds its halves.
+    """Logarithms of the norm on all rays for one step size: the largest over a polygon, refined for
+    each ray where it is largest. Only the rays whose worst arc it is halve it; for the others the
+    arc's corner also bounds its halves.
     """
     size = RAYS.shape[1]
-    begin, end, values, widths = empty(FINEST), empty(FINEST), empty((FINEST, size)), empty((FINEST, size))
+    begin, end, values, widths = (
+        empty(FINEST),
+        empty(FINEST),
+        empty((FINEST, size)),
+        empty((FINEST, size)),
+    )
     some, places = empty((2, size)), empty(size, int64)
     found, worst, terms, logs = empty(size), empty(size, int64), empty((8, size)), empty(size)
     at = Work(RAYS, scale, terms, logs)
@@ -167,28 +187,39 @@ def _worst(span, change, scale):
             if a == arcs:
                 break
             width = end[a] - begin[a]
-            _at_corner(span, change, begin[a], end[a], width <= fine, Work(some[:, :count], scale, terms, logs), found)
+            _at_corner(
+                span,
+                change,
+                begin[a],
+                end[a],
+                width <= fine,
+                Work(some[:, :count], scale, terms, logs),
+                found,
+            )
             for i in range(count):
                 values[a, places[i]], widths[a, places[i]] = found[i], width
 
 
 @kernel(error_model="numpy")
 def _of_one_size(span, change, scale):
-    """The norm on all rays for one step size: the smaller of the norm of both parts together and the sum of their norms. The sum
-    is smaller where the order is large against d.
+    """The norm on all rays for one step size: the smaller of the norm of both parts together and
+    the sum of their norms. The sum is smaller where the order is large against d.
     """
     K, d, order = span
     values = _worst(span, change, scale)
     apart, c2 = moment(d - K, d, order) ** 2, joint_constant(change, 1.0) * moment(K, d, order) ** 2
     for k in range(values.size):
-        values[k] = min(exp(values[k]) * MOMENT_UP, (RAYS[1, k] * apart + RAYS[0, k] / scale * c2) * MOMENT_UP)
+        values[k] = min(
+            exp(values[k]) * MOMENT_UP, (RAYS[1, k] * apart + RAYS[0, k] / scale * c2) * MOMENT_UP
+        )
     return values
 
 
 @kernel(error_model="numpy")
 def joint_norm(span, change, slowest, scale):
-    """J, shape (rays,), C in units of 1/scale, for every step size from the part `slowest` to 1. The lower hull of bounds on a
-    convex function of (A, C) bounds it too. Between sizes the norm is convex.
+    """J, shape (rays,), C in units of 1/scale, for every step size from the part `slowest` to 1.
+    The lower hull of bounds on a convex function of (A, C) bounds it too. Between sizes the norm is
+    convex.
     """
     values = _of_one_size(span, change, scale)
     if slowest < 1.0:
@@ -208,7 +239,10 @@ def _linear_part(table, span, change, A, C):
 @kernel(error_model="numpy")
 def _linear_of_one_size(table, span, change, scale):
     r, low, high = change
-    growth, widest = linear_growth(span.d, span.order), max(abs(r), max(abs(r - low), abs(r - high))) ** 2 * UP
+    growth, widest = (
+        linear_growth(span.d, span.order),
+        max(abs(r), max(abs(r - low), abs(r - high))) ** 2 * UP,
+    )
     values = empty(RAYS.shape[1])
     for k in range(values.size):
         A, C = RAYS[1, k], RAYS[0, k] / scale
@@ -222,7 +256,9 @@ def _linear_of_one_size(table, span, change, scale):
 
 @kernel(error_model="numpy")
 def joint_linear_norm(table, span, change, slowest, scale):
-    """`joint_norm` of linear models, from the table of J for an idle clip: both ends of a record's clip factor count."""
+    """`joint_norm` of linear models, from the table of J for an idle clip: both ends of a record's
+    clip factor count.
+    """
     values = _linear_of_one_size(table, span, change, scale)
     if slowest < 1.0:
         values = maximum(values, _linear_of_one_size(table, span, slower(change, slowest), scale))

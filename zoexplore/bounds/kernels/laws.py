@@ -1,7 +1,8 @@
 """Privacy losses as a few hundred atoms, which dominate them (docs/batches.md, "Atoms").
 
-The likelihood ratio of a pair is cut into cells. In each, the second law's mass goes to both ends so that the first law keeps its
-own: as a function of the ratio that connects the dots of the pair's profile, which is nowhere smaller.
+The likelihood ratio of a pair is cut into cells. In each, the second law's mass goes to both ends
+so that the first law keeps its own: as a function of the ratio that connects the dots of the pair's
+profile, which is nowhere smaller.
 """
 
 from math import erfc, exp, expm1, inf, log, log1p, sqrt
@@ -14,7 +15,8 @@ WITHOUT_REPLACEMENT, REMOVE, ADD = 0, 1, 2  # whose pair: docs/batches.md
 FINE = 28.0  # cells to a standard deviation of the logarithm of the ratio
 MOST = 1000  # and in all
 ROUNDED = 1e-13  # of a cell, by which its mass may be off
-CUT = 1e-6  # of delta: losses beyond the last cell, as likely as that in all steps together, count as infinite
+# of delta: losses beyond the last cell, as likely as that in all steps together, count as infinite
+CUT = 1e-6
 SQRT_2 = sqrt(2.0)
 
 
@@ -34,7 +36,9 @@ def _between(x, beyond, x_end, beyond_end):
 
 @kernel(error_model="numpy")
 def _ends(q, mus, shares, each, two_sided):
-    """The least and the largest logarithm of the ratio, beyond which either law has a mass of at most exp(-each)."""
+    """The least and the largest logarithm of the ratio, beyond which either law has a mass of at
+    most exp(-each).
+    """
     low = high = 0.0
     for c in range(mus.size):
         if shares[c] <= 0.0:
@@ -48,8 +52,9 @@ def _ends(q, mus, shares, each, two_sided):
 
 @kernel(error_model="numpy")
 def _masses(mus, shares, places, own, other):
-    """Fill both laws' masses of the cells between the places, shape (cells + 2,): first what lies below, last what is beyond. The
-    logarithm of the ratio is N(-mu^2/2, mu^2) under the one, N(mu^2/2, mu^2) under the `other`, mixed over mu.
+    """Fill both laws' masses of the cells between the places, shape (cells + 2,): first what lies
+    below, last what is beyond. The logarithm of the ratio is N(-mu^2/2, mu^2) under the one,
+    N(mu^2/2, mu^2) under the `other`, mixed over mu.
     """
     last = places.size - 1
     own[:] = 0.0
@@ -72,13 +77,25 @@ def _masses(mus, shares, places, own, other):
 
 @kernel(error_model="numpy")
 def _part(own, other, low, high, rounded):
-    """The part of a cell's mass that goes to its upper end, and what both ends' masses are of the `other` law."""
+    """The part of a cell's mass that goes to its upper end, and what both ends' masses are of the
+    `other` law.
+    """
     if not (own > 0.0 and other > 0.0):
         part = 1.0 if rounded > 0.0 else 0.0
         return part, 0.0, other
     ratio = log(other / own)
-    part = min(max((expm1(ratio - low) / expm1(high - low) if low > -inf else exp(ratio - high)) + rounded, 0.0), 1.0)
-    return part, (1.0 - part) * other * exp(low - ratio) if low > -inf else 0.0, part * other * exp(high - ratio)
+    part = min(
+        max(
+            (expm1(ratio - low) / expm1(high - low) if low > -inf else exp(ratio - high)) + rounded,
+            0.0,
+        ),
+        1.0,
+    )
+    return (
+        part,
+        (1.0 - part) * other * exp(low - ratio) if low > -inf else 0.0,
+        part * other * exp(high - ratio),
+    )
 
 
 @kernel(error_model="numpy")
@@ -97,7 +114,8 @@ def _dots(places, own, other, rounded, at_own, at_other):
 
 @kernel(error_model="numpy")
 def sampled(kind, q, mus, shares, each, v, mass):
-    """Fill a sampled step's losses, ascending, and their masses; returns their number and the mass that counts as infinite.
+    """Fill a sampled step's losses, ascending, and their masses; returns their number and the mass
+    that counts as infinite.
 
     Args:
         kind: whose pair.
@@ -114,8 +132,15 @@ def sampled(kind, q, mus, shares, each, v, mass):
     below = int(count * -low / (high - low)) if two_sided else 0
     places = empty(count)
     for i in range(count):  # 0 is one of the places
-        places[i] = low * (1.0 - i / below) if i < below else high * (i - below) / (count - 1.0 - below)
-    own, other, at_own, at_other = empty(count + 1), empty(count + 1), empty(count + 1), empty(count + 1)
+        places[i] = (
+            low * (1.0 - i / below) if i < below else high * (i - below) / (count - 1.0 - below)
+        )
+    own, other, at_own, at_other = (
+        empty(count + 1),
+        empty(count + 1),
+        empty(count + 1),
+        empty(count + 1),
+    )
     _masses(mus, shares, places, own, other)
     if not two_sided:
         own[0] = other[0] = 0.0
@@ -124,16 +149,28 @@ def sampled(kind, q, mus, shares, each, v, mass):
     if kind == WITHOUT_REPLACEMENT:
         return _both_signs(q, places, at_own, at_other, far, off, v, mass), off
     for i in range(count + 1):
-        loss = log1p(-q) if i == 0 else log1p(q * expm1(places[i - 1])) if places[i - 1] < 600.0 else places[i - 1] + log(q)
+        loss = (
+            log1p(-q)
+            if i == 0
+            else log1p(q * expm1(places[i - 1]))
+            if places[i - 1] < 600.0
+            else places[i - 1] + log(q)
+        )
         j = i if kind == REMOVE else count - i
         v[j] = loss if kind == REMOVE else -loss
-        mass[j] = (1.0 - q) * at_own[i] + q * at_other[i] if kind == REMOVE else at_own[i] + (far if i == count else 0.0)
+        mass[j] = (
+            (1.0 - q) * at_own[i] + q * at_other[i]
+            if kind == REMOVE
+            else at_own[i] + (far if i == count else 0.0)
+        )
     return count + 1, off if kind == REMOVE else 0.0
 
 
 @kernel(error_model="numpy")
 def _both_signs(q, places, at_own, at_other, far, off, v, mass):
-    """The losses of a replaced record: those above 0, their negatives, and 0, which has the rest of the mass."""
+    """The losses of a replaced record: those above 0, their negatives, and 0, which has the rest of
+    the mass.
+    """
     count, total = places.size, off
     for i in range(1, count):
         loss = log1p(q * expm1(places[i])) if places[i] < 600.0 else places[i] + log(q)
@@ -161,7 +198,9 @@ def _log_mixture(x, roots, shares):
 
 @kernel(error_model="numpy")
 def hidden(kind, roots, shares, each, v, mass):
-    """The same of a mixture of Gaussian shifts by `roots` standard deviations, whose label is hidden, against no shift."""
+    """The same of a mixture of Gaussian shifts by `roots` standard deviations, whose label is
+    hidden, against no shift.
+    """
     reach, most = sqrt(2.0 * each), 0.0
     for h in range(roots.size):
         if shares[h] > 0.0:
@@ -205,7 +244,9 @@ def hidden(kind, roots, shares, each, v, mass):
 
 @kernel(error_model="numpy")
 def all_sampled(kind, q, mus, shares, each):
-    """`sampled` for every row: (losses and masses, shape (rows, atoms), their numbers, what counts as infinite)."""
+    """`sampled` for every row: (losses and masses, shape (rows, atoms), their numbers, what counts
+    as infinite).
+    """
     rows, atoms = q.size, 2 * MOST + 2
     v, mass, size, off = zeros((rows, atoms)), zeros((rows, atoms)), empty(rows, int64), empty(rows)
     for i in range(rows):

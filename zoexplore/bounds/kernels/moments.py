@@ -1,4 +1,6 @@
-"""Moments of a vector's part in a random span (docs/sharp.md, "One step with a cube"). Everything is rounded up."""
+"""Moments of a vector's part in a random span (docs/sharp.md, "One step with a cube"). Everything
+is rounded up.
+"""
 
 from math import cos, erf, exp, hypot, inf, log, log1p, pi, sin, sqrt
 
@@ -53,7 +55,9 @@ def _log_length_moment(d, order):
 
 @kernel(error_model="numpy")
 def _log_sum_chernoff(K, order):
-    """ln E (sum of K Gaussian |g|)^order, from above: z^order <= (order/(e u))^order e^(u z), at the best of many u."""
+    """ln E (sum of K Gaussian |g|)^order, from above: z^order <= (order/(e u))^order e^(u z), at
+    the best of many u.
+    """
     best, u = inf, 0.3 * min(order / K, sqrt(order / K))
     while True:
         found = order * (log(order / u) - 1.0) + K * absolute(u)
@@ -64,10 +68,12 @@ def _log_sum_chernoff(K, order):
 
 @elementwise
 def sum_norm(K, d, order, seen):
-    """ell: the norm, at an even order, of the sum of the absolute values of K entries of a random unit vector in d dimensions.
+    """ell: the norm, at an even order, of the sum of the absolute values of K entries of a random
+    unit vector in d dimensions.
 
     Args:
-        seen: the norm at the order of the length of those entries, which sqrt(K) times bounds it too.
+        seen: the norm at the order of the length of those entries, which sqrt(K) times bounds it
+            too.
     """
     even = order + order % 2.0  # norms grow with their order
     by_sum = exp((_log_sum_chernoff(K, even) - _log_length_moment(d, even)) / even) * (1.0 + 1e-11)
@@ -76,16 +82,21 @@ def sum_norm(K, d, order, seen):
 
 @elementwise
 def sum_constant(change: Change, slowest, d, acting):
-    """c_1: by how much the sum of a drift's entries can exceed that of a random unit vector's. It is convex in the step size,
-    which is at least the part `slowest` of eta.
+    """c_1: by how much the sum of a drift's entries can exceed that of a random unit vector's. It
+    is convex in the step size, which is at least the part `slowest` of eta.
     """
     worst = 0.0
     for part in (1.0, slowest):
         q, least, most = slower(change, part)
         if not acting or d == 1.0:
-            worst = max(worst, abs(q - 0.5 * (most + least)) + 0.5 * (most - least), abs(q) if acting else 0.0)
+            worst = max(
+                worst,
+                abs(q - 0.5 * (most + least)) + 0.5 * (most - least),
+                abs(q) if acting else 0.0,
+            )
             continue
-        reach = 0.5 * (most - least) / cos(0.5 * pi / CORNERS)  # a polygon around the circle bounds what is convex in it
+        # a polygon around the circle bounds what is convex in it
+        reach = 0.5 * (most - least) / cos(0.5 * pi / CORNERS)
         for k in range(CORNERS + 1):
             along = 0.5 * (most + least) + reach * cos(pi * k / CORNERS)
             across = reach * sin(pi * k / CORNERS)

@@ -1,6 +1,8 @@
-"""The norm J and the drift's constant c, which say how a step changes the distance of two runs in the sharper bound.
+"""The norm J and the drift's constant c, which say how a step changes the distance of two runs in
+the sharper bound.
 
-gamma ~ Beta(K/2, (d-K)/2) is the share of a vector's squared length that a random span has. Everything is rounded up.
+gamma ~ Beta(K/2, (d-K)/2) is the share of a vector's squared length that a random span has.
+Everything is rounded up.
 """
 
 from math import atan2, cos, exp, inf, log, log1p, pi, sin, sqrt
@@ -13,19 +15,25 @@ from zoexplore.bounds.kernels.compiling import elementwise, kernel
 from zoexplore.bounds.kernels.rounding import UP
 
 MOMENT_UP = 1.0 + 1e-14  # the logarithms' sums round to less than that
-SINGLES = 16  # exact terms of a moment; later ones are bounded in blocks of an eighth of their distance
+# exact terms of a moment; later ones are bounded in blocks of an eighth of their distance
+SINGLES = 16
 SUM_ERROR = 1e-15  # of a compensated sum of logarithms, over the sum of their sizes
-FAR_BELOW = exp(-36.0)  # smaller terms, relative to the largest, are counted as if they were just that
-ROUNDING = 2.0**-51  # c is raised by so much: near 1 its rounding would otherwise count as contraction, T times over
-IDLE, EACH, JOINT, JOINT_LINEAR = 0.0, 1.0, 2.0, 3.0  # what a clip may do: never act, act on each quotient or on all together
+# smaller terms, relative to the largest, are counted as if they were just that
+FAR_BELOW = exp(-36.0)
+# c is raised by so much: near 1 its rounding would otherwise count as contraction, T times over
+ROUNDING = 2.0**-51
+# what a clip may do: never act, act on each quotient or on all together
+IDLE, EACH, JOINT, JOINT_LINEAR = 0.0, 1.0, 2.0, 3.0
 HALF = 80  # rays on either side of A = C, beside that
-ARCS, SPLITS, CLOSE = 12, 200, 1e-8  # a polygon's corners at first and at most beyond, and how near it comes
+# a polygon's corners at first and at most beyond, and how near it comes
+ARCS, SPLITS, CLOSE = 12, 200, 1e-8
 
 
 @kernel()
 def _log_mean(part, d, order):
-    """Mean over j < order of log((part/2 + j)/(d/2 + j)), for moments of a Beta(part/2, (d - part)/2) variable. The summand is
-    concave in j, so a block is at most its length times the summand at its middle (Jensen).
+    """Mean over j < order of log((part/2 + j)/(d/2 + j)), for moments of a Beta(part/2, (d -
+    part)/2) variable. The summand is concave in j, so a block is at most its length times the
+    summand at its middle (Jensen).
     """
     total, j = 0.0, 0.0
     while j < order:
@@ -48,8 +56,9 @@ def moment(part, d, order):
 
 @kernel()
 def _log_weights(K, d, order):
-    """Upper bounds, shape (order + 1,), on the logarithms of binom(order, i) (K/2)_i ((d-K)/2)_(order-i) / (d/2)_order; K < d.
-    These are Beta-binomial probabilities, summed one by one with Kahan's compensation.
+    """Upper bounds, shape (order + 1,), on the logarithms of binom(order, i) (K/2)_i
+    ((d-K)/2)_(order-i) / (d/2)_order; K < d. These are Beta-binomial probabilities, summed one by
+    one with Kahan's compensation.
     """
     count = int(order)
     logs = empty(count + 1)
@@ -72,7 +81,9 @@ def _log_weights(K, d, order):
 
 
 def _rays():
-    """The rays A : C on which J is tabled, as (t, 1 - t), t = C/(A + C): shape (2, 2 HALF + 1), denser around A = C."""
+    """The rays A : C on which J is tabled, as (t, 1 - t), t = C/(A + C): shape (2, 2 HALF + 1),
+    denser around A = C.
+    """
     u = np.arange(-HALF, 1) / HALF
     x = np.exp(u * (4 + 14 * u**6))
     x[0] = 0.0
@@ -85,9 +96,9 @@ RAYS = _rays()
 
 @kernel()
 def _log_sum(logs, ratios, step, peak, concave):
-    """(log of the sum of exp(logs[i] + i step), from above; the index of its largest term). Terms below e^-36 of the largest
-    count as e^-36 of it. If the terms are log-concave, the sum runs outwards from the largest, which a search finds from `peak`
-    on; its index grows with `step`.
+    """(log of the sum of exp(logs[i] + i step), from above; the index of its largest term). Terms
+    below e^-36 of the largest count as e^-36 of it. If the terms are log-concave, the sum runs
+    outwards from the largest, which a search finds from `peak` on; its index grows with `step`.
     """
     count, total = logs.size, 0.0
     if concave:
@@ -116,12 +127,16 @@ def _log_sum(logs, ratios, step, peak, concave):
             term = logs[i] + i * step - top
             if term > -36.0:
                 total += exp(term)
-    return top + log(total + FAR_BELOW * count) + SUM_ERROR * (1.0 + abs(top) + peak * abs(step)), peak
+    return top + log(total + FAR_BELOW * count) + SUM_ERROR * (
+        1.0 + abs(top) + peak * abs(step)
+    ), peak
 
 
 @kernel()
 def tabled_norm(K, d, order):
-    """J(1 - t, t) = E[((1-t)(1-gamma) + t gamma)^order]^(1/order) on rays, shape (rays,), from above, by its series."""
+    """J(1 - t, t) = E[((1-t)(1-gamma) + t gamma)^order]^(1/order) on rays, shape (rays,), from
+    above, by its series.
+    """
     size = RAYS.shape[1]
     if K == d:
         return RAYS[0].copy()
@@ -132,7 +147,10 @@ def tabled_norm(K, d, order):
     for i in range(count):
         ratios[i] = (count - i) * (K + 2.0 * i) / ((i + 1.0) * (d - K + 2.0 * (count - i - 1.0)))
     peak = int64(0)  # for a literal one `_log_sum` would be compiled once more
-    table[0], table[size - 1] = exp(logs[0] / order) * MOMENT_UP, exp(logs[count] / order) * MOMENT_UP
+    table[0], table[size - 1] = (
+        exp(logs[0] / order) * MOMENT_UP,
+        exp(logs[count] / order) * MOMENT_UP,
+    )
     for k in range(1, size - 1):
         log_A, log_C = log(RAYS[1, k]), log(RAYS[0, k])
         log_sum, peak = _log_sum(logs, ratios, log_C - log_A, peak, K >= 2.0 and d - K >= 2.0)
@@ -171,15 +189,18 @@ def norm(table, A, C):
 
 @kernel()
 def linear_growth(d, order):
-    """f_lambda, from above: ||1 + beta|| / kappa_1^2, with beta a coordinate of a uniform direction and kappa_1 the mean of
-    sqrt(1 - beta^2). (1 + beta)/2 is a Beta variable, and Watson's bounds give kappa_1; d >= 2.
+    """f_lambda, from above: ||1 + beta|| / kappa_1^2, with beta a coordinate of a uniform direction
+    and kappa_1 the mean of sqrt(1 - beta^2). (1 + beta)/2 is a Beta variable, and Watson's bounds
+    give kappa_1; d >= 2.
     """
     return 2.0 * moment(d - 1.0, 2.0 * (d - 1.0), order) ** 2 * (d - 0.36) / (d - 1.5) * MOMENT_UP
 
 
 @kernel(error_model="numpy")
 def linear_norm(table, growth, ratio):
-    """J, shape (rays,), of linear models whose clip acts: the lower hull of the least of J(A, C) and growth J(A, ratio C)."""
+    """J, shape (rays,), of linear models whose clip acts: the lower hull of the least of J(A, C)
+    and growth J(A, ratio C).
+    """
     size = RAYS.shape[1]
     least = empty(size)
     for k in range(size):
@@ -189,19 +210,23 @@ def linear_norm(table, growth, ratio):
 
 @kernel(error_model="numpy")
 def norm_apart(table, ratio):
-    """J on rays for an idle clip: the lower hull of the least of J and of the sum of its parts' norms. In the sum the drift is
-    longer, at most by the root of c^2 = ratio c_lambda^2.
+    """J on rays for an idle clip: the lower hull of the least of J and of the sum of its parts'
+    norms. In the sum the drift is longer, at most by the root of c^2 = ratio c_lambda^2.
     """
     size = RAYS.shape[1]
     least = empty(size)
     for k in range(size):
-        least[k] = min(table[k], (RAYS[1, k] * table[0] + ratio * RAYS[0, k] * table[size - 1]) * UP)
+        least[k] = min(
+            table[k], (RAYS[1, k] * table[0] + ratio * RAYS[0, k] * table[size - 1]) * UP
+        )
     return lower_hull(least)
 
 
 @kernel(error_model="numpy")
 def lower_hull(least):
-    """Replace values, shape (rays,), by their lower hull. A convex function of (A, C) below the values is also below the hull."""
+    """Replace values, shape (rays,), by their lower hull. A convex function of (A, C) below the
+    values is also below the hull.
+    """
     size = RAYS.shape[1]
     corners, count = empty(size, int64), 0
     for k in range(size):
@@ -221,9 +246,13 @@ def lower_hull(least):
 
 @kernel(error_model="numpy")
 def _chord(values, i, j, k):
-    """The line through the values on rays i and k, at ray j, in the digits of the smaller of t and 1 - t."""
+    """The line through the values on rays i and k, at ray j, in the digits of the smaller of t and
+    1 - t.
+    """
     side = 1 if RAYS[0, j] > 0.5 else 0
-    return values[i] + (values[k] - values[i]) * ((RAYS[side, j] - RAYS[side, i]) / (RAYS[side, k] - RAYS[side, i]))
+    return values[i] + (values[k] - values[i]) * (
+        (RAYS[side, j] - RAYS[side, i]) / (RAYS[side, k] - RAYS[side, i])
+    )
 
 
 # ---------------------------------------------------------------- the drift's constant
@@ -231,9 +260,11 @@ def _chord(values, i, j, k):
 
 @kernel()
 def _clipped(r, q1, q2):
-    """c^2 for a drift q against r where the clip may act: twice the mean over angles of max((r cos)^2, (q cos)^2).
+    """c^2 for a drift q against r where the clip may act: twice the mean over angles of max((r
+    cos)^2, (q cos)^2).
 
-    Convex in q. In units of r it is (1 + |q|^2)/2 + [2 |q2| + (1 - |q|^2) atan2(1 - |q|^2, 2 |q2|)]/pi.
+    Convex in q. In units of r it is (1 + |q|^2)/2 + [2 |q2| + (1 - |q|^2) atan2(1 - |q|^2, 2
+    |q2|)]/pi.
     """
     squares, apart, across = r * r + q1 * q1 + q2 * q2, r * r - q1 * q1 - q2 * q2, 2.0 * abs(r * q2)
     return 0.5 * squares + (across + apart * atan2(apart, across)) / pi
@@ -241,7 +272,9 @@ def _clipped(r, q1, q2):
 
 @kernel()
 def _together(r, q1, q2):
-    """c^2 for a drift q against r where a joint clip may act: its part is half of r - q and any vector of that length."""
+    """c^2 for a drift q against r where a joint clip may act: its part is half of r - q and any
+    vector of that length.
+    """
     return 0.25 * (sqrt((r + q1) ** 2 + q2 * q2) + sqrt((r - q1) ** 2 + q2 * q2)) ** 2
 
 
@@ -252,8 +285,9 @@ def _square(acting, r, q1, q2):
 
 @kernel()
 def _worst_clipped(acting, r, middle, radius, per_shrink):
-    """The largest `_square` over drifts r - h, h on the circle with that centre and radius, the second part times per_shrink. By
-    convexity the corners of a polygon around the ellipse bound it; the polygon is refined where it is largest.
+    """The largest `_square` over drifts r - h, h on the circle with that centre and radius, the
+    second part times per_shrink. By convexity the corners of a polygon around the ellipse bound it;
+    the polygon is refined where it is largest.
     """
     begin, end, corner = empty(ARCS + SPLITS), empty(ARCS + SPLITS), empty(ARCS + SPLITS)
     best = 0.0
@@ -267,8 +301,15 @@ def _worst_clipped(acting, r, middle, radius, per_shrink):
             if corner[k] < 0.0:
                 half = 0.5 * (begin[k] + end[k])
                 reach = radius / cos(0.5 * (end[k] - begin[k]))
-                corner[k] = _square(acting, r, r - middle - reach * cos(half), reach * sin(half) * per_shrink)
-                best = max(best, _square(acting, r, r - middle - radius * cos(half), radius * sin(half) * per_shrink))
+                corner[k] = _square(
+                    acting, r, r - middle - reach * cos(half), reach * sin(half) * per_shrink
+                )
+                best = max(
+                    best,
+                    _square(
+                        acting, r, r - middle - radius * cos(half), radius * sin(half) * per_shrink
+                    ),
+                )
             if corner[k] > worst:
                 worst, most = corner[k], k
         if worst <= best * (1.0 + CLOSE) or arcs == ARCS + SPLITS:
@@ -284,7 +325,8 @@ class Change(NamedTuple):
 
     Args:
         r: the ridge's factor on it, 1 - eta ridge/K, of any sign.
-        low, high: eta/K times the least and the largest curvature of the clipped loss; high >= 0, low >= -high.
+        low, high: eta/K times the least and the largest curvature of the clipped loss; high >= 0,
+            low >= -high.
     """
 
     r: Any
@@ -294,9 +336,14 @@ class Change(NamedTuple):
 
 @kernel()
 def joint_constant(change, shrink):
-    """c^2 where a joint clip may act; `shrink` is the share that the directions' second column keeps of its square, at most 1."""
+    """c^2 where a joint clip may act; `shrink` is the share that the directions' second column
+    keeps of its square, at most 1.
+    """
     r, low, high = change
-    return _worst_clipped(JOINT, r, 0.5 * (high + low), 0.5 * (high - low), 1.0 / sqrt(shrink)) + ROUNDING
+    return (
+        _worst_clipped(JOINT, r, 0.5 * (high + low), 0.5 * (high - low), 1.0 / sqrt(shrink))
+        + ROUNDING
+    )
 
 
 @kernel()
@@ -314,13 +361,15 @@ def second_column(d, order):
 
 @kernel(error_model="numpy")
 def drift_constant(change, d, order, clip, certain):
-    """c_lambda^2: the largest squared ratio of the span's part of a step to a random span's share of the distance.
+    """c_lambda^2: the largest squared ratio of the span's part of a step to a random span's share
+    of the distance.
 
     Args:
         change: a `Change`.
         order: of the norm.
-        clip: its kind (`IDLE` and others). For an idle one the constant is often the first-order step's; for a joint one it is
-            that of all directions, and the tables of J (`kernels.joint`) have the rest.
+        clip: its kind (`IDLE` and others). For an idle one the constant is often the first-order
+            step's; for a joint one it is that of all directions, and the tables of J
+            (`kernels.joint`) have the rest.
         certain: all directions are seen and the clip is idle, so that nothing is random.
     """
     r, low, high = change
@@ -352,7 +401,9 @@ def slower(change, part):
 
 @kernel(error_model="numpy")
 def largest_drift_constant(change, slowest, d, order, clip, certain):
-    """The largest `drift_constant` over step sizes from the part `slowest` to 1: convex in the size, so at either end."""
+    """The largest `drift_constant` over step sizes from the part `slowest` to 1: convex in the
+    size, so at either end.
+    """
     c2 = drift_constant(change, d, order, clip, certain)
     if slowest < 1.0:
         c2 = max(c2, drift_constant(slower(change, slowest), d, order, clip, certain))
@@ -371,7 +422,9 @@ def _certain(change, clip):
 
 @elementwise
 def certain_constant(change: Change, slowest, clip):
-    """The most that a step of a size from the part `slowest` to 1 lengthens a distance in the span, if nothing is random."""
+    """The most that a step of a size from the part `slowest` to 1 lengthens a distance in the span,
+    if nothing is random.
+    """
     c = _certain(change, clip)
     if slowest < 1.0:
         c = max(c, _certain(slower(change, slowest), clip))

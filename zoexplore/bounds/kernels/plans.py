@@ -24,30 +24,32 @@ from zoexplore.bounds.kernels.steps import (
 )
 
 LEAST_REACH = 1e-3  # shorter typical distances, as a part of what a step adds, count as this
-LEAST_WORTH = 1e-40  # of the final cost of a squared distance: less is rounded up, so that nothing underflows
+# of the final cost of a squared distance: less is rounded up, so that nothing underflows
+LEAST_WORTH = 1e-40
 SETTLED = 3e-5  # relative change of the planned cost that ends the rounds
 HIGH = 30.0  # a plan from distance 0 begins with what one step adds, or with this times as much
 ALPHA, PI, ACROSS, ALONG = 0, 1, 2, 3  # rows of a plan's fractions
 
 
 class Run(NamedTuple):
-    """A run at one order of the norm, cut into blocks of steps, or of periods of several parts: a step that meets the record and
-    those before it that do not.
+    """A run at one order of the norm, cut into blocks of steps, or of periods of several parts: a
+    step that meets the record and those before it that do not.
     """
 
     steps: ndarray  # `STEP`: one that meets the record, one that does not, and both in a cool-down
     table: ndarray  # J on the rays
     edges: ndarray  # steps, or periods, to the end at which blocks begin
     blocks: int
-    parts: ndarray  # steps of a period's parts, the last first; where all meet the record, those of the block
+    # steps of a period's parts, the last first; where all meet the record, those of the block
+    parts: ndarray
     cooled: float
     start: float  # the distance that it starts from: 0 where all blocks count
     times: float  # such stretches between releases
 
 
 class Plan(NamedTuple):
-    """Part by part typical distances, and fractions, shape (4, parts): alpha, pi, and what a step counts of a squared distance,
-    across the span and in it.
+    """Part by part typical distances, and fractions, shape (4, parts): alpha, pi, and what a step
+    counts of a squared distance, across the span and in it.
     """
 
     x: ndarray
@@ -55,7 +57,9 @@ class Plan(NamedTuple):
 
 
 class Worth(NamedTuple):
-    """What is left to pay: for a squared distance, beside it, for certain; and the rate at which the first falls."""
+    """What is left to pay: for a squared distance, beside it, for certain; and the rate at which
+    the first falls.
+    """
 
     v: float
     w: float
@@ -73,7 +77,9 @@ class Cost(NamedTuple):
 
 @kernel()
 def cut_apart(quiet, parts):
-    """The `parts` of a period become their steps: one that meets the record, and so many `quiet` ones, from the later back."""
+    """The `parts` of a period become their steps: one that meets the record, and so many `quiet`
+    ones, from the later back.
+    """
     parts[0], at = 1.0, 0.0
     growth = max(0.4, quiet ** (1.0 / 6.0) - 1.0)
     for j in range(1, parts.size):
@@ -89,7 +95,16 @@ def run_of(rows, norms, i, size, most):
     cut_apart(row.apart, parts)
     far = row.far > 0.0
     blocks = cut_into(row.most, far, row.cooled, edges)
-    run = Run(empty(4, STEP), norms.tables[0], edges, blocks, parts, row.cooled, row.diameter if far else 0.0, row.times)
+    run = Run(
+        empty(4, STEP),
+        norms.tables[0],
+        edges,
+        blocks,
+        parts,
+        row.cooled,
+        row.diameter if far else 0.0,
+        row.times,
+    )
     return at_order(run, rows, norms, i, 0, blocks)
 
 
@@ -109,7 +124,9 @@ def at_order(run, rows, norms, i, k, blocks):
 
 @kernel()
 def _kind(run, b):
-    """Which of a run's steps block b has: the first, or in a cool-down the third. The next one is without the record's part."""
+    """Which of a run's steps block b has: the first, or in a cool-down the third. The next one is
+    without the record's part.
+    """
     return 2 if run.edges[b] < run.cooled else 0
 
 
@@ -122,22 +139,29 @@ def _fractions(s, v, x, g):
         b2 = (s.b + s.e) ** 2
         gain, price = v * (met + f * f * b2), (met + b2) * s.per_S
     else:
-        gain, price = v * (f * (drift + s.kick)) ** 2, (f * drift + f * s.random + s.sure) ** 2 * s.per_S
+        gain, price = (
+            v * (f * (drift + s.kick)) ** 2,
+            (f * drift + f * s.random + s.sure) ** 2 * s.per_S,
+        )
     return v / (v + s.per_s2), gain / (gain + price)
 
 
 @kernel(error_model="numpy")
 def _choose(s, worth, plan, m, L):
-    """The best fractions of a part of L steps, in which the worth of a distance falls at about the rate."""
+    """The best fractions of a part of L steps, in which the worth of a distance falls at about the
+    rate.
+    """
     v, of = worth.v, plan.fractions
     between = v if L <= 1.0 else v / max(0.3, 1.0 + 0.25 * worth.rate * L)
-    of[ALPHA, m], of[PI, m] = (1.0, 1.0) if m == 0 else _fractions(s, between, plan.x[m], max(of[ALONG, m], LEAST_SEEN))
+    of[ALPHA, m], of[PI, m] = (
+        (1.0, 1.0) if m == 0 else _fractions(s, between, plan.x[m], max(of[ALONG, m], LEAST_SEEN))
+    )
 
 
 @kernel(error_model="numpy", forceinline=True)
 def _period(run, b, plan, worth, choosing):
-    """The worth before a period of block b. Its last step, the first on the way back, meets the record; the others do not. With
-    `choosing`, the fractions become the best ones.
+    """The worth before a period of block b. Its last step, the first on the way back, meets the
+    record; the others do not. With `choosing`, the fractions become the best ones.
     """
     v, w, Y, rate = worth.v, 0.0, 0.0, worth.rate
     size, kind, of = run.parts.size, _kind(run, b), plan.fractions
@@ -158,7 +182,9 @@ def _period(run, b, plan, worth, choosing):
 
 @kernel(error_model="numpy")
 def _before(run, b, plan, worth, choosing):
-    """The worth before the n steps, or periods, of block b but for a first step from distance 0; infinite where F is."""
+    """The worth before the n steps, or periods, of block b but for a first step from distance 0;
+    infinite where F is.
+    """
     v, w, Y, rate, n = worth.v, worth.w, worth.Y, worth.rate, run.edges[b + 1] - run.edges[b]
     if b == run.blocks - 1 and run.start == 0.0:
         n -= 1.0
@@ -172,7 +198,11 @@ def _before(run, b, plan, worth, choosing):
         if n == 1.0:
             return Worth(one.v, w + one.w, Y + one.Y, rate)
         choosing = False
-        here, other, jump = Value(v, one.v, one.w, 0.0, 0.0), other_end(v, one.v, n), Jump(v, 0.0, 0.0)
+        here, other, jump = (
+            Value(v, one.v, one.w, 0.0, 0.0),
+            other_end(v, one.v, n),
+            Jump(v, 0.0, 0.0),
+        )
         while jump.steps == 0.0:
             two = _period(run, b, plan, Worth(other, w, Y, rate), choosing)
             rate = two.rate
@@ -184,8 +214,9 @@ def _before(run, b, plan, worth, choosing):
 
 @kernel(error_model="numpy")
 def backward(run, plan, choosing):
-    """The recursion from the end of the run to its start. With `choosing` alpha and pi become the best ones, and the others what
-    they are there. From the diameter any number of blocks will do, and the best is chosen; from 0 all are counted.
+    """The recursion from the end of the run to its start. With `choosing` alpha and pi become the
+    best ones, and the others what they are there. From the diameter any number of blocks will do,
+    and the best is chosen; from 0 all are counted.
     """
     worth, best, least = Worth(0.0, 0.0, 0.0, 0.0), inf, Cost(inf, 0.0, run.blocks)
     f = run.steps[0].tilt
@@ -237,7 +268,9 @@ def _grow(s, keep, left, g, h, L):
 
 @kernel(error_model="numpy")
 def _follow(run, b, plan, at, floor):
-    """The squared distance after a period of block b, from one before it; x become the typical distances of its parts."""
+    """The squared distance after a period of block b, from one before it; x become the typical
+    distances of its parts.
+    """
     size, kind, of = run.parts.size, _kind(run, b), plan.fractions
     for j in range(size - 1, -1, -1):
         m, s = b * size + j, run.steps[kind if j == 0 else kind + 1]
@@ -250,8 +283,8 @@ def _follow(run, b, plan, at, floor):
 
 @kernel(error_model="numpy")
 def forward(run, plan, counted, floor):
-    """From the start of the `counted` blocks to the end: x become the distances that the fractions lead to, at least `floor`: no
-    bound.
+    """From the start of the `counted` blocks to the end: x become the distances that the fractions
+    lead to, at least `floor`: no bound.
     """
     size, at = run.parts.size, run.start * run.start
     for b in range(counted - 1, -1, -1):
@@ -276,7 +309,9 @@ def forward(run, plan, counted, floor):
 
 @kernel(error_model="numpy")
 def _begin(row, run, plan):
-    """What a search starts from: every step hides all, and distances are as long as those at the start."""
+    """What a search starts from: every step hides all, and distances are as long as those at the
+    start.
+    """
     s = run.steps[0]
     added = row.B + row.remainder if row.cube > 0.0 else s.kick  # by a step to the distance
     start = run.start if run.start > 0.0 else (HIGH if row.late > 0.0 else 1.0) * added
@@ -286,16 +321,19 @@ def _begin(row, run, plan):
 
 @kernel(error_model="numpy")
 def plan_rows(rows, norms, size, rounds, x, fractions):
-    """Rounds for every row: fractions and costs backward along typical distances, these forward, until the cost stands.
+    """Rounds for every row: fractions and costs backward along typical distances, these forward,
+    until the cost stands.
 
     Args:
         rows: of `rows.ROW`, planned for their one order in `norms`.
         size: the parts that a period is cut into.
         rounds: so many at most.
-        x, fractions: `Plan` of every row, shapes (rows, parts) and (rows, 4, parts): become the best round's.
+        x, fractions: `Plan` of every row, shapes (rows, parts) and (rows, 4, parts): become the
+            best round's.
 
     Returns:
-        Row by row what of the cost is random, what is certain, and the blocks and their steps counted; shape (rows, 4).
+        Row by row what of the cost is random, what is certain, and the blocks and their steps
+        counted; shape (rows, 4).
     """
     found = empty((rows.size, 4))
     trial = Plan(empty(x.shape[1]), empty((4, x.shape[1])))
@@ -310,20 +348,27 @@ def plan_rows(rows, norms, size, rounds, x, fractions):
             cost = s.tilt * s.tilt * now.X + now.Y
             if cost < best:
                 best = cost
-                found[i, 0], found[i, 1], found[i, 2], found[i, 3] = now.X, now.Y, now.blocks, run.edges[now.blocks]
+                found[i, 0], found[i, 1], found[i, 2], found[i, 3] = (
+                    now.X,
+                    now.Y,
+                    now.blocks,
+                    run.edges[now.blocks],
+                )
                 x[i], fractions[i] = trial.x, trial.fractions
             if not cost < inf or abs(cost - last) <= SETTLED * cost:
                 break
             last = cost
             forward(run, trial, now.blocks, LEAST_REACH * (s.b if s.cube > 0.0 else s.kick))
-            for m in range(now.blocks * size, count * size):  # any step before those would be the first
+            # any step before those would be the first
+            for m in range(now.blocks * size, count * size):
                 trial.x[m] = max(trial.x[(now.blocks - 1) * size], run.start)
     return found
 
 
 @kernel(error_model="numpy")
 def tails_of(rows, norms, size, x, fractions, counted):
-    """The random and the certain cost of given plans at each of the orders in `norms`, shape (rows, orders, 2).
+    """The random and the certain cost of given plans at each of the orders in `norms`, shape (rows,
+    orders, 2).
 
     Args:
         rows, size: as for `plan_rows`; x, fractions, counted: what it found.
@@ -332,6 +377,8 @@ def tails_of(rows, norms, size, x, fractions, counted):
     for i in range(rows.size):
         run = run_of(rows, norms, i, size, x.shape[1] // size)
         for k in range(norms.place.shape[1]):
-            cost = backward(at_order(run, rows, norms, i, k, int(counted[i])), Plan(x[i], fractions[i]), False)
+            cost = backward(
+                at_order(run, rows, norms, i, k, int(counted[i])), Plan(x[i], fractions[i]), False
+            )
             found[i, k, 0], found[i, k, 1] = cost.X, cost.Y
     return found

@@ -1,13 +1,14 @@
 """Composed privacy losses by a transform (docs/batches.md, "The transform").
 
-Independent losses, n_s of each law s of atoms, and n Gaussian shifts of a budget rho_h that is drawn with a known chance, have at
-every real t > 0
+Independent losses, n_s of each law s of atoms, and n Gaussian shifts of a budget rho_h that is
+drawn with a known chance, have at every real t > 0
 
-    exp(t epsilon) delta(epsilon) = (1/2 pi) integral over y of M(z) exp(-i y epsilon) / (z (1 + z)),  z = t + iy,
+    exp(t epsilon) delta(epsilon) = (1/2 pi) integral over y of M(z) exp(-i y epsilon) / (z (1 +
+    z)),  z = t + iy,
 
-M the product of the laws' transforms M_s(z)^n_s and of E_h exp(rho_h z (1 + z))^n. The trapezoidal rule of spacing 2 pi/P adds
-the left side at epsilon + P, epsilon - P, ..., none of which is negative, so wrapping around errs upward. Bounds on the omitted
-terms and on roundings are added.
+M the product of the laws' transforms M_s(z)^n_s and of E_h exp(rho_h z (1 + z))^n. The trapezoidal
+rule of spacing 2 pi/P adds the left side at epsilon + P, epsilon - P, ..., none of which is
+negative, so wrapping around errs upward. Bounds on the omitted terms and on roundings are added.
 """
 
 from math import atan2, cos, exp, expm1, inf, log, log1p, nan, pi, sin, sqrt
@@ -20,17 +21,22 @@ from zoexplore.bounds.kernels.trigonometric_sums import rotated_sum, transform
 
 ROUNDED = 1e-14  # relative error of a transform's sums
 ULP = 1e-15
-TAIL = 1e-5  # part of the sum (and of t epsilon, if epsilon is wanted and this is below 1) that may be omitted and added
-PADS = 0.0, 1e-4, 2e-4, 4e-4, 1e-3  # parts of epsilon that a Gaussian shift to shorten the sum may cost,
+# part of the sum (and of t epsilon, if epsilon is wanted and this is below 1) that may be omitted
+# and added
+TAIL = 1e-5
+# parts of epsilon that a Gaussian shift to shorten the sum may cost,
+PADS = 0.0, 1e-4, 2e-4, 4e-4, 1e-3
 SHORT = 0.1  # or of this part of the loss's deviation, where epsilon is less
-FEW_TERMS, MOST_TERMS, DEAR = 1500, 3000, 4e-4  # terms for which a part as large as the last is not paid, and for which it is
+# terms for which a part as large as the last is not paid, and for which it is
+FEW_TERMS, MOST_TERMS, DEAR = 1500, 3000, 4e-4
 DEVIATIONS = 10.0  # of the tilted loss: the first period to try
 ALIAS = 1e-3  # of the sum at half the period: at the whole one it is about the square
 MOST_TRIED = 40  # values of t
 TRIES = 6  # other lines, where one would take too long or its start was far off
 LEAST_DELTA = 1e-250  # for which t is guessed at last, if delta is wanted
 SLACK = 1e-9  # of delta, for the roundings of its logarithm
-LEVELS, RUNG = 96, 2.0 ** (1.0 / 3.0)  # heights at which transforms are bounded, and what they grow by
+# heights at which transforms are bounded, and what they grow by
+LEVELS, RUNG = 96, 2.0 ** (1.0 / 3.0)
 MOST_EXPONENT = 600.0
 NOTHING = 1e-25  # smaller parts of a term are left out
 
@@ -44,8 +50,8 @@ class Laws(NamedTuple):
 
 
 class Members(NamedTuple):
-    """What each run is composed of: laws and how often each, shape (rows, laws); budgets of Gaussian shifts and their chances,
-    (rows, shifts), and how often one is drawn, (rows,).
+    """What each run is composed of: laws and how often each, shape (rows, laws); budgets of
+    Gaussian shifts and their chances, (rows, shifts), and how often one is drawn, (rows,).
     """
 
     law: ndarray
@@ -56,7 +62,9 @@ class Members(NamedTuple):
 
 
 class Tilted(NamedTuple):
-    """A run's loss under the law tilted by exp(t loss): the logarithm of M(t), mean and variance; -1 for `ok` beyond doubles."""
+    """A run's loss under the law tilted by exp(t loss): the logarithm of M(t), mean and variance;
+    -1 for `ok` beyond doubles.
+    """
 
     ok: float
     cost: float
@@ -65,8 +73,8 @@ class Tilted(NamedTuple):
 
 
 class Line(NamedTuple):
-    """The sum on the line with real part t. log delta(epsilon) <= level - t epsilon + log(step/(2 pi) (at_0 + 2 (sum of the terms
-    + added))); -1 terms where they are too many.
+    """The sum on the line with real part t. log delta(epsilon) <= level - t epsilon + log(step/(2
+    pi) (at_0 + 2 (sum of the terms + added))); -1 terms where they are too many.
     """
 
     level: float
@@ -95,9 +103,17 @@ def workspace(atoms):
     """Room for laws of so many atoms."""
     terms, levels = MOST_TERMS + 1, LEVELS + 1
     return Work(
-        empty(atoms), empty(terms), empty(terms), empty(terms), empty(terms), empty(terms), empty((3, atoms + 1)), empty(levels),
-        empty(levels), empty(levels),
-    )  # fmt: skip
+        empty(atoms),
+        empty(terms),
+        empty(terms),
+        empty(terms),
+        empty(terms),
+        empty(terms),
+        empty((3, atoms + 1)),
+        empty(levels),
+        empty(levels),
+        empty(levels),
+    )
 
 
 @kernel(error_model="numpy")
@@ -129,14 +145,20 @@ def _of_shifts(rho, share, t):
             second += weight * (mean * mean + 2.0 * rho[h])
     if total == 0.0:
         return 0.0, 0.0, 0.0
-    return top * t * (1.0 + t) + log(total), first / total, max(second / total - (first / total) ** 2, 0.0)
+    return (
+        top * t * (1.0 + t) + log(total),
+        first / total,
+        max(second / total - (first / total) ** 2, 0.0),
+    )
 
 
 @kernel(error_model="numpy")
 def _tilted(laws, members, i, t):
     """`Tilted` of run i at t."""
     times = members.times[i]
-    cost, mean, variance = _of_shifts(members.rho[i], members.share[i], t) if times > 0.0 else (0.0, 0.0, 0.0)
+    cost, mean, variance = (
+        _of_shifts(members.rho[i], members.share[i], t) if times > 0.0 else (0.0, 0.0, 0.0)
+    )
     cost, mean, variance = times * cost, times * mean, times * variance
     for s in range(members.law.shape[1]):
         count, k = members.steps[i, s], members.law[i, s]
@@ -153,8 +175,8 @@ def _tilted(laws, members, i, t):
 
 @kernel(error_model="numpy")
 def _tilt(laws, members, i, epsilon, delta, guess):
-    """(t, `Tilted`) near the saddle of M(t) exp(-t epsilon)/(t (1 + t)). Where epsilon is nan, it is the one with that delta. Any
-    t is sound.
+    """(t, `Tilted`) near the saddle of M(t) exp(-t epsilon)/(t (1 + t)). Where epsilon is nan, it
+    is the one with that delta. Any t is sound.
     """
     by_delta = epsilon != epsilon
     t, loss, low, high = guess, -log(delta) if by_delta else 0.0, 0.0, inf
@@ -167,10 +189,13 @@ def _tilt(laws, members, i, epsilon, delta, guess):
             high, t = t, 0.3 * t if low == 0.0 else low if t < 1.05 * low else sqrt(low * t)
             continue
         per_t, per_both = 1.0 / t, 1.0 / (1.0 + t)
-        if by_delta:  # t times the mean, less the cost, against what the saddle's height says, both positive
+        # t times the mean, less the cost, against what the saddle's height says, both positive
+        if by_delta:
             have = t * at.mean - at.cost
             width = at.variance + per_t**2 + per_both**2
-            need = max(loss + 1.0 + t * per_both + log(per_t * per_both) - 0.5 * log(2.0 * pi * width), 0.2)
+            need = max(
+                loss + 1.0 + t * per_both + log(per_t * per_both) - 0.5 * log(2.0 * pi * width), 0.2
+            )
         else:  # slope of the exponent, mean - epsilon - 1/t - 1/(1 + t), times t
             have, need = t * at.mean, t * epsilon + 1.0 + t * per_both
         if abs(have - need) <= 0.1 * need:
@@ -186,7 +211,13 @@ def _tilt(laws, members, i, epsilon, delta, guess):
             change = log(need / have) * min(max(have / bend, 0.1), 1.0) if have > 0.0 else 1.5
         new = t * exp(min(max(change, -1.5), 1.5))
         if not low < new < high or (tried % 3 == 2 and high < inf and low > 0.0):
-            new = sqrt(low * high) if low > 0.0 and high < inf else 0.5 * high if high < inf else 2.0 * low
+            new = (
+                sqrt(low * high)
+                if low > 0.0 and high < inf
+                else 0.5 * high
+                if high < inf
+                else 2.0 * low
+            )
         t = new
     return t, at
 
@@ -195,8 +226,9 @@ def _tilt(laws, members, i, epsilon, delta, guess):
 def _bound_law(v, mass, t, count, center, work):
     """Lower `work.moduli`, log |M(t + iy)/M(t)| at each height, by `count` losses of a law.
 
-    Under the tilted law |M(t + iy)/M(t)|^2 = 1 - E[1 - cos(y D)], D = L - L'. Losses within theta/(2y) of a center alone make
-    that at most 1 - 2 (1 - cos theta)/theta^2 y^2 p^2 V, p their mass, V their variance.
+    Under the tilted law |M(t + iy)/M(t)|^2 = 1 - E[1 - cos(y D)], D = L - L'. Losses within
+    theta/(2y) of a center alone make that at most 1 - 2 (1 - cos theta)/theta^2 y^2 p^2 V, p their
+    mass, V their variance.
     """
     sums = work.sums
     sums[0, 0] = sums[1, 0] = sums[2, 0] = 0.0
@@ -211,14 +243,22 @@ def _bound_law(v, mass, t, count, center, work):
         for share, factor in ((1.0, 0.4), (0.65, 0.69)):  # of theta = pi, 0.65 pi, rounded down
             far = share * 0.5 * pi / work.heights[k + 1]
             a, b = searchsorted(v, center - far), searchsorted(v, center + far)
-            p, first, second = sums[0, b] - sums[0, a], sums[1, b] - sums[1, a], sums[2, b] - sums[2, a]
-            spread = max(spread, factor * max(p * second * (1.0 - 1e-9) - first * first, 0.0) * (y / M) ** 2)
+            p, first, second = (
+                sums[0, b] - sums[0, a],
+                sums[1, b] - sums[1, a],
+                sums[2, b] - sums[2, a],
+            )
+            spread = max(
+                spread, factor * max(p * second * (1.0 - 1e-9) - first * first, 0.0) * (y / M) ** 2
+            )
         work.moduli[k] += count * 0.5 * log1p(-min(spread, 0.999))
 
 
 @kernel(error_model="numpy")
 def _bound(laws, members, i, t, at, work):
-    """Fill `work.heights` and `work.moduli`: upper bounds on log |M(t + iy)/M(t)|, each from its height to the next."""
+    """Fill `work.heights` and `work.moduli`: upper bounds on log |M(t + iy)/M(t)|, each from its
+    height to the next.
+    """
     deviation = sqrt(at.variance)
     for k in range(LEVELS + 1):
         work.heights[k], work.moduli[k] = 3.0 / deviation * RUNG**k, 0.0
@@ -240,18 +280,24 @@ def _bound(laws, members, i, t, at, work):
 
 @kernel(error_model="numpy")
 def _left_out(step, rho, work):
-    """Fill `work.tails`: upper bounds on the sum of the moduli of all terms beyond each height, after a shift of budget rho."""
+    """Fill `work.tails`: upper bounds on the sum of the moduli of all terms beyond each height,
+    after a shift of budget rho.
+    """
     heights, moduli, tails = work.heights, work.moduli, work.tails
     y = heights[LEVELS]
     tails[LEVELS] = 2.0 / (step * y) * exp(min(moduli[LEVELS], 0.0) - rho * y * y)
     for k in range(LEVELS - 1, -1, -1):
         y = heights[k]
-        tails[k] = tails[k + 1] + ((heights[k + 1] - y) / step + 1.0) / (y * y) * exp(min(moduli[k], 0.0) - rho * y * y)
+        tails[k] = tails[k + 1] + ((heights[k + 1] - y) / step + 1.0) / (y * y) * exp(
+            min(moduli[k], 0.0) - rho * y * y
+        )
 
 
 @kernel(error_model="numpy")
 def _multiply_law(v, mass, t, count, step, terms, work):
-    """Multiply `count` transforms of a law into the terms: their sizes' logarithms, angles and relative errors."""
+    """Multiply `count` transforms of a law into the terms: their sizes' logarithms, angles and
+    relative errors.
+    """
     weight, real, imaginary = work.weight[: v.size], work.real, work.imaginary
     excess = size = absolute = 0.0
     for k in range(v.size):
@@ -280,7 +326,9 @@ def _multiply_law(v, mass, t, count, step, terms, work):
 
 @kernel(error_model="numpy")
 def _multiply_shifts(rho, share, t, times, step, terms, work):
-    """The same of `times` Gaussian shifts whose budgets are drawn. Each one's terms turn and shrink by factors of their own."""
+    """The same of `times` Gaussian shifts whose budgets are drawn. Each one's terms turn and shrink
+    by factors of their own.
+    """
     real, imaginary, full = work.real, work.imaginary, _of_shifts(rho, share, t)[0]
     real[: terms + 1] = 0.0
     imaginary[: terms + 1] = 0.0
@@ -323,7 +371,9 @@ def _terms(laws, members, i, t, pad, step, terms, work):
         k = members.law[i, s]
         if members.steps[i, s] > 0.0:
             n = laws.size[k]
-            _multiply_law(laws.v[k, :n], laws.mass[k, :n], t, members.steps[i, s], step, terms, work)
+            _multiply_law(
+                laws.v[k, :n], laws.mass[k, :n], t, members.steps[i, s], step, terms, work
+            )
     if members.times[i] > 0.0:
         _multiply_shifts(members.rho[i], members.share[i], t, members.times[i], step, terms, work)
     total = 0.0
@@ -362,7 +412,9 @@ def _line(laws, members, i, t, at, epsilon, share, work):
         if terms > MOST_TERMS:
             return Line(0.0, step, -1, 0.0, 0.0)
         level = at.cost + pad * t * (1.0 + t)
-        error = _terms(laws, members, i, t, pad, step, terms, work) + at_0 * ULP * (abs(level) + terms)
+        error = _terms(laws, members, i, t, pad, step, terms, work) + at_0 * ULP * (
+            abs(level) + terms
+        )
         line = Line(level, step, terms, at_0, error + work.tails[k])
         total = rotated_sum(epsilon, step, terms, work.real, work.imaginary)[0]
         alternating = rotated_sum(epsilon + 0.5 * period, step, terms, work.real, work.imaginary)[0]
@@ -374,8 +426,9 @@ def _line(laws, members, i, t, at, epsilon, share, work):
 
 @kernel(error_model="numpy")
 def _root(line, t, work, delta, start):
-    """The least epsilon >= 0 found at which the sum is at most delta; inf for none. Newton's steps, or bisection where these
-    leave the bracket; then steps to the right until the sum is small enough.
+    """The least epsilon >= 0 found at which the sum is at most delta; inf for none. Newton's steps,
+    or bisection where these leave the bracket; then steps to the right until the sum is small
+    enough.
     """
     log_delta, epsilon, near, low, high = log(delta), start, 0.0, -1.0, inf
     for _ in range(40):
@@ -445,13 +498,18 @@ def _delta(laws, members, i, epsilon, guess, work):
         if at.ok < 0.0:
             break
         cost = at.cost * (1.0 + SLACK) - t * epsilon + t * log(t) - (1.0 + t) * log1p(t)
-        best = min(best, exp(min(cost, 0.0)) * (1.0 + SLACK))  # Canonne, Kamath, Steinke's at the order 1 + t
+        # Canonne, Kamath, Steinke's at the order 1 + t
+        best = min(best, exp(min(cost, 0.0)) * (1.0 + SLACK))
         line = _line(laws, members, i, t, at, epsilon, 1.0, work)
         if line.terms >= 0:
             total = rotated_sum(epsilon, line.step, line.terms, work.real, work.imaginary)[0]
             value = line.at_0 + 2.0 * (total + line.added)
             if 0.0 < value < inf:
-                return min(best, exp(line.level - t * epsilon + log(line.step / (2.0 * pi) * value)) * (1.0 + SLACK))
+                return min(
+                    best,
+                    exp(line.level - t * epsilon + log(line.step / (2.0 * pi) * value))
+                    * (1.0 + SLACK),
+                )
         t *= 0.7
         at = _tilted(laws, members, i, t)
     return best
@@ -471,13 +529,15 @@ def _first_tilt(laws, members, i, loss):
 
 @kernel(error_model="numpy")
 def solve(laws, members, by_delta, given, work):
-    """epsilon at each delta given where `by_delta`, delta at each epsilon otherwise, row by row: rounded up; inf, or 1, where
-    none is found.
+    """epsilon at each delta given where `by_delta`, delta at each epsilon otherwise, row by row:
+    rounded up; inf, or 1, where none is found.
     """
     answers = empty(given.size)
     for i in range(given.size):  # each by itself, so that a row is the same whatever its neighbours
         if by_delta:
-            answers[i] = _epsilon(laws, members, i, given[i], _first_tilt(laws, members, i, -log(given[i])), work)
+            answers[i] = _epsilon(
+                laws, members, i, given[i], _first_tilt(laws, members, i, -log(given[i])), work
+            )
         else:
             answers[i] = _delta(laws, members, i, given[i], 1.0, work)
     return answers

@@ -1,7 +1,8 @@
-"""delta(epsilon) of a run whose random cost has a known tail, and its inverse (docs/sharp.md, "From a tail to delta").
+"""delta(epsilon) of a run whose random cost has a known tail, and its inverse (docs/sharp.md, "From
+a tail to delta").
 
-The Gaussian profile, averaged over the cost. Between two levels of the tail a chord lies above it, and above the profile too
-wherever that is convex in the cost.
+The Gaussian profile, averaged over the cost. Between two levels of the tail a chord lies above it,
+and above the profile too wherever that is convex in the cost.
 """
 
 from math import erfc, exp, inf, log, sqrt
@@ -9,7 +10,16 @@ from math import erfc, exp, inf, log, sqrt
 from numpy import empty
 
 from zoexplore.bounds.kernels.compiling import kernel
-from zoexplore.bounds.kernels.gaussian import CKS, GAUSSIAN, ROUND_UP, SQRT_2, SQRT_2PI, _mills, _mills_drop, scalar_epsilon
+from zoexplore.bounds.kernels.gaussian import (
+    CKS,
+    GAUSSIAN,
+    ROUND_UP,
+    SQRT_2,
+    SQRT_2PI,
+    _mills,
+    _mills_drop,
+    scalar_epsilon,
+)
 from zoexplore.bounds.kernels.shifted_divergence import GOLDEN
 
 LARGEST = 1e12  # costs beyond it hide nothing
@@ -30,7 +40,9 @@ def _by_tail(X, Y, power, norms, k, fall):
 
 @kernel(error_model="numpy")
 def _least(X, Y, power, norms, fall):
-    """The tail with the least cost that is exceeded with a probability of at most exp(-fall), and that cost."""
+    """The tail with the least cost that is exceeded with a probability of at most exp(-fall), and
+    that cost.
+    """
     at, best = 0, inf
     for k in range(X.size):
         cost = _by_tail(X, Y, power, norms, k, fall)
@@ -41,12 +53,14 @@ def _least(X, Y, power, norms, fall):
 
 @kernel(error_model="numpy")
 def costs(X, Y, power, norms, levels, s):
-    """Fill `s` with the cost that is exceeded with a probability of at most each level, by the least of some tails.
+    """Fill `s` with the cost that is exceeded with a probability of at most each level, by the
+    least of some tails.
 
     Args:
-        X, Y, power: tails, Y + X level^(-1/power) of the first `norms` of them, and X - ln(level)/power of the exponential
-        moments.
-        levels: from 1 downward. Between two of them one tail, which is convex, is below the chord through the costs.
+        X, Y, power: tails, Y + X level^(-1/power) of the first `norms` of them, and X -
+        ln(level)/power of the exponential moments.
+        levels: from 1 downward. Between two of them one tail, which is convex, is below the chord
+            through the costs.
     """
     at, s[0] = _least(X, Y, power, norms, 0.0)
     for i in range(1, levels.size):
@@ -77,10 +91,12 @@ def _gaussian(epsilon, cost):
 
 @kernel(error_model="numpy")
 def delta(epsilon, levels, s, guessing=0.0):
-    """delta at epsilon >= 0, and minus its slope, of a cost with those levels; by few of them where it is `guessing`.
+    """delta at epsilon >= 0, and minus its slope, of a cost with those levels; by few of them where
+    it is `guessing`.
     """
     stride = STRIDE if guessing > 0.0 else 1
-    convex = 2.0 * epsilon * epsilon / (1.0 + sqrt(1.0 + epsilon * epsilon))  # below it the profile is convex in the cost
+    # below it the profile is convex in the cost
+    convex = 2.0 * epsilon * epsilon / (1.0 + sqrt(1.0 + epsilon * epsilon))
     last = levels.size - 1
     total, fall = levels[last], 0.0
     before, steep = _gaussian(epsilon, s[0])
@@ -99,7 +115,9 @@ def delta(epsilon, levels, s, guessing=0.0):
 
 @kernel(error_model="numpy")
 def epsilon(target, levels, s, guess):
-    """An epsilon at which delta is at most the target, within a relative `NEAR` of the least; inf where there is none."""
+    """An epsilon at which delta is at most the target, within a relative `NEAR` of the least; inf
+    where there is none.
+    """
     if not levels[levels.size - 1] < target or not s[0] < LARGEST:
         return inf
     if delta(0.0, levels, s, 0.0)[0] <= target:
@@ -128,8 +146,8 @@ def epsilon(target, levels, s, guess):
 
 @kernel(error_model="numpy")
 def _by_level(conversion, target, X, Y, power, norms, log_level):
-    """epsilon of the budget that is exceeded with a probability of at most a level; by the plainest conversion where it is to be
-    exact.
+    """epsilon of the budget that is exceeded with a probability of at most a level; by the plainest
+    conversion where it is to be exact.
     """
     rho, left = 0.5 * _least(X, Y, power, norms, -log_level)[1], target - exp(log_level)
     if conversion == CKS and rho < LARGEST:
@@ -139,7 +157,9 @@ def _by_level(conversion, target, X, Y, power, norms, log_level):
 
 @kernel(error_model="numpy")
 def budget(conversion, target, X, Y, power, norms):
-    """(epsilon, twice rho, delta_f) of a budget that the cost keeps within but for delta_f, near the best, by golden sections."""
+    """(epsilon, twice rho, delta_f) of a budget that the cost keeps within but for delta_f, near
+    the best, by golden sections.
+    """
     low, high = log(LEAST_SHARE * target), log(MOST_SHARE * target)
     left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     at_left = _by_level(conversion, target, X, Y, power, norms, left)
@@ -155,7 +175,11 @@ def budget(conversion, target, X, Y, power, norms):
             at_right = _by_level(conversion, target, X, Y, power, norms, right)
     log_level = left if at_left <= at_right else right
     level, cost = exp(log_level), _least(X, Y, power, norms, -log_level)[1]
-    return (scalar_epsilon(conversion, 0.5 * cost, target - level) if cost < LARGEST else inf), cost, level
+    return (
+        (scalar_epsilon(conversion, 0.5 * cost, target - level) if cost < LARGEST else inf),
+        cost,
+        level,
+    )
 
 
 @kernel(error_model="numpy")
@@ -169,8 +193,8 @@ def levels_of(delta):
 
 @kernel(error_model="numpy")
 def convert(X, Y, power, norms, delta, conversion):
-    """Row by row (epsilon, twice rho, delta_f), shape (rows, 3): the tails' least epsilon, and a budget with which the run is
-    Gaussian but for a probability delta_f.
+    """Row by row (epsilon, twice rho, delta_f), shape (rows, 3): the tails' least epsilon, and a
+    budget with which the run is Gaussian but for a probability delta_f.
 
     Args:
         X, Y, power: tails, shape (rows, tails), the first `norms` of them by norms (`costs`).

@@ -1,4 +1,6 @@
-"""Shift budgets over geometric weights, and the hidden-state theorem's program on them (docs/bounds.md)."""
+"""Shift budgets over geometric weights, and the hidden-state theorem's program on them
+(docs/bounds.md).
+"""
 
 from math import ceil, exp, expm1, inf, log, log1p, sqrt
 from typing import Any, NamedTuple
@@ -21,9 +23,10 @@ def _geometric(kappa, count):
 
 @kernel()
 def _level(need, kappa, N):
-    """(nu, m): with q = exp(kappa) <= 1 and x_i = max(1, nu q^i), i < N, the sum of q^i (x_i - 1) is `need`; m of the x_i exceed
-    1. This x has the least sum of squares under that constraint, and x >= 1. Where all the excess is in the first m terms, nu =
-    (need + sum q^i)/(sum q^2i); the real m with nu q^m = 1 is a root of a quadratic in q^m.
+    """(nu, m): with q = exp(kappa) <= 1 and x_i = max(1, nu q^i), i < N, the sum of q^i (x_i - 1)
+    is `need`; m of the x_i exceed 1. This x has the least sum of squares under that constraint, and
+    x >= 1. Where all the excess is in the first m terms, nu = (need + sum q^i)/(sum q^2i); the real
+    m with nu q^m = 1 is a root of a quadratic in q^m.
     """
     m = float(N)
     if kappa < 0.0:
@@ -46,7 +49,9 @@ def _squares(need, kappa, N):
 
 @kernel()
 def _scaled_start(z, kappa, N):
-    """The start in units of the largest weight: the last step's where distances shrink, else the first one's."""
+    """The start in units of the largest weight: the last step's where distances shrink, else the
+    first one's.
+    """
     if kappa > 0.0:
         return z * exp(kappa)
     half = exp(0.5 * kappa * N)  # the whole power may underflow where its product with z does not
@@ -64,17 +69,21 @@ def _least_shift(kappa, N, z, drift):
 
 @elementwise
 def least_shift(kappa, N, z, drift):
-    """The least sum of a_t^2 that brings a distance z to 0 in N steps of z <- exp(kappa) z + drift - a_t, z >= 0.
+    """The least sum of a_t^2 that brings a distance z to 0 in N steps of z <- exp(kappa) z + drift
+    - a_t, z >= 0.
 
-    Unrolled: sum over j of g_j a_j >= z + drift sum g_j, g_j = exp(-j kappa). The best a is proportional to g. But where
-    distances grow (kappa > 0) the weights fall towards the end, and a_t may not drop below the drift.
+    Unrolled: sum over j of g_j a_j >= z + drift sum g_j, g_j = exp(-j kappa). The best a is
+    proportional to g. But where distances grow (kappa > 0) the weights fall towards the end, and
+    a_t may not drop below the drift.
     """
     return _least_shift(kappa, N, z, drift)
 
 
 @kernel()
 def _least_both(kappa, N, z, drift, ratio):
-    """The least sum of 1/beta_t + ratio a_t^2/(1 - beta_t), shares free: for given a_t it is (1 + sqrt(ratio) a_t)^2."""
+    """The least sum of 1/beta_t + ratio a_t^2/(1 - beta_t), shares free: for given a_t it is (1 +
+    sqrt(ratio) a_t)^2.
+    """
     scale = sqrt(ratio)
     start, floor = scale * _scaled_start(z, kappa, N), scale * drift
     if kappa <= 0.0:
@@ -85,7 +94,9 @@ def _least_both(kappa, N, z, drift, ratio):
 
 @elementwise
 def shift_level(kappa, N, z, drift, ratio):
-    """nu of `_level`, to rebuild a_t from: for free shares (`ratio` as in `_least_both`), or a constant one (ratio = 0)."""
+    """nu of `_level`, to rebuild a_t from: for free shares (`ratio` as in `_least_both`), or a
+    constant one (ratio = 0).
+    """
     start = _scaled_start(z, kappa, N)
     if ratio > 0.0:
         scale = sqrt(ratio)
@@ -106,7 +117,8 @@ def _growth(N, log_delta_f, K, d, gap):
     """ln of the factor c1 that one step exceeds with probability at most delta_f/N; gap = 1 - c^2."""
     loss = log(2.0 * N) - log_delta_f
     lin, const = 8.0 * (d - 2.0 * K) * loss, 12.0 * (d - K) * loss
-    theta = (lin + sqrt(lin * lin + 12.0 * d * K * const)) / (6.0 * d * K)  # 3 d K theta^2 - lin theta - const = 0
+    # 3 d K theta^2 - lin theta - const = 0
+    theta = (lin + sqrt(lin * lin + 12.0 * d * K * const)) / (6.0 * d * K)
     theta *= UP
     return 0.5 * log1p((theta * (2.0 - gap) - gap) * K / d)
 
@@ -159,11 +171,13 @@ def theorem_rho(N, T, log_delta_f, of: Program):
 
 @elementwise
 def theorem_steps(T, most, log_delta_f, of: Program):
-    """The number N of counted steps with the least rho; T = inf starts from the diameter, without a forward part.
+    """The number N of counted steps with the least rho; T = inf starts from the diameter, without a
+    forward part.
 
-    N is sought from the end of the run (N = 1, 2, 4, ...) and, where T is finite, from its start (N = T - 1, T - 2, ...),
-    then refined by golden sections between the neighbours of the best. A forward part that reaches the diameter is left to
-    T = inf. Any N is sound. No N with N data >= rho can win.
+    N is sought from the end of the run (N = 1, 2, 4, ...) and, where T is finite, from its start (N
+    = T - 1, T - 2, ...), then refined by golden sections between the neighbours of the best. A
+    forward part that reaches the diameter is left to T = inf. Any N is sound. No N with N data >=
+    rho can win.
     """
     fewest = 1.0 if T == inf else max(1.0, T - ceil(min(of.diameter / of.separation, T)))
     best, best_N = inf, fewest
@@ -205,7 +219,9 @@ def theorem_steps(T, most, log_delta_f, of: Program):
 
 @kernel()
 def distances(z, a, factor, drift):
-    """z_{t+1} = factor z_t + drift - a_t from z to 0, shape (N + 1,), in the direction in which rounding errors shrink."""
+    """z_{t+1} = factor z_t + drift - a_t from z to 0, shape (N + 1,), in the direction in which
+    rounding errors shrink.
+    """
     N = a.size
     path = empty(N + 1)
     path[0], path[N] = z, 0.0

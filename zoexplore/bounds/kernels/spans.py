@@ -1,4 +1,6 @@
-"""Tails of what random spans see of a vector in many steps together (docs/bounds.md, "Composition")."""
+"""Tails of what random spans see of a vector in many steps together (docs/bounds.md,
+"Composition").
+"""
 
 from math import exp, inf, log, log1p
 
@@ -9,14 +11,17 @@ from zoexplore.bounds.kernels.moments import log_1f1
 from zoexplore.bounds.kernels.norms import moment
 from zoexplore.bounds.kernels.rounding import SUMS_UP
 
-LUCK = (0.03, 0.1, 0.25, 0.45, 0.7, 1.0)  # chances, as powers of delta, at which a tail should be tight
+# chances, as powers of delta, at which a tail should be tight
+LUCK = (0.03, 0.1, 0.25, 0.45, 0.7, 1.0)
 NORMS = len(LUCK)  # tails by norms, tighter for few steps
 FARTHEST, HALVINGS = -50.0, 20
 
 
 @kernel(error_model="numpy")
 def _tilt(a, b, fall):
-    """Where Beta(a, b) is beyond x with a chance of about exp(-fall): (the slope there of the logarithm of that chance, x)."""
+    """Where Beta(a, b) is beyond x with a chance of about exp(-fall): (the slope there of the
+    logarithm of that chance, x).
+    """
     mean, low, high = a / (a + b), FARTHEST, 0.0
     for _ in range(HALVINGS):  # bisects the logarithm of (x - mean)/(1 - mean)
         share = exp(0.5 * (low + high))
@@ -31,7 +36,8 @@ def _tilt(a, b, fall):
 
 @kernel(error_model="numpy")
 def span_tails(K, d, count, unit, certain, delta):
-    """Tails X, Y and power as in `profiles.costs`, shape (rows, tails): the first `NORMS` by norms, then exponential moments.
+    """Tails X, Y and power as in `profiles.costs`, shape (rows, tails): the first `NORMS` by norms,
+    then exponential moments.
 
     Args:
         K, d: dimensions of span and space, row by row, like all that follows.

@@ -1,7 +1,9 @@
-"""One step of a run: what it costs, and what a squared distance is worth before it (docs/sharp.md, "The recursion").
+"""One step of a run: what it costs, and what a squared distance is worth before it (docs/sharp.md,
+"The recursion").
 
-From the end of a run to its start, what the square of a distance is worth goes v <- F(v), and what is paid beside it
-w <- w + G(v). F and G are convex and increasing, so that over a block of steps chords bound both.
+From the end of a run to its start, what the square of a distance is worth goes v <- F(v), and what
+is paid beside it w <- w + G(v). F and G are convex and increasing, so that over a block of steps
+chords bound both.
 """
 
 from math import inf, sqrt
@@ -18,23 +20,37 @@ LEAST_SEEN = 1e-12  # least part of a squared distance that the span sees
 MOST = 1e300  # one over a variance of 0
 STEEPER = 1e-13  # relative rise of a chord's slope, for its rounding
 
-STEP = dtype((record, [(name, float) for name in (
-    "per_S",  # one over the variance of the noise along the span,
-    "per_s2",  # and across it
-    "cube",  # 1 where of the record's part every entry is known, else 0: its length alone
-    "b",  # the record's part entry by entry, and the remainder,
-    "e",  # of which only the length is known
-    "order",
-    "tilt",  # the tail's factor f: by how much what is random counts for more than what is certain
-    "c2",  # of the drift
-    "cross",  # by which a drift meets the record's part: half of what 2 sqrt(h) of it adds to a squared distance
-    "kick",  # the record's part and the remainder in the norm, where their length is known
-    "random",  # what they cost: in the norm,
-    "sure",  # and for certain
-    "first",  # the same three of a step from distance 0
-    "first_random",
-    "first_sure",
-)]))  # fmt: skip
+STEP = dtype(
+    (
+        record,
+        [
+            (name, float)
+            for name in (
+                "per_S",  # one over the variance of the noise along the span,
+                "per_s2",  # and across it
+                # 1 where of the record's part every entry is known, else 0: its length alone
+                "cube",
+                "b",  # the record's part entry by entry, and the remainder,
+                "e",  # of which only the length is known
+                "order",
+                # the tail's factor f: by how much what is random counts for more than what is
+                # certain
+                "tilt",
+                "c2",  # of the drift
+                # by which a drift meets the record's part: half of what 2 sqrt(h) of it adds to a
+                # squared distance
+                "cross",
+                # the record's part and the remainder in the norm, where their length is known
+                "kick",
+                "random",  # what they cost: in the norm,
+                "sure",  # and for certain
+                "first",  # the same three of a step from distance 0
+                "first_random",
+                "first_sure",
+            )
+        ],
+    )
+)
 
 
 class Norms(NamedTuple):
@@ -43,7 +59,8 @@ class Norms(NamedTuple):
     tables: ndarray  # J on the rays, shape (places, rays)
     c2: ndarray  # of the drift, shape (places,), as are
     seen: ndarray  # the norm of what the span sees of a length,
-    c1: ndarray  # by how much the sum of a drift's entries can exceed that of a random unit vector's,
+    # by how much the sum of a drift's entries can exceed that of a random unit vector's,
+    c1: ndarray
     ell: ndarray  # and the norm of that sum
     place: ndarray
     tilt: ndarray
@@ -56,7 +73,14 @@ def fill_step(s, row, norms, i, k):
     place, tilt = norms.place[i, k], norms.tilt[i, k]
     g, B, cube = norms.seen[place], row.B, row.cube > 0.0
     length, own = inf if cube else row.length, row.remainder_at_zero
-    s.cube, s.b, s.e, s.order, s.tilt, s.c2 = row.cube, B, row.remainder, norms.orders[i, k], tilt, norms.c2[place]
+    s.cube, s.b, s.e, s.order, s.tilt, s.c2 = (
+        row.cube,
+        B,
+        row.remainder,
+        norms.orders[i, k],
+        tilt,
+        norms.c2[place],
+    )
     s.cross = B / sqrt(row.K) * norms.c1[place] * norms.ell[place] if cube else 0.0
     s.kick = min(g * length, B) + s.e
     s.random = g * length if tilt * g < 1.0 and tilt * g * length < B else 0.0
@@ -82,7 +106,9 @@ def forget(s):
 
 
 class Block(NamedTuple):
-    """A block's fractions: A = A0 + A1 v across the span, C = C0 + C1 v in it, of which the drift counts C0 P + C1 Q v."""
+    """A block's fractions: A = A0 + A1 v across the span, C = C0 + C1 v in it, of which the drift
+    counts C0 P + C1 Q v.
+    """
 
     A0: float
     A1: float
@@ -98,7 +124,9 @@ class Block(NamedTuple):
 
 @kernel(error_model="numpy")
 def block_of(s, alpha, pi, x, g):
-    """The block's numbers; `g`, how much of a squared distance the span sees, only chooses how squares of sums are split."""
+    """The block's numbers; `g`, how much of a squared distance the span sees, only chooses how
+    squares of sums are split.
+    """
     C0, C1 = pi * pi * s.per_S, (1.0 - pi) ** 2
     A0, A1 = alpha * alpha * s.per_s2, (1.0 - alpha) ** 2
     drift = sqrt(max(g, LEAST_SEEN)) * x
@@ -108,9 +136,17 @@ def block_of(s, alpha, pi, x, g):
         return Block(A0, A1, C0, C1, 1.0 + psi, 1.0 + psi, x, b2, 0.0, b2)
     f, price = s.tilt, s.tilt * s.random + s.sure
     return Block(
-        A0, A1, C0, C1, 1.0 + price / (f * drift), 1.0 + s.kick / drift, x, s.kick * (s.kick + drift),
-        s.random * (price + f * drift) / f, s.sure * (price + f * drift),
-    )  # fmt: skip
+        A0,
+        A1,
+        C0,
+        C1,
+        1.0 + price / (f * drift),
+        1.0 + s.kick / drift,
+        x,
+        s.kick * (s.kick + drift),
+        s.random * (price + f * drift) / f,
+        s.sure * (price + f * drift),
+    )
 
 
 class Value(NamedTuple):
@@ -126,7 +162,10 @@ class Value(NamedTuple):
 @kernel(error_model="numpy")
 def _value(s, table, block, v):
     A, C = block.A0 + block.A1 * v, block.C0 + block.C1 * v
-    in_drift, own = block.C0 * block.P + block.C1 * block.Q * v, block.C1 * v * block.left + block.C0 * block.spent
+    in_drift, own = (
+        block.C0 * block.P + block.C1 * block.Q * v,
+        block.C1 * v * block.left + block.C0 * block.spent,
+    )
     kept, in_A, in_C = norm(table, A, in_drift * s.c2)
     met = C * s.cross
     return Value(v, (kept + met / block.x) * UP, met * block.x + own, in_A, in_C)
@@ -150,10 +189,11 @@ class Jump(NamedTuple):
 
 @kernel(error_model="numpy")
 def chords(here, there, L):
-    """At most L steps by the lines through two values of F and of G; none where the lines leave the interval between the two.
+    """At most L steps by the lines through two values of F and of G; none where the lines leave the
+    interval between the two.
 
-    Where v falls, it goes on falling. The line of F is above it as long as it stays in the interval; below that F is at most what
-    it is at its lower end. Where v rises, likewise.
+    Where v falls, it goes on falling. The line of F is above it as long as it stays in the
+    interval; below that F is at most what it is at its lower end. Where v rises, likewise.
     """
     v, other = here.v, there.v
     falls = here.F <= v
@@ -172,7 +212,9 @@ def chords(here, there, L):
 
 @kernel(error_model="numpy", forceinline=True)
 def advance(s, table, block, v, n):
-    """The `Value` after n steps with the same fractions: G is all that is paid, and the slopes are the last ones."""
+    """The `Value` after n steps with the same fractions: G is all that is paid, and the slopes are
+    the last ones.
+    """
     w, in_A, in_C = 0.0, 1.0, 0.0
     while n > 0.0:
         here = _value(s, table, block, v)

@@ -1,7 +1,8 @@
 """Renyi divergences of a Gaussian step on a sampled batch (docs/batches.md).
 
-With q = b/n, mu the sensitivity over the noise, phi the normal density and h(x) = 1 + q (exp(mu x - mu^2/2) - 1), the
-hockey-stick profile q delta_G is that of (h phi, phi) at every gamma >= 1, and its integral has no cancellation:
+With q = b/n, mu the sensitivity over the noise, phi the normal density and h(x) = 1 + q (exp(mu x -
+mu^2/2) - 1), the hockey-stick profile q delta_G is that of (h phi, phi) at every gamma >= 1, and
+its integral has no cancellation:
 
     exp((alpha-1) r_alpha) - 1 = integral over x > mu/2 of phi h (h^(alpha-1) - 1)(1 - h^-alpha)
 
@@ -16,10 +17,12 @@ from numpy import empty, int64
 from zoexplore.bounds.kernels.compiling import elementwise, kernel
 
 DEEP = 36.0  # parts below exp(-DEEP) of the largest are left out
-CELLS, LONGEST = 2048, 4.0  # panels; their longest, where twelve nodes err by 2e-12 of a normal density
+# panels; their longest, where twelve nodes err by 2e-12 of a normal density
+CELLS, LONGEST = 2048, 4.0
 FAR = 1e12  # alpha mu beyond which the full batch's cost is returned, which is no less
 UP = 1e-10  # relative error of the integral: quadrature, parts left out, rounding
-NO_DIGITS_LOST = 0.7  # farther from 0 exp(x) - 1, and log(1 + x) above it, are as good as expm1 and log1p, and faster
+# farther from 0 exp(x) - 1, and log(1 + x) above it, are as good as expm1 and log1p, and faster
+NO_DIGITS_LOST = 0.7
 ULPS = 1e-15  # the exponents' rounding, relative to their size
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 HALF_LOG_2PI = 0.9189385332046727
@@ -27,7 +30,9 @@ HALF_LOG_2PI = 0.9189385332046727
 
 @kernel()
 def put(rows, i, a, b, c, d):
-    """Set a row number by number. Assigning a tuple or a slice takes numba a second or two to compile."""
+    """Set a row number by number. Assigning a tuple or a slice takes numba a second or two to
+    compile.
+    """
     rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3] = a, b, c, d
 
 
@@ -66,16 +71,19 @@ def _ceiling(low, high, v_low, v_high, alpha, mu):
     slope = alpha * (v_high - v_low) / (high - low)
     y = min(max(slope - 0.5 * mu, low), high)
     x = y + 0.5 * mu
-    return alpha * v_low + slope * (y - low) - 0.5 * x * x + _log_edge(v_high, alpha) + log(high - low)
+    return (
+        alpha * v_low + slope * (y - low) - 0.5 * x * x + _log_edge(v_high, alpha) + log(high - low)
+    )
 
 
 @kernel(error_model="numpy")
 def _panels(alpha, q, mu, panels):
-    """Cut the line into panels for the quadrature, (low, high, bound on log of the integral); returns (number, largest logarithm
-    met).
+    """Cut the line into panels for the quadrature, (low, high, bound on log of the integral);
+    returns (number, largest logarithm met).
 
-    Cells are halved until they are short beside a normal's width and beside the bend of h, where h^alpha has a branch point at
-    the height pi/mu. Negligible cells are left out. Beyond `end` the integrand falls faster than exp(-13 y).
+    Cells are halved until they are short beside a normal's width and beside the bend of h, where
+    h^alpha has a branch point at the height pi/mu. Negligible cells are left out. Beyond `end` the
+    integrand falls faster than exp(-13 y).
     """
     turn, end = log((1.0 - q) / q) / mu, (alpha + 1.5) * mu + 14.0
     now, then = empty((CELLS, 4)), empty((CELLS, 4))
@@ -154,15 +162,17 @@ def _cumulant(alpha, q, mu):
 
 @elementwise
 def sampled_divergence(alpha, q, mu):
-    """r_alpha(q, mu), from above: one step's cost on a batch at the order alpha > 1, in either order of the neighbours. It is
-    never above its value at q = 1, alpha mu^2/2.
+    """r_alpha(q, mu), from above: one step's cost on a batch at the order alpha > 1, in either
+    order of the neighbours. It is never above its value at q = 1, alpha mu^2/2.
     """
     return _cumulant(alpha, q, mu) / (alpha - 1.0)
 
 
 @kernel()
 def _log_printed(x, s, q, mu):
-    """Logarithm of phi h^-s times sqrt(2 pi), whose integral is the exponential of the printed cost."""
+    """Logarithm of phi h^-s times sqrt(2 pi), whose integral is the exponential of the printed
+    cost.
+    """
     rise = mu * (x - 0.5 * mu)
     v = rise + log(q) if rise > 700.0 else log1p(q * expm1(rise))
     return -s * v - 0.5 * x * x
@@ -170,13 +180,15 @@ def _log_printed(x, s, q, mu):
 
 @elementwise
 def printed_divergence(alpha, q, mu):
-    """The paper's S_alpha(q, 1/mu) = D_alpha(N(0,1) || (1-q) N(0,1) + q N(mu,1)): no bound (docs/batches.md, "As printed"). (h^-s
-    - 1 + s (h - 1)) phi is nowhere negative and has the same integral as h^-s phi - phi. It is integrated unless phi h^-s is a
-    peak by itself.
+    """The paper's S_alpha(q, 1/mu) = D_alpha(N(0,1) || (1-q) N(0,1) + q N(mu,1)): no bound
+    (docs/batches.md, "As printed"). (h^-s
+    - 1 + s (h - 1)) phi is nowhere negative and has the same integral as h^-s phi - phi. It is
+    integrated unless phi h^-s is a peak by itself.
     """
     s = alpha - 1.0
     left, right = -s * mu - 1.0, 1.0
-    while right - left > 1e-9 * (1.0 + abs(left)):  # phi h^-s is log-concave: its peak, where x = -s mu q e/(1 - q + q e)
+    # phi h^-s is log-concave: its peak, where x = -s mu q e/(1 - q + q e)
+    while right - left > 1e-9 * (1.0 + abs(left)):
         x = 0.5 * (left + right)
         e = exp(mu * (x - 0.5 * mu))
         if x < -s * mu * q * e / (1.0 - q + q * e):

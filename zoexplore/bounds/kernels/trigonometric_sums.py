@@ -1,4 +1,6 @@
-"""Trigonometric sums, over nodes at every multiple of an angle and over terms at one angle, in blocks that fit the cache."""
+"""Trigonometric sums, over nodes at every multiple of an angle and over terms at one angle, in
+blocks that fit the cache.
+"""
 
 from math import cos, sin
 
@@ -6,12 +8,15 @@ from numpy import empty, zeros
 
 from zoexplore.bounds.kernels.compiling import kernel
 
-HALF, FEW, BLOCK = 8, 128, 32  # small steps to either side of a large one; nodes, and terms, that are summed together
+# small steps to either side of a large one; nodes, and terms, that are summed together
+HALF, FEW, BLOCK = 8, 128, 32
 
 
 @kernel()
 def _add_pair(real, imaginary, middle, r, terms, a, b, c, e):
-    """Add the parts of the angles r small steps before and after a large one's, unless they are beyond the last."""
+    """Add the parts of the angles r small steps before and after a large one's, unless they are
+    beyond the last.
+    """
     if middle - r <= terms:
         real[middle - r] += a - b
         imaginary[middle - r] += c - e
@@ -22,14 +27,15 @@ def _add_pair(real, imaginary, middle, r, terms, a, b, c, e):
 
 @kernel(fastmath={"reassoc", "contract", "nsz"})
 def transform(step, terms, v, both, odd, real, imaginary):
-    """Sums over nodes of both (1 - cos(j step v)) and odd sin(j step v) for j = 1 .. `terms`. Every angle is a multiple of a
-    large step plus or minus up to HALF small ones. 1 - cos and sin of sums are sums of products, in which small angles keep their
-    digits.
+    """Sums over nodes of both (1 - cos(j step v)) and odd sin(j step v) for j = 1 .. `terms`. Every
+    angle is a multiple of a large step plus or minus up to HALF small ones. 1 - cos and sin of sums
+    are sums of products, in which small angles keep their digits.
     """
     span = 2 * HALF + 1
     real[: terms + 1] = 0.0
     imaginary[: terms + 1] = 0.0
-    d, s = zeros((span + 1, FEW)), zeros((span + 1, FEW))  # of the angles of 1, 2, .. `span` small steps; 0: of the large one's
+    # of the angles of 1, 2, .. `span` small steps; 0: of the large one's
+    d, s = zeros((span + 1, FEW)), zeros((span + 1, FEW))
     weights, by_both, by_odd = zeros((2, FEW)), zeros((2, FEW)), zeros((2, FEW))
     small = zeros((HALF + 1, 2))
     for first in range(0, v.size, FEW):
@@ -37,7 +43,12 @@ def transform(step, terms, v, both, odd, real, imaginary):
             k, d[1, i], s[1, i], weights[0, i], weights[1, i] = first + i, 0.0, 0.0, 0.0, 0.0
             if k < v.size:
                 half = sin(0.5 * step * v[k])
-                d[1, i], s[1, i], weights[0, i], weights[1, i] = 2.0 * half * half, sin(step * v[k]), both[k], odd[k]
+                d[1, i], s[1, i], weights[0, i], weights[1, i] = (
+                    2.0 * half * half,
+                    sin(step * v[k]),
+                    both[k],
+                    odd[k],
+                )
         for r in range(2, span + 1):
             for i in range(FEW):
                 d[r, i] = d[r - 1, i] + d[1, i] - d[r - 1, i] * d[1, i] + s[r - 1, i] * s[1, i]
@@ -74,8 +85,28 @@ def transform(step, terms, v, both, odd, real, imaginary):
                     b_2 += by_both[1, i] * s[r + 1, i]
                     c_2 += by_odd[1, i] * d[r + 1, i]
                     e_2 += by_odd[0, i] * s[r + 1, i]
-                _add_pair(real, imaginary, middle, r, terms, x + small[r, 0] - a, b, y - c, small[r, 1] - e)
-                _add_pair(real, imaginary, middle, r + 1, terms, x + small[r + 1, 0] - a_2, b_2, y - c_2, small[r + 1, 1] - e_2)
+                _add_pair(
+                    real,
+                    imaginary,
+                    middle,
+                    r,
+                    terms,
+                    x + small[r, 0] - a,
+                    b,
+                    y - c,
+                    small[r, 1] - e,
+                )
+                _add_pair(
+                    real,
+                    imaginary,
+                    middle,
+                    r + 1,
+                    terms,
+                    x + small[r + 1, 0] - a_2,
+                    b_2,
+                    y - c_2,
+                    small[r + 1, 1] - e_2,
+                )
             for i in range(FEW):
                 turned = d[0, i] + d[span, i] - d[0, i] * d[span, i] + s[0, i] * s[span, i]
                 s[0, i] = s[0, i] * (1.0 - d[span, i]) + (1.0 - d[0, i]) * s[span, i]
@@ -84,7 +115,9 @@ def transform(step, terms, v, both, odd, real, imaginary):
 
 @kernel(fastmath={"reassoc", "contract", "nsz"})
 def _rotated(real, imaginary, c, s, before, found):
-    """Fill `found` with the sums of a block's terms rotated by its angles, plain and times their index; both parts."""
+    """Fill `found` with the sums of a block's terms rotated by its angles, plain and times their
+    index; both parts.
+    """
     a, b, later_a, later_b = 0.0, 0.0, 0.0, 0.0
     for r in range(real.size):
         x = real[r] * c[r] + imaginary[r] * s[r]
@@ -98,7 +131,9 @@ def _rotated(real, imaginary, c, s, before, found):
 
 @kernel()
 def rotated_sum(epsilon, step, terms, real, imaginary):
-    """The sum of the terms from j = 1 on, each rotated by -j step epsilon, and its slope in epsilon."""
+    """The sum of the terms from j = 1 on, each rotated by -j step epsilon, and its slope in
+    epsilon.
+    """
     total, slope = 0.0, 0.0
     c, s, found = empty(BLOCK), empty(BLOCK), empty(4)
     angle = step * epsilon

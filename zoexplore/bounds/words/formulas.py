@@ -1,5 +1,5 @@
-r"""Formulas with a run's numbers: lines of TeX, of which the last is rho, "" where epsilon does not follow from rho, and r"\rho"
-where only its value is given.
+r"""Formulas with a run's numbers: lines of TeX, of which the last is rho, "" where epsilon does not
+follow from rho, and r"\rho" where only its value is given.
 """
 
 import numpy as np
@@ -21,13 +21,17 @@ def _runs(g: Guarantee) -> RunArrays:
 
 
 def _record(g: Guarantee) -> str:
-    """The squared effect of a record on the mean quotients: (2 Delta/n)^2 where the clip bounds it, with Delta/sqrt(K) for Delta
-    where the clip is joint.
+    """The squared effect of a record on the mean quotients: (2 Delta/n)^2 where the clip bounds it,
+    with Delta/sqrt(K) for Delta where the clip is joint.
     """
     s, runs = g.setting, _runs(g)
     if runs.B < runs.B_clip or runs.person_share != 1:
         return rf"({bound_in_tex(float(runs.record_sensitivity * runs.sigma))})^2"
-    over = rf"({format_tex(s.n)}\sqrt{{{format_tex(s.K)}}})" if s.clipping == "joint" else format_tex(s.n)
+    over = (
+        rf"({format_tex(s.n)}\sqrt{{{format_tex(s.K)}}})"
+        if s.clipping == "joint"
+        else format_tex(s.n)
+    )
     return rf"(2\cdot {format_tex(s.clip)}/{over})^2"
 
 
@@ -43,21 +47,34 @@ def of_composition(g: Guarantee) -> tuple[str, ...]:
         tail = r"\delta(\varepsilon) = \int\delta_G(\varepsilon; s)\,d(-\tau(s)),\quad"
         tail += r" \tau(s) = \min_z e^{-z s S/B_L^2}\,{}_1F_1\left(\tfrac K2; \tfrac d2; z\right)^T"
         unit, S = float(runs.unit), format_tex(float(runs.s1 + runs.s2) * float(runs.unit) ** 2)
-        return tail, rf"B_L = {bound_in_tex(float(runs.B_lipschitz * runs.n / runs.batch) * unit)},\quad S = {S}", ""
+        return (
+            tail,
+            rf"B_L = {bound_in_tex(float(runs.B_lipschitz * runs.n / runs.batch) * unit)},\quad S = {S}",
+            "",
+        )
     if np.isfinite(runs.slope):
         return only_value(g)
     span = rf"{format_tex(s.beta)} + {format_tex(1 - s.beta)}\cdot\tfrac{{{format_tex(s.K)}}}{{{format_tex(s.d)}}}"
-    return (rf"\rho = {format_tex(s.T)}\cdot\frac{{{_record(g)}}}{{2\cdot({format_tex(s.sigma)})^2\,({span})}}",)
+    return (
+        rf"\rho = {format_tex(s.T)}\cdot\frac{{{_record(g)}}}{{2\cdot({format_tex(s.sigma)})^2\,({span})}}",
+    )
 
 
 def of_output_perturbation(g: Guarantee) -> tuple[str, ...]:
     """The lengths in rho."""
     s, runs = g.setting, _runs(g)
     over = "K" if s.clipping == "joint" else r"\sqrt K"
-    of_clip = rf" = \frac{{2\eta\Delta}}{{{over}}}" if runs.step_sensitivity == runs.clipped_step else ""
-    lengths = rf"2R = {bound_in_tex(2 * s.R)}", rf"U{of_clip} = {bound_in_tex(float(runs.step_sensitivity * runs.unit))}"
+    of_clip = (
+        rf" = \frac{{2\eta\Delta}}{{{over}}}" if runs.step_sensitivity == runs.clipped_step else ""
+    )
+    lengths = (
+        rf"2R = {bound_in_tex(2 * s.R)}",
+        rf"U{of_clip} = {bound_in_tex(float(runs.step_sensitivity * runs.unit))}",
+    )
     across = (s.eta * s.sigma) ** 2 * (1 - float(runs.last_beta)) / s.d
-    return QUAD.join((*lengths, rf"s_2 = \frac{{\eta^2(1-\beta)\sigma^2}}{{d}} = {format_tex(across)}")), r"\rho"
+    return QUAD.join(
+        (*lengths, rf"s_2 = \frac{{\eta^2(1-\beta)\sigma^2}}{{d}} = {format_tex(across)}")
+    ), r"\rho"
 
 
 def of_corollary(g: Guarantee) -> tuple[str, ...]:
@@ -67,12 +84,16 @@ def of_corollary(g: Guarantee) -> tuple[str, ...]:
         return only_value(g)
     data = rf"\frac{{{N}\cdot {_record(g)}}}{{{format_tex(s.beta)}\cdot({format_tex(s.sigma)})^2}}"
     top = rf"2\,({format_tex(2 * s.R)})^2\cdot {format_tex(s.d)}"
-    bottom = rf"{format_tex(1 - s.beta)}\cdot {N}\,({format_tex(s.eta)}\cdot {format_tex(s.sigma)})^2"
+    bottom = (
+        rf"{format_tex(1 - s.beta)}\cdot {N}\,({format_tex(s.eta)}\cdot {format_tex(s.sigma)})^2"
+    )
     return (rf"\rho = {data}\quad + \frac{{{top}}}{{{bottom}}}",)
 
 
 def of_theorem(g: Guarantee) -> tuple[str, ...]:
-    """The parts of the budget: the distance's are the shifts of all steps with noise across the directions."""
+    """The parts of the budget: the distance's are the shifts of all steps with noise across the
+    directions.
+    """
     s, path, distance = g.setting, g.trajectory, 0.0
     if path is not None:
         a, isotropic = (x[path.a > 0] for x in (path.a, 1 - path.beta))
@@ -90,12 +111,16 @@ def of_sharp(g: Guarantee) -> tuple[str, ...]:
     """The lengths and variances that the recursion works with."""
     runs = _runs(g)
     unit = float(runs.unit)
-    variances = (rf"{name} = {format_tex(float(of) * unit**2)}" for name, of in (("S", runs.s1 + runs.s2), ("s_2", runs.s2)))
+    variances = (
+        rf"{name} = {format_tex(float(of) * unit**2)}"
+        for name, of in (("S", runs.s1 + runs.s2), ("s_2", runs.s2))
+    )
     B = bound_in_tex(float(runs.B * runs.n / runs.batch) * unit)
     return (
         QUAD.join((rf"c = {bound_in_tex(float(runs.c))}", rf"B = {B}", *variances)),
         _counted(g),
-        "" if g.delta_f > 0 else r"\rho",  # the loss is averaged over its cost, unless that is certain
+        # the loss is averaged over its cost, unless that is certain
+        "" if g.delta_f > 0 else r"\rho",
     )
 
 

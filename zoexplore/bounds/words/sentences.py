@@ -36,7 +36,11 @@ def of_hidden_iterates(g: Guarantee) -> str:
         )
     earlier = g.setting.T - g.N
     many, one = f"The {format_count(earlier)} earlier steps cost", "The step before them costs"
-    free = f"{many if earlier > 1 else one} nothing, and neither would more." if earlier else "Further steps would cost nothing."
+    free = (
+        f"{many if earlier > 1 else one} nothing, and neither would more."
+        if earlier
+        else "Further steps would cost nothing."
+    )
     steps = f"the last {format_count(g.N)} steps" if g.N > 1 else "the last step"
     return (
         f"Only the last iterate is released. Whatever happened before, two runs are at most 2R = {format_number(g.start)} "

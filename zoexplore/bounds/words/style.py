@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Style:
-    """How a bound's curve is drawn: its colours on a light and on a dark ground, and a dash and a width, in pixels, that
-    distinguish it in grey.
+    """How a bound's curve is drawn: its colours on a light and on a dark ground, and a dash and a
+    width, in pixels, that distinguish it in grey.
     """
 
     colour: tuple[str, str]

@@ -21,22 +21,31 @@ _SAYS = """<p>An attacker accuses people of being in the training data: members,
 members than this.</p>"""
 _LEAST = 1e-4  # the lowest rate that is shown
 _TICKS = {at: format_share(at, THIN) for at in (1e-4, 1e-3, 1e-2, 1e-1, 1.0)}
-PRIOR, GUESS = 0.5, 0.001  # the chance of membership before the test; of a record guessed right without it
+# the chance of membership before the test; of a record guessed right without it
+PRIOR, GUESS = 0.5, 0.001
 GUESSING = "guessing"
-STYLES = {bound: theme.style_of(bound) for bound in BOUNDS} | {GUESSING: theme.Style(theme.COLOURS["muted"], (1, 3), 1.4)}
+STYLES = {bound: theme.style_of(bound) for bound in BOUNDS} | {
+    GUESSING: theme.Style(theme.COLOURS["muted"], (1, 3), 1.4)
+}
 
 
 class Attack(View):
-    """The best test's success at every rate of false alarms, by every bound; and what the least of them allows."""
+    """The best test's success at every rate of false alarms, by every bound; and what the least of
+    them allows.
+    """
 
     asks = ("fpr",)
 
-    fpr = param.Number(0.01, bounds=(0, 1), inclusive_bounds=(False, False), doc="the chosen rate of false alarms")
+    fpr = param.Number(
+        0.01, bounds=(0, 1), inclusive_bounds=(False, False), doc="the chosen rate of false alarms"
+    )
 
     def build(self) -> None:
         self._given: dict[str, Guarantee] = {}  # by every bound, for the drawn run
         self._allowed: dict[str, TradeOff] = {}
-        self.chart = Chart("attack", self.state, self._dragged, "plots.tradeoff(setting, accounting=accounting)")
+        self.chart = Chart(
+            "attack", self.state, self._dragged, "plots.tradeoff(setting, accounting=accounting)"
+        )
         self.legend = Legend(of=self.chart.of, symbol="", muted=list(UNASKED))
         self.measures = widgets.html("", "measures")
         self.param.watch(self._write, list(self.asks))
@@ -51,10 +60,17 @@ class Attack(View):
         self._given, self._allowed = await ask(guarantees, *run), await ask(attacks, *run)
         best = smallest(self._given).bound
         lines = [
-            line(bound, RATES, np.where(g.valid, 1.0, np.nan) * self._allowed[bound].true_positive_rate(RATES), STYLES[bound],
-                 g.title, bold=bound == best, aloud=bound in ("composition", best))
+            line(
+                bound,
+                RATES,
+                np.where(g.valid, 1.0, np.nan) * self._allowed[bound].true_positive_rate(RATES),
+                STYLES[bound],
+                g.title,
+                bold=bound == best,
+                aloud=bound in ("composition", best),
+            )
             for bound, g in self._given.items()
-        ]  # fmt: skip
+        ]
         with pn.io.hold():
             self.chart.lines = [line(GUESSING, RATES, RATES, STYLES[GUESSING], "guessing"), *lines]
             self._write()
@@ -67,34 +83,51 @@ class Attack(View):
         best = smallest(self._given)
         rows = [
             entry(
-                bound, g.title, STYLES[bound], found_at(self._allowed[bound], self.fpr, g.setting.delta) if g.valid else "–",
-                absent=not g.valid, best=g is best, group="" if BOUNDS[bound].of_this_run else "For comparison",
+                bound,
+                g.title,
+                STYLES[bound],
+                found_at(self._allowed[bound], self.fpr, g.setting.delta) if g.valid else "–",
+                absent=not g.valid,
+                best=g is best,
+                group="" if BOUNDS[bound].of_this_run else "For comparison",
             )
             for bound, g in self._given.items()
-        ]  # fmt: skip
+        ]
         rows.sort(key=lambda each: each["group"])
         rows.append(entry(GUESSING, "Guessing", STYLES[GUESSING], fpr, group="For comparison"))
         allowed = self._allowed[best.bound]
         found = found_at(allowed, self.fpr, best.setting.delta)
         numbers: dict[str, Any] = {
             "members caught minus outsiders accused": allowed.advantage,
-            f"an accused is a member, {prior} without the model": allowed.posterior(PRIOR, self.fpr),
+            f"an accused is a member, {prior} without the model": allowed.posterior(
+                PRIOR, self.fpr
+            ),
             f"a record guessed right, {guess} without the model": allowed.reconstruction(GUESS),
         }
         lines = "".join(
-            f'<tr><th scope="row">{words}</th><td>{format_percent(float(x), 3)}</td></tr>' for words, x in numbers.items()
+            f'<tr><th scope="row">{words}</th><td>{format_percent(float(x), 3)}</td></tr>'
+            for words, x in numbers.items()
         )
         with pn.io.hold():
-            told = {"title": "outsiders wrongly accused", "symbol": "of outsiders accused", "percent": True}
+            told = {
+                "title": "outsiders wrongly accused",
+                "symbol": "of outsiders accused",
+                "percent": True,
+            }
             self.chart.put(
-                "members caught, at most", f"Members caught, at most, against outsiders wrongly accused: {found} at {fpr}",
-                span(_LEAST, 1, _TICKS, log=True, **told), span(_LEAST, 1, _TICKS, log=True), unnamed=True,
+                "members caught, at most",
+                f"Members caught, at most, against outsiders wrongly accused: {found} at {fpr}",
+                span(_LEAST, 1, _TICKS, log=True, **told),
+                span(_LEAST, 1, _TICKS, log=True),
+                unnamed=True,
                 handle={"at": self.fpr, "label": fpr, "title": told["title"]},
-            )  # fmt: skip
+            )
             self.legend.param.update(title=f"Caught, at {fpr} of outsiders accused", entries=rows)
             caption = f"<caption>By {BOUNDS[best.bound].in_text}, at most</caption>"
             self.measures.object = f"<table>{caption}{lines}</table>" if best.valid else ""
 
     def __panel__(self) -> pn.viewable.Viewable:
         beside = widgets.stack(self.legend, self.measures)
-        return widgets.component("attack", widgets.html(_SAYS, "words"), widgets.row("stage", self.chart, beside))
+        return widgets.component(
+            "attack", widgets.html(_SAYS, "words"), widgets.row("stage", self.chart, beside)
+        )

@@ -22,31 +22,59 @@ from zoexplore.views.style import theme
 
 _COUNTED = count()
 BRIEF = {  # short forms of names, for a phone
-    "Noisy gradient descent": "Noisy GD", "Hidden-state theorem": "Theorem", "Output perturbation": "Output pert.",
+    "Noisy gradient descent": "Noisy GD",
+    "Hidden-state theorem": "Theorem",
+    "Output perturbation": "Output pert.",
     "the training default": "the default",
-}  # fmt: skip
+}
 
 
 def script(*names: str) -> str:
     """Scripts of this folder by name, joined: what draws, then the component that is made of it."""
-    return "\n".join((Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8") for name in names)
+    return "\n".join(
+        (Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8") for name in names
+    )
 
 
-def line(key: str, x: ArrayLike, y: ArrayLike, style: Style, name: str = "", **more: Any) -> dict[str, Any]:
+def line(
+    key: str, x: ArrayLike, y: ArrayLike, style: Style, name: str = "", **more: Any
+) -> dict[str, Any]:
     """A curve. What is not finite leaves a gap.
 
-    `more` may have `note`, below the name; `bold`, `alpha`; `plays`, whether it follows the clouds; `aloud`, whether its values
-    are spoken; `reads`, false for a curve whose values nobody asks.
+    `more` may have `note`, below the name; `bold`, `alpha`; `plays`, whether it follows the clouds;
+    `aloud`, whether its values are spoken; `reads`, false for a curve whose values nobody asks.
     """
     light, dark = style.colour
     name = name.removesuffix(" (as printed)")  # which the table says
-    look = {"light": light, "dark": dark, "dash": list(style.dash), "width": style.width, "brief": BRIEF.get(name, name)}
-    return {"key": key, "x": np.asarray(x, float), "y": np.asarray(y, float), "name": name, **look, **more}
+    look = {
+        "light": light,
+        "dark": dark,
+        "dash": list(style.dash),
+        "width": style.width,
+        "brief": BRIEF.get(name, name),
+    }
+    return {
+        "key": key,
+        "x": np.asarray(x, float),
+        "y": np.asarray(y, float),
+        "name": name,
+        **look,
+        **more,
+    }
 
 
 def dot(key: str, x: float, y: float, style: Style, **more: Any) -> dict[str, Any]:
-    """A mark on a curve: above the frame it is an arrow. `more` may have `hollow`, `size` and `name`."""
-    return {"key": key, "x": float(x), "y": float(y), "light": style.colour[0], "dark": style.colour[1], **more}
+    """A mark on a curve: above the frame it is an arrow. `more` may have `hollow`, `size` and
+    `name`.
+    """
+    return {
+        "key": key,
+        "x": float(x),
+        "y": float(y),
+        "light": style.colour[0],
+        "dark": style.colour[1],
+        **more,
+    }
 
 
 def level(y: float, name: str, colour: tuple[str, str]) -> dict[str, Any]:
@@ -54,7 +82,9 @@ def level(y: float, name: str, colour: tuple[str, str]) -> dict[str, Any]:
     return {"y": float(y), "name": name, "light": colour[0], "dark": colour[1]}
 
 
-def span(start: float, end: float, ticks: Mapping[float, str], log: bool = False, **more: Any) -> dict[str, Any]:
+def span(
+    start: float, end: float, ticks: Mapping[float, str], log: bool = False, **more: Any
+) -> dict[str, Any]:
     """An axis: its ends and its ticks; of the x axis also `title` and `symbol`."""
     pairs = [[float(at), text] for at, text in ticks.items()]
     return {"start": float(start), "end": float(end), "log": log, "ticks": pairs, **more}
@@ -64,7 +94,11 @@ def log_span(start: float, end: float, **more: Any) -> dict[str, Any]:
     """A logarithmic axis with a tick at every decade, or at 2 and 5 too where there are few."""
     ticks = decades(start, end)
     if end < 150 * start:
-        between = (m * 10.0**e for e in range(floor(log10(start)) - 1, floor(log10(end)) + 1) for m in (2, 5))
+        between = (
+            m * 10.0**e
+            for e in range(floor(log10(start)) - 1, floor(log10(end)) + 1)
+            for m in (2, 5)
+        )
         ticks |= {at: format_short(at) for at in between if start <= at <= end}
     return span(start, end, ticks, log=True, **more)
 
@@ -85,7 +119,9 @@ class Chart(pn.custom.JSComponent):
     muted = param.List([], item_type=str, doc="the keys of lines that are not drawn")
     draws_on = param.Boolean(False, doc="whether the reader draws a curve")
     drew = param.List([], doc="the places and values of the curve that was drawn")
-    asked = param.List([], doc="where the reader wants the handle, whether it is still held, and the time")
+    asked = param.List(
+        [], doc="where the reader wants the handle, whether it is still held, and the time"
+    )
     run = param.String("", doc="the run, at the foot of a saved picture")
     offers = param.Boolean(False, doc="whether there is code that draws the figure")
     wants = param.Integer(0, doc="how often the reader has asked for that code")
@@ -94,10 +130,14 @@ class Chart(pn.custom.JSComponent):
     _esm = script("chart", "export", "figure")
 
     def __init__(
-        self, view: str, state: State | None = None, moved: Callable[[float, bool], Any] | None = None, draws: str = ""
+        self,
+        view: str,
+        state: State | None = None,
+        moved: Callable[[float, bool], Any] | None = None,
+        draws: str = "",
     ) -> None:
-        """`moved` is called with a place on the x axis, and whether the handle is still held; `draws` is code, with the names
-        `setting` and `accounting`, that draws the same.
+        """`moved` is called with a place on the x axis, and whether the handle is still held;
+        `draws` is code, with the names `setting` and `accounting`, that draws the same.
         """
         sheets = [theme.css("chart", "export", "figure")]
         look = {"css_classes": ["zx-chart"], "stylesheets": sheets, **theme.STRETCH}
@@ -106,14 +146,17 @@ class Chart(pn.custom.JSComponent):
         self.param.watch(self._followed, "asked")
         self.param.watch(lambda _: setattr(self, "_writing", SessionTask(self._write)), "wants")
 
-    def put(self, title: str, said: str, across: dict[str, Any], up: dict[str, Any], **more: Any) -> None:
+    def put(
+        self, title: str, said: str, across: dict[str, Any], up: dict[str, Any], **more: Any
+    ) -> None:
         """Give all but the lines.
 
         Args:
             title: what the y axis shows.
             said: the figure in one sentence, for screen readers and files.
             across, up: the axes, results of `span`.
-            more: `handle`, with `at`, `label` and `title`; `dots`; `levels`; `values`, the true values at the lines' places.
+            more: `handle`, with `at`, `label` and `title`; `dots`; `levels`; `values`, the true
+                values at the lines' places.
         """
         self.given = {"title": title, "said": said, "across": across, "up": up, **more}
 

@@ -1,4 +1,6 @@
-"""Published runs: epsilon as each claims it, and as it can be proved for what its public script executes. A row loads its run."""
+"""Published runs: epsilon as each claims it, and as it can be proved for what its public script
+executes. A row loads its run.
+"""
 
 from typing import Any
 
@@ -60,13 +62,21 @@ def row(key: str, run: Published) -> dict[str, Any]:
     proves, claims = format_number(run.ours), format_short(run.claimed)
     closely = agrees and run.ours > run.claimed / AS_CLAIMED
     return {
-        "key": key, "name": f"{name} · {model}", "claimed": run.claimed, "ours": run.ours, "claims": claims, "proves": proves,
-        "what": f"{', '.join([*task, ''])}K = {format_count(run.K)}, T = {format_count(run.T)}", "agrees": agrees,
+        "key": key,
+        "name": f"{name} · {model}",
+        "claimed": run.claimed,
+        "ours": run.ours,
+        "claims": claims,
+        "proves": proves,
+        "what": f"{', '.join([*task, ''])}K = {format_count(run.K)}, T = {format_count(run.T)}",
+        "agrees": agrees,
         "href": f"?{to_query(run.setting, Accounting())}",
         "said": f"{claims}, as claimed" if closely else f"{claims}, provable {proves}",
         "factor": "" if agrees else f"×{THIN}{format_short(run.ours / run.claimed, 2)}",
-        "why": "Agrees: random batches, one record more or less." if agrees else "Shuffled batches, accounted as random ones.",
-    }  # fmt: skip
+        "why": "Agrees: random batches, one record more or less."
+        if agrees
+        else "Shuffled batches, accounted as random ones.",
+    }
 
 
 def _head(runs: list[Published]) -> str:
@@ -74,7 +84,7 @@ def _head(runs: list[Published]) -> str:
     factors = [run.ours / run.claimed for run in runs if run.ours >= AS_CLAIMED * run.claimed]
     agree = _WORDS[len(runs) - len(factors)]
     return (
-        f'<h2>{agree} of {_WORDS[len(runs)].lower()} published runs claim what can be proved. {_WORDS[len(factors)]} promise '
-        f'<b>{min(factors):.0f} to {max(factors):.0f} times</b> less ε than that.</h2>'
+        f"<h2>{agree} of {_WORDS[len(runs)].lower()} published runs claim what can be proved. {_WORDS[len(factors)]} promise "
+        f"<b>{min(factors):.0f} to {max(factors):.0f} times</b> less ε than that.</h2>"
         "<p>ε as claimed (○), and as provable today (●) for the run that the public script executes. Select a run to load it.</p>"
     )

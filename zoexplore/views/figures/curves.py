@@ -27,23 +27,37 @@ _NONE = np.array([])
 
 def lack(g: Guarantee) -> str:
     """The first reason why a bound says nothing of its run; empty if it says something."""
-    return "" if g.valid else next((c.shortfall for c in g.checks if c.shortfall), g.reason).partition(";")[0]
+    return (
+        ""
+        if g.valid
+        else next((c.shortfall for c in g.checks if c.shortfall), g.reason).partition(";")[0]
+    )
 
 
 class Curves(View):
-    """Epsilon against a field for every bound and every pin, with the current value marked, and the table of their numbers."""
+    """Epsilon against a field for every bound and every pin, with the current value marked, and the
+    table of their numbers.
+    """
 
-    along = param.Selector(default="T", objects=list(AXES), doc="the field that the curves run over")
+    along = param.Selector(
+        default="T", objects=list(AXES), doc="the field that the curves run over"
+    )
 
     def build(self) -> None:
         self.found: dict[str, Guarantee] = {}  # of the drawn run
         self.ends = EVERYWHERE  # of the axis of epsilon
-        self._fitted: tuple[Any, ...] = ()  # the field and the replaced run that it was last fitted to
+        # the field and the replaced run that it was last fitted to
+        self._fitted: tuple[Any, ...] = ()
         self.chart = Chart("curves", self.state, self._dragged)
         self.legend = Legend(of=self.chart.of, muted=list(UNASKED))
         self.differs = widgets.html("", "differs")
         self.pinned = pins.PinnedCurves(self.pins)
-        self.choice = widgets.select("ε against", {a.caption: field for field, a in AXES.items()}, "along", of=self.param.along)
+        self.choice = widgets.select(
+            "ε against",
+            {a.caption: field for field, a in AXES.items()},
+            "along",
+            of=self.param.along,
+        )
         self.pins.param.watch(self.changed, ["pins", "compare"])
         self.param.watch(self.changed, "along")
         self.legend.param.watch(self._draw, "muted")
@@ -55,7 +69,8 @@ class Curves(View):
     async def refresh(self) -> None:
         """Redraw after a change.
 
-        On batches a sketch comes first; the exact curves, nowhere higher, follow when no slider is held.
+        On batches a sketch comes first; the exact curves, nowhere higher, follow when no slider is
+        held.
         """
         setting, accounting = self.state.setting, self.state.accounting
         counted = sketched(setting, accounting, self.along)
@@ -67,7 +82,9 @@ class Curves(View):
             await self._drawn(setting, accounting, exact.minimum(sketch))
             self.sketch = False
 
-    async def _drawn(self, setting: Setting, accounting: Accounting, curves: CurveSet | None = None) -> None:
+    async def _drawn(
+        self, setting: Setting, accounting: Accounting, curves: CurveSet | None = None
+    ) -> None:
         """Draw a run's curves under an accounting, and write the table."""
         found = await ask(guarantees, setting, accounting)
         curves = curves or await ask(curve_set, setting, accounting, self.along)
@@ -75,37 +92,73 @@ class Curves(View):
         self.found, self.drawn = found, curves
         with pn.io.hold():
             self._draw()
-            self.legend.param.update(title=f"At T = {format_count(setting.T)}", entries=self._entries())
+            self.legend.param.update(
+                title=f"At T = {format_count(setting.T)}", entries=self._entries()
+            )
             self.differs.object = self.pinned.differences(found)
 
     def _draw(self, *_: Any) -> None:
         """Draw the curves that are not switched off, with the current value on each."""
         if not self.found:
             return
-        axis, best, x = AXES[self.along], smallest(self.found).bound, AXES[self.along].place(self.drawn.values)
+        axis, best, x = (
+            AXES[self.along],
+            smallest(self.found).bound,
+            AXES[self.along].place(self.drawn.values),
+        )
         lines = [
-            line(bound, x, values, STYLES[bound], self.found[bound].title, bold=bound == best,
-                 aloud=bound in ("composition", best))
+            line(
+                bound,
+                x,
+                values,
+                STYLES[bound],
+                self.found[bound].title,
+                bold=bound == best,
+                aloud=bound in ("composition", best),
+            )
             for bound, values in self.drawn.epsilon.items()
-        ]  # fmt: skip
-        self.chart.param.update(lines=[*lines, *self.pinned.lines(self.along)], muted=self.legend.muted)
-        shown = {bound: g.epsilon for bound, g in self.found.items() if bound not in self.legend.muted}
+        ]
+        self.chart.param.update(
+            lines=[*lines, *self.pinned.lines(self.along)], muted=self.legend.muted
+        )
+        shown = {
+            bound: g.epsilon for bound, g in self.found.items() if bound not in self.legend.muted
+        }
         self._fit([e for bound, e in shown.items() if BOUNDS[bound].of_this_run and 0 < e < inf])
         at = handle(axis, getattr(self.state.setting, self.along))
-        dots = [dot(bound, at["at"], e, STYLES[bound]) for bound, e in shown.items() if at and 0 < e < inf]
+        dots = [
+            dot(bound, at["at"], e, STYLES[bound])
+            for bound, e in shown.items()
+            if at and 0 < e < inf
+        ]
         self.chart.draws = f'plots.curves(setting, "{self.along}", accounting=accounting)'
         self.chart.put(
-            self._y_label(), f"{self._y_label()} against {axis.title}", field_span(axis, axis.frame(self.state.setting)),
-            log_span(*self.ends), handle=at, dots=dots, values=self.drawn.values,
-        )  # fmt: skip
+            self._y_label(),
+            f"{self._y_label()} against {axis.title}",
+            field_span(axis, axis.frame(self.state.setting)),
+            log_span(*self.ends),
+            handle=at,
+            dots=dots,
+            values=self.drawn.values,
+        )
 
     def _fit(self, now: list[float]) -> None:
         """Show the decades of the curves; they stay while these move within them."""
-        drawn = {bound: values for bound, values in self.drawn.epsilon.items() if bound not in self.legend.muted}
+        drawn = {
+            bound: values
+            for bound, values in self.drawn.epsilon.items()
+            if bound not in self.legend.muted
+        }
         own = [e[(e > 0) & (e < inf)] for bound, e in drawn.items() if BOUNDS[bound].of_this_run]
-        others = [e[(e > 0) & (e < inf)] for bound, e in drawn.items() if not BOUNDS[bound].of_this_run]
-        pinned = [each["y"][(each["y"] > 0) & (each["y"] < inf)] for each in self.pinned.lines(self.along)]
-        wanted = frame(np.concatenate([_NONE, *own, *pinned]), np.concatenate([_NONE, *others]), now)
+        others = [
+            e[(e > 0) & (e < inf)] for bound, e in drawn.items() if not BOUNDS[bound].of_this_run
+        ]
+        pinned = [
+            each["y"][(each["y"] > 0) & (each["y"] < inf)] for each in self.pinned.lines(self.along)
+        ]
+        wanted = frame(
+            np.concatenate([_NONE, *own, *pinned]), np.concatenate([_NONE, *others]), now
+        )
         fitted = self.along, self.state.replaced
         self.ends = wanted if fitted != self._fitted else steady(wanted, self.ends)
         self._fitted = fitted
@@ -123,7 +176,18 @@ class Curves(View):
             why = ", ".join(filter(None, [why, "below the log axis" if g.epsilon == 0 else ""]))
             group = "" if BOUNDS[bound].of_this_run else OTHERS
             more = {"best": g is best, "says": BOUNDS[bound].summary}
-            entries.append(entry(bound, g.title, STYLES[bound], format_number(g.epsilon), why, not g.valid, group, **more))
+            entries.append(
+                entry(
+                    bound,
+                    g.title,
+                    STYLES[bound],
+                    format_number(g.epsilon),
+                    why,
+                    not g.valid,
+                    group,
+                    **more,
+                )
+            )
         entries.sort(key=lambda each: each["group"])
         return [*entries, *self.pinned.entries()]
 
@@ -132,8 +196,12 @@ class Curves(View):
         verb, place, _ = event.new
         if place < len(self.pins.pins):
             pin = self.pins.pins[place]
-            self.state.replace(pin.setting, pin.accounting) if verb == "use" else self.pins.remove(place)
+            self.state.replace(pin.setting, pin.accounting) if verb == "use" else self.pins.remove(
+                place
+            )
 
     def __panel__(self) -> pn.viewable.Viewable:
         drawn = widgets.stack(self.choice, self.chart)
-        return widgets.component("curves", widgets.row("stage", drawn, widgets.stack(self.legend, self.differs)))
+        return widgets.component(
+            "curves", widgets.row("stage", drawn, widgets.stack(self.legend, self.differs))
+        )

@@ -1,4 +1,6 @@
-"""Forgetting: what goes on being known of a record, step by step, once the training goes on without it."""
+"""Forgetting: what goes on being known of a record, step by step, once the training goes on without
+it.
+"""
 
 from html import escape
 
@@ -35,7 +37,8 @@ class Forget(View):
     def build(self) -> None:
         self.chart = Chart("forget", self.state, self._dragged, _CODE)
         self.words = widgets.html("", "words", "gain")
-        self.drawing = widgets.stack(self.chart)  # hidden as a whole, since a chart's own style sheet would keep it visible
+        # hidden as a whole, since a chart's own style sheet would keep it visible
+        self.drawing = widgets.stack(self.chart)
         self.param.watch(self.changed, "steps")
 
     def _dragged(self, place: float, held: bool) -> None:
@@ -50,7 +53,9 @@ class Forget(View):
         with pn.io.hold():
             self.drawing.visible = not why
             if why:
-                self.words.object = f"<p>Nothing is known of forgetting in this run: {escape(why)}.</p>"
+                self.words.object = (
+                    f"<p>Nothing is known of forgetting in this run: {escape(why)}.</p>"
+                )
                 return
             was, left = (f"<b>{format_number(float(e))}</b>" for e in (epsilon[0], now))
             within = "" if now else f", within δ = {format_delta(self.state.delta)}"
@@ -64,13 +69,27 @@ class Forget(View):
         self.chart.lines = [line("forget", N, epsilon, STYLE, aloud=True)]
         said = f"ε against steps without the record: {format_number(now)} after {format_count(self.steps)}"
         self.chart.put(
-            f"ε at δ = {format_delta(self.state.delta)}", said,
-            span(0, end, {float(x): format_count(round(x)) for x in across}, title="N, steps without your record", symbol="N"),
-            span(0, up[-1], {float(y): format_short(float(y)) for y in up}), unnamed=True,
-            handle={"at": float(self.steps), "label": f"N = {format_count(self.steps)}", "title": "steps without your record"},
+            f"ε at δ = {format_delta(self.state.delta)}",
+            said,
+            span(
+                0,
+                end,
+                {float(x): format_count(round(x)) for x in across},
+                title="N, steps without your record",
+                symbol="N",
+            ),
+            span(0, up[-1], {float(y): format_short(float(y)) for y in up}),
+            unnamed=True,
+            handle={
+                "at": float(self.steps),
+                "label": f"N = {format_count(self.steps)}",
+                "title": "steps without your record",
+            },
             dots=[dot("forget", self.steps, now, STYLE, size=6)],
-        )  # fmt: skip
+        )
 
     def __panel__(self) -> pn.viewable.Viewable:
         drawn = widgets.stack(self.words, self.drawing)
-        return widgets.component("forget", widgets.row("stage", drawn, widgets.html(_COMPARED, "words")))
+        return widgets.component(
+            "forget", widgets.row("stage", drawn, widgets.html(_COMPARED, "words"))
+        )

@@ -1,5 +1,5 @@
-"""What epsilon means, as a game: was the record in the data of a released model? The attacker's score, beside the most that the
-bound allows.
+"""What epsilon means, as a game: was the record in the data of a released model? The attacker's
+score, beside the most that the bound allows.
 """
 
 from typing import Any
@@ -23,9 +23,14 @@ SEEN = {"every step": "every", "only the last": "last"}
 class Board(pn.custom.JSComponent):
     """The game in the browser, which deals, judges and counts."""
 
-    every = param.Number(0.0, doc="how far apart the two clouds are where every step is seen, in widths of the noise")
+    every = param.Number(
+        0.0, doc="how far apart the two clouds are where every step is seen, in widths of the noise"
+    )
     last = param.Number(0.0, doc="the same where only the last is")
-    ceilings = param.List([0.5, 0.5], doc="how often the best attacker is right on average, at most: seeing every step, the last")
+    ceilings = param.List(
+        [0.5, 0.5],
+        doc="how often the best attacker is right on average, at most: seeing every step, the last",
+    )
     shown = param.Selector(default="last", objects=list(NAMES), doc="which of the two is seen")
     seed = param.Integer(0, doc="of which the models are drawn; 0 for any")
     masked = param.Boolean(False, doc="whether nothing shows how often the best attacker is right")
@@ -33,12 +38,19 @@ class Board(pn.custom.JSComponent):
     _esm = script("plane", "game")
 
     def __init__(self) -> None:
-        super().__init__(css_classes=["zx-board"], stylesheets=[theme.css("text", "board_of_game")], **theme.STRETCH)
+        super().__init__(
+            css_classes=["zx-board"],
+            stylesheets=[theme.css("text", "board_of_game")],
+            **theme.STRETCH,
+        )
 
 
 def allowed(found: dict[str, Guarantee]) -> dict[str, Any]:
     """What a run's guarantees allow the attacker, as the board's params."""
-    ceilings = [float(1 + (g.advantage if g.valid else 1.0)) / 2 for g in (found["composition"], smallest(found))]
+    ceilings = [
+        float(1 + (g.advantage if g.valid else 1.0)) / 2
+        for g in (found["composition"], smallest(found))
+    ]
     every, last = (float(min(2 * ndtri(np.minimum(c, 1 - 1e-16)), FARTHEST)) for c in ceilings)
     return {"ceilings": ceilings, "every": every, "last": last}
 
@@ -54,14 +66,20 @@ class Game(View):
 
     def build(self) -> None:
         self.board = Board()
-        self.switch = widgets.radio("what you see", SEEN, "switch", of=self.param.seen, css_classes=["zx-switch"])
+        self.switch = widgets.radio(
+            "what you see", SEEN, "switch", of=self.param.seen, css_classes=["zx-switch"]
+        )
         self.param.watch(lambda event: self.board.param.update(shown=event.new), "seen")
-        self.param.watch(lambda event: self.board.param.update(**{event.name: event.new}), ["masked", "seed"])
+        self.param.watch(
+            lambda event: self.board.param.update(**{event.name: event.new}), ["masked", "seed"]
+        )
         self.board.param.update(shown=self.seen, seed=self.seed)
         self.board.param.watch(lambda event: self.param.update(seen=event.new), "shown")
 
     async def refresh(self) -> None:
-        self.board.param.update(**allowed(await ask(guarantees, self.state.setting, self.state.accounting)))
+        self.board.param.update(
+            **allowed(await ask(guarantees, self.state.setting, self.state.accounting))
+        )
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("game", widgets.row("choices_of_game", self.switch), self.board)

@@ -1,4 +1,6 @@
-"""Where hiding the iterates helps, over the steps T and the share beta: by how much, or why not. The run is moved there."""
+"""Where hiding the iterates helps, over the steps T and the share beta: by how much, or why not.
+The run is moved there.
+"""
 
 from html import escape
 from itertools import pairwise
@@ -30,9 +32,14 @@ _WORKS = "Later steps pull the two runs together and cover the rest with fresh n
 class Map(pn.custom.JSComponent):
     """The map in the browser."""
 
-    given = param.Dict({}, doc="`bands` and `lines` as SVG's paths; the run and its place; the words")
+    given = param.Dict(
+        {}, doc="`bands` and `lines` as SVG's paths; the run and its place; the words"
+    )
     table = param.List([], doc="rows of T, beta and the factor")
-    asked = param.List([], doc="T and the place of beta that the reader wants, whether the ring is still held, and the time")
+    asked = param.List(
+        [],
+        doc="T and the place of beta that the reader wants, whether the ring is still held, and the time",
+    )
 
     _esm = script("export", "map")
 
@@ -42,7 +49,9 @@ class Map(pn.custom.JSComponent):
 
 
 class Helps(View):
-    """How much hiding divides epsilon by, the map with the run on it, and from how many steps on it pays."""
+    """How much hiding divides epsilon by, the map with the run on it, and from how many steps on it
+    pays.
+    """
 
     rest, precedence = 0.2, 1
 
@@ -56,7 +65,10 @@ class Helps(View):
         self._offer()
         self.batches.param.watch(lambda event: self._switched(batch=event.new or None), "value")
         self.cooled.param.watch(lambda event: self._switched(cooldown=event.new), "value")
-        self.words, self.beside = widgets.html("", "words", "gain"), widgets.html("", "words", "table", "gain")
+        self.words, self.beside = (
+            widgets.html("", "words", "gain"),
+            widgets.html("", "words", "table", "gain"),
+        )
         self.limit = widgets.html("", "words", visible=False)
         self._drawn: tuple[Any, ...] = ()  # the run of the map, but for T and beta
         self._map: dict[str, Any] = {}
@@ -70,7 +82,9 @@ class Helps(View):
         share = format_short(s.replace(cooldown=s.T).beta_at(0), 3)
         batches = {"all records": 0, f"batches of {format_count(self._some)}": self._some}
         self.batches.param.update(options=batches, value=some)
-        self.cooled.param.update(options={"no cool-down": 0, f"{steps} with β = {share}": self._late}, value=late)
+        self.cooled.param.update(
+            options={"no cool-down": 0, f"{steps} with β = {share}": self._late}, value=late
+        )
 
     def _switched(self, **value: Any) -> None:
         (name, now), *_ = value.items()
@@ -80,13 +94,19 @@ class Helps(View):
     async def refresh(self) -> None:
         setting, accounting = self.state.setting, self.state.accounting
         self._offer()
-        here = await ask(gains, setting, accounting, "T", "beta", (float(setting.T),), (setting.beta,))
+        here = await ask(
+            gains, setting, accounting, "T", "beta", (float(setting.T),), (setting.beta,)
+        )
         along = Two.of(await ask(curve_set, setting, accounting, "T"))
         steps = AXES["T"].values(setting, POINTS)
-        anywhere = setting.replace(T=int(steps[-1]), beta=0.5), accounting  # all of these runs have one map
+        # all of these runs have one map
+        anywhere = setting.replace(T=int(steps[-1]), beta=0.5), accounting
         if self._drawn != anywhere:
-            betas = AXES["beta"].values(setting, SHARES if setting.full_batch else SHARES // 2)  # on batches each takes longer
-            found = await ask(gains, *anywhere, "T", "beta", tuple(map(float, steps)), tuple(map(float, betas)))
+            # on batches each takes longer
+            betas = AXES["beta"].values(setting, SHARES if setting.full_batch else SHARES // 2)
+            found = await ask(
+                gains, *anywhere, "T", "beta", tuple(map(float, steps)), tuple(map(float, betas))
+            )
             self._map, self.map.table = drawn(steps, betas, found)
             self._drawn = anywhere
         with pn.io.hold():
@@ -97,10 +117,18 @@ class Helps(View):
     def _say(self, here: Gain, along: Two) -> None:
         """Write how much hiding helps this run, or why it does not, and put it on the map."""
         s = self.state.setting
-        ratio, before, now = float(here.ratio[0, 0]), float(here.composition[0, 0]), float(here.least[0, 0])
+        ratio, before, now = (
+            float(here.ratio[0, 0]),
+            float(here.composition[0, 0]),
+            float(here.least[0, 0]),
+        )
         why = str(here.why[0, 0])
         by = "1" if why else "∞" if np.isinf(ratio) else format_short(ratio, 2)
-        change = "nothing gained here" if why else f"{format_number(before)} →{THIN}<b>{format_number(now)}</b>"
+        change = (
+            "nothing gained here"
+            if why
+            else f"{format_number(before)} →{THIN}<b>{format_number(now)}</b>"
+        )
         self.words.object = f'<p class="epsilon last"><i>ε</i> ÷ <b>{by}</b> <span class="ghost">{change}</span></p>'
         with np.errstate(invalid="ignore", divide="ignore"):
             factor = along.every / along.last
@@ -111,11 +139,21 @@ class Helps(View):
         table = f"<table>{head}<tbody>{rows}</tbody></table>" if rows else ""
         hint = "<p><small>Drag the ring, or use its arrow keys: ← → steps, ↑ ↓ noise along the directions.</small></p>"
         self.beside.object = f"<p>{escape(why or _WORKS)}</p>{table}{hint}"
-        told = "hiding gains nothing" if why else f"ε {format_number(before)} becomes {format_number(now)}"
+        told = (
+            "hiding gains nothing"
+            if why
+            else f"ε {format_number(before)} becomes {format_number(now)}"
+        )
         run = f"T = {format_count(s.T)}, β = {format_short(s.beta, 6)}: {told}"
         said = f"By how much hiding divides ε, over steps T and noise along directions β. {run}"
         place = float(AXES["beta"].place(s.beta))
-        self.map.given = self._map | {"T": s.T, "place": place, "told": run, "said": said, "cooled": s.cooldown > 0}
+        self.map.given = self._map | {
+            "T": s.T,
+            "place": place,
+            "told": run,
+            "said": said,
+            "cooled": s.cooldown > 0,
+        }
 
     def _moved(self, event: Any) -> None:
         T, place, held, _ = event.new
@@ -124,13 +162,20 @@ class Helps(View):
             change(T=int(min(max(T, 1), 2**53)), beta=AXES["beta"].value(place))
 
     def __panel__(self) -> pn.viewable.Viewable:
-        drawn, switches = widgets.stack(self.words, self.map), widgets.stack(self.batches, self.cooled)
-        return widgets.component("helps", widgets.row("stage", drawn, widgets.stack(switches, self.limit, self.beside)))
+        drawn, switches = (
+            widgets.stack(self.words, self.map),
+            widgets.stack(self.batches, self.cooled),
+        )
+        return widgets.component(
+            "helps", widgets.row("stage", drawn, widgets.stack(switches, self.limit, self.beside))
+        )
 
 
-def drawn(steps: np.ndarray, betas: np.ndarray, gain: Gain) -> tuple[dict[str, Any], list[list[float]]]:
-    """The map of gains at these steps and shares: its bands and lines as SVG's paths, the places of the lines' names along T, and
-    ticks; and its table.
+def drawn(
+    steps: np.ndarray, betas: np.ndarray, gain: Gain
+) -> tuple[dict[str, Any], list[list[float]]]:
+    """The map of gains at these steps and shares: its bands and lines as SVG's paths, the places of
+    the lines' names along T, and ticks; and its table.
     """
     axis, x = AXES["beta"], np.log10(steps) / np.log10(steps[-1])
     ratio = np.log10(np.nan_to_num(np.minimum(gain.ratio, 1e12), nan=1.0))
@@ -140,7 +185,10 @@ def drawn(steps: np.ndarray, betas: np.ndarray, gain: Gain) -> tuple[dict[str, A
     given = {
         "bands": [_path(*cut.filled(*ends)) for ends in pairwise(_EDGES)],
         "lines": [_path(*cut.lines(edge)) for edge in _EDGES[1:-1]],
-        "labels": [float(np.interp(edge, row, x)) if row.min() <= edge <= row.max() else None for edge in _EDGES[1:-1]],
+        "labels": [
+            float(np.interp(edge, row, x)) if row.min() <= edge <= row.max() else None
+            for edge in _EDGES[1:-1]
+        ],
         "none": not np.isfinite(gain.least).any(),
         "decades": float(np.log10(steps[-1])),
         "ticks": [[at, text] for at, text in axis.ticks().items()],
@@ -156,4 +204,7 @@ def _path(points: list[Any], codes: list[Any]) -> str:
     if points[0] is None:
         return ""
     pens = np.where(codes[0] == 1, "M", "L")  # 1 begins a curve
-    return "".join(f"{pen}{1000 * x:.1f} {1000 * (1 - y):.1f}" for pen, (x, y) in zip(pens, points[0], strict=True))
+    return "".join(
+        f"{pen}{1000 * x:.1f} {1000 * (1 - y):.1f}"
+        for pen, (x, y) in zip(pens, points[0], strict=True)
+    )

@@ -28,32 +28,66 @@ LENGTHS = {
     "a": ("a hidden across", Style(theme.COLOURS["muted"], (2, 3), 2.4)),
 }
 COST = {"rho": ("ρ", Style(theme.COLOURS["ink"], (), 2.4))}
-FIGURES = {"Distance, and what noise hides": LENGTHS, "What each step costs, ρ": COST}  # by title: columns of a trajectory
+# by title: columns of a trajectory
+FIGURES = {"Distance, and what noise hides": LENGTHS, "What each step costs, ρ": COST}
 
 
 def thinned(path: Trajectory) -> dict[str, np.ndarray]:
-    """A trajectory as columns; a long one keeps steps evenly spaced in the logarithm of the steps left."""
+    """A trajectory as columns; a long one keeps steps evenly spaced in the logarithm of the steps
+    left.
+    """
     N = path.rho.size
     left = np.arange(N, 0, -1)
     if N > EACH:
-        left = np.unique(np.geomspace(1, N, round(np.log(N) / np.log(_RATIO))).round().astype(int))[::-1]
+        left = np.unique(np.geomspace(1, N, round(np.log(N) / np.log(_RATIO))).round().astype(int))[
+            ::-1
+        ]
     nothing = np.full(N, np.nan)
-    columns = {name: nothing if (values := getattr(path, name)) is None else values for name in STEP}
-    return {"left": left.astype(float), **{name: values[N - left] for name, values in columns.items()}}
+    columns = {
+        name: nothing if (values := getattr(path, name)) is None else values for name in STEP
+    }
+    return {
+        "left": left.astype(float),
+        **{name: values[N - left] for name, values in columns.items()},
+    }
 
 
 def describe_trajectory(g: Guarantee) -> tuple[str, ...]:
-    """A bound's steps in words: of the distance, and of its cost; or only why there is nothing to draw."""
+    """A bound's steps in words: of the distance, and of its cost; or only why there is nothing to
+    draw.
+    """
     path = g.trajectory
     if not g.valid:
-        return (f"There is nothing to draw, since the bound does not apply. {format_sentence(g.reason)}.",)
+        return (
+            f"There is nothing to draw, since the bound does not apply. {format_sentence(g.reason)}.",
+        )
     if path is None:
-        return (f"The bound applies, with ε = {format_number(g.epsilon)}, but has no steps to draw. {why_undrawn(g)}.",)
-    N, total, half = path.rho.size, path.rho.sum(), int(np.searchsorted(np.cumsum(path.rho[::-1]), path.rho.sum() / 2)) + 1
-    start = f"begin at a distance of at most {format_number(g.start)}" if g.start else "begin at the same point"
-    counted = f"the last {format_count(N)} of {format_count(N + path.tau)}; those before cost nothing" if path.tau else "all"
-    averaged = ", averaged over the random directions" if g.bound == "sharp" and g.delta_f > 0 else ""
-    share = f", half of it in the last {f'{half} ' if half > 1 else ''}of {format_count(N)} steps" if N > 1 else ""
+        return (
+            f"The bound applies, with ε = {format_number(g.epsilon)}, but has no steps to draw. {why_undrawn(g)}.",
+        )
+    N, total, half = (
+        path.rho.size,
+        path.rho.sum(),
+        int(np.searchsorted(np.cumsum(path.rho[::-1]), path.rho.sum() / 2)) + 1,
+    )
+    start = (
+        f"begin at a distance of at most {format_number(g.start)}"
+        if g.start
+        else "begin at the same point"
+    )
+    counted = (
+        f"the last {format_count(N)} of {format_count(N + path.tau)}; those before cost nothing"
+        if path.tau
+        else "all"
+    )
+    averaged = (
+        ", averaged over the random directions" if g.bound == "sharp" and g.delta_f > 0 else ""
+    )
+    share = (
+        f", half of it in the last {f'{half} ' if half > 1 else ''}of {format_count(N)} steps"
+        if N > 1
+        else ""
+    )
     return (
         f"Two runs that differ in {in_whom(g)} {start}. Steps counted: {counted}. {_middle(g, path)}",
         f"Altogether ρ = {format_number(total)}{share}: ε = {format_number(g.epsilon)}{averaged}.",
@@ -71,21 +105,29 @@ def _middle(g: Guarantee, path: Trajectory) -> str:
             return "The noise of that step hides all of it at once."
         return "The noise of every step hides at once what the step adds, so the runs never part: this is composition."
     early = "Early on nearly nothing is hidden, since later steps shrink the distance for free"
-    part = " of the distance" if path.alpha is None else ", p of what lies along the directions and a of what lies across them"
+    part = (
+        " of the distance"
+        if path.alpha is None
+        else ", p of what lies along the directions and a of what lies across them"
+    )
     return f"{early}. Towards the end the noise hides a growing part{part}."
 
 
 class Inside(View):
     """Distance, what is hidden of it, and the cost, step by step, for one bound."""
 
-    bound = param.Selector(default="sharp", objects=list(SHOWN.values()), doc="the bound that is opened")
+    bound = param.Selector(
+        default="sharp", objects=list(SHOWN.values()), doc="the bound that is opened"
+    )
 
     def build(self) -> None:
         # why nothing is drawn, and what stands below each figure
         self.words, *self.below = (widgets.html("", "words", margin=(6, 0, 0, 0)) for _ in range(3))
         self.charts = [Chart(f"inside-{name}", self.state) for name in ("lengths", "cost")]
         self.grid = widgets.row("panels", *map(widgets.stack, self.charts, self.below))
-        self.choice = widgets.radio("bound to open", SHOWN, of=self.param.bound, max_width=330, margin=(0, 0, 12, 0))
+        self.choice = widgets.radio(
+            "bound to open", SHOWN, of=self.param.bound, max_width=330, margin=(0, 0, 12, 0)
+        )
         self.param.watch(self.changed, "bound")
 
     async def refresh(self) -> None:
@@ -93,27 +135,46 @@ class Inside(View):
         path = g.trajectory
         with pn.io.hold():
             self.grid.visible, self.words.visible = path is not None, path is None
-            for text, said in zip([self.words] if path is None else self.below, describe_trajectory(g), strict=True):
+            for text, said in zip(
+                [self.words] if path is None else self.below, describe_trajectory(g), strict=True
+            ):
                 text.object = f"<p>{escape(said)}</p>"
             if path is not None:
                 for chart, (title, drawn) in zip(self.charts, FIGURES.items(), strict=True):
                     self._draw(chart, title, drawn, path)
 
-    def _draw(self, chart: Chart, title: str, drawn: dict[str, tuple[str, Style]], path: Trajectory) -> None:
+    def _draw(
+        self, chart: Chart, title: str, drawn: dict[str, tuple[str, Style]], path: Trajectory
+    ) -> None:
         data = thinned(path)
-        paid = int(np.argmax(data["rho"] >= 1e-9 * data["rho"].max()))  # earlier, the distance may lie above the frame
-        data["z"] = np.where(data["z"] > 1.005 * np.nanmax(data["z"][paid:]), np.nan, data["z"])  # it begins inside the frame
+        # earlier, the distance may lie above the frame
+        paid = int(np.argmax(data["rho"] >= 1e-9 * data["rho"].max()))
+        # it begins inside the frame
+        data["z"] = np.where(data["z"] > 1.005 * np.nanmax(data["z"][paid:]), np.nan, data["z"])
         top = max(np.nanmax(data[column][paid:], initial=0) for column in drawn)
-        end, most = 1.06 * nice(top / 1.05) if top > 0 else 1.0, max(float(path.rho.size), 2.0) * 1.05
+        end, most = (
+            1.06 * nice(top / 1.05) if top > 0 else 1.0,
+            max(float(path.rho.size), 2.0) * 1.05,
+        )
         mantissas = (1, 2, 5) if most < 60 else (1,)
-        ticks = {m * 10.0**k: format_short(m * 10.0**k) for k in range(16) for m in mantissas if m * 10**k <= most}
+        ticks = {
+            m * 10.0**k: format_short(m * 10.0**k)
+            for k in range(16)
+            for m in mantissas
+            if m * 10**k <= most
+        }
         up = {float(y): format_short(float(y)) for y in np.arange(0, end, nice(end / 3.5))}
         named = len(drawn) > 1
-        chart.lines = [line(c, data["left"], data[c], style, name if named else "") for c, (name, style) in drawn.items()]
+        chart.lines = [
+            line(c, data["left"], data[c], style, name if named else "")
+            for c, (name, style) in drawn.items()
+        ]
         chart.put(
-            title, f"{title}, against the steps left", span(most, 0.95, ticks, log=True, title="steps left", symbol="steps left"),
+            title,
+            f"{title}, against the steps left",
+            span(most, 0.95, ticks, log=True, title="steps left", symbol="steps left"),
             span(0, end, up),
-        )  # fmt: skip
+        )
         chart.draws = f'plots.inside(setting, "{self.bound}", accounting)'
 
     def __panel__(self) -> pn.viewable.Viewable:

@@ -15,25 +15,47 @@ UNASKED = ["output-perturbation", "corollary"]  # curves that are off at first
 class Legend(pn.custom.JSComponent):
     """A row for each curve with its number and switch. The figure hides curves in `muted`."""
 
-    of = param.String("", doc="the name of the chart whose numbers it has, so that it shows what is read there")
+    of = param.String(
+        "", doc="the name of the chart whose numbers it has, so that it shows what is read there"
+    )
     entries = param.List([], item_type=dict, doc="results of `entry`, in order, groups together")
     muted = param.List([], item_type=str, doc="the keys of the curves that are switched off")
     title = param.String("", doc="of the table")
     symbol = param.String("ε", doc="of the numbers")
-    asked = param.List([], doc="an action on a pin: 'use' or 'remove', its place, and the time of the click")
+    asked = param.List(
+        [], doc="an action on a pin: 'use' or 'remove', its place, and the time of the click"
+    )
 
     _esm = Path(__file__).with_name("legend.js")
 
     def __init__(self, **params: Any) -> None:
-        super().__init__(css_classes=["zx-table"], stylesheets=[theme.css("legend")], **theme.STRETCH | params)
+        super().__init__(
+            css_classes=["zx-table"], stylesheets=[theme.css("legend")], **theme.STRETCH | params
+        )
 
 
 def entry(
-    key: str, title: str, style: Style, number: str = "", why: str = "", absent: bool = False, group: str = "", **more: Any
+    key: str,
+    title: str,
+    style: Style,
+    number: str = "",
+    why: str = "",
+    absent: bool = False,
+    group: str = "",
+    **more: Any,
 ) -> dict[str, Any]:
-    """A row: the curve's key, title and number, a remark such as why it is absent, and the heading above its group. `best`,
-    `says`, a tooltip, and a pin's place, by which it is used and removed.
+    """A row: the curve's key, title and number, a remark such as why it is absent, and the heading
+    above its group. `best`, `says`, a tooltip, and a pin's place, by which it is used and removed.
     """
     light, dark = style.colour
     look = {"light": light, "dark": dark, "dash": list(style.dash), "width": style.width}
-    return {"key": key, "title": title, "number": number, "why": why, "absent": absent, "group": group, **look, **more}
+    return {
+        "key": key,
+        "title": title,
+        "number": number,
+        "why": why,
+        "absent": absent,
+        "group": group,
+        **look,
+        **more,
+    }

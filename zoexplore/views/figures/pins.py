@@ -25,38 +25,58 @@ WIDTH, DASH = 1.7, (7, 2)
 
 def styles(pins: Pins) -> dict[str, tuple[str, Style]]:
     """The key of a pin's row in the table -> the pin's name, and how its line is drawn."""
-    return {f"pin {place}": (pin.name, Style(PINS[place], DASH, WIDTH)) for place, pin in enumerate(pins.pins)}
+    return {
+        f"pin {place}": (pin.name, Style(PINS[place], DASH, WIDTH))
+        for place, pin in enumerate(pins.pins)
+    }
 
 
 def least(curves: CurveSet, bound: str = "") -> np.ndarray:
-    """A pin's epsilon along its curves' values, by one bound or the least at each; inf where none applies."""
-    taken = [values for name, values in curves.epsilon.items() if (name == bound if bound else BOUNDS[name].of_this_run)]
+    """A pin's epsilon along its curves' values, by one bound or the least at each; inf where none
+    applies.
+    """
+    taken = [
+        values
+        for name, values in curves.epsilon.items()
+        if (name == bound if bound else BOUNDS[name].of_this_run)
+    ]
     return np.minimum.reduce(taken)
 
 
 class PinnedCurves:
-    """The pins as lines of the figure of curves, and as rows of its table; none before they are computed."""
+    """The pins as lines of the figure of curves, and as rows of its table; none before they are
+    computed.
+    """
 
     def __init__(self, pins: Pins) -> None:
         self.pins = pins
-        self._found: dict[Pin, tuple[CurveSet, dict[str, Guarantee]]] = {}  # each pin's curves, and guarantees of its own run
+        # each pin's curves, and guarantees of its own run
+        self._found: dict[Pin, tuple[CurveSet, dict[str, Guarantee]]] = {}
 
     async def find(self, along: str) -> None:
         """Compute every pin's curves over a field."""
         runs = {pin: (pin.setting, pin.accounting) for pin in self.pins.pins}
-        self._found = {pin: (await ask(curve_set, *run, along), await ask(guarantees, *run)) for pin, run in runs.items()}
+        self._found = {
+            pin: (await ask(curve_set, *run, along), await ask(guarantees, *run))
+            for pin, run in runs.items()
+        }
 
     def _known(self) -> list[tuple[str, str, Style, CurveSet, dict[str, Guarantee]]]:
         """Each pin's key, name and look, with what is computed of it."""
         if not all(pin in self._found for pin in self.pins.pins):
             return []
         looks = styles(self.pins).items()
-        return [(key, *look, *self._found[pin]) for (key, look), pin in zip(looks, self.pins.pins, strict=True)]
+        return [
+            (key, *look, *self._found[pin])
+            for (key, look), pin in zip(looks, self.pins.pins, strict=True)
+        ]
 
     def lines(self, along: str) -> list[dict[str, Any]]:
         """A line for each pin."""
         return [
-            line(key, AXES[along].place(curves.values), least(curves, self.pins.compare), style, name)
+            line(
+                key, AXES[along].place(curves.values), least(curves, self.pins.compare), style, name
+            )
             for key, name, style, curves, _ in self._known()
         ]
 
@@ -65,30 +85,56 @@ class PinnedCurves:
         by = self.pins.compare
         said = f"Pinned runs, {BOUNDS[by].short}" if by else "Pinned runs"
         return [
-            entry(key, name, style, format_number((given.get(by) or smallest(given)).epsilon), group=said, pin=place)
+            entry(
+                key,
+                name,
+                style,
+                format_number((given.get(by) or smallest(given)).epsilon),
+                group=said,
+                pin=place,
+            )
             for place, (key, name, style, _, given) in enumerate(self._known())
         ]
 
     def differences(self, now: dict[str, Guarantee]) -> str:
-        """A table of what differs, a column a run: fields first, then epsilon both ways, and the last against the first's."""
+        """A table of what differs, a column a run: fields first, then epsilon both ways, and the
+        last against the first's.
+        """
         known = self._known()
         every = [*(given for *_, given in known), now]
         if not known:
             return ""
-        runs = [every_field(g.setting, g.accounting) for g in (next(iter(each.values())) for each in every)]
+        runs = [
+            every_field(g.setting, g.accounting)
+            for g in (next(iter(each.values())) for each in every)
+        ]
         lasts = [smallest(each).epsilon for each in every]
         rows = [
-            (FIELDS[name].noun if name in FIELDS else name, [grouped(run[name]) or "–" for run in runs])
+            (
+                FIELDS[name].noun if name in FIELDS else name,
+                [grouped(run[name]) or "–" for run in runs],
+            )
             for name in runs[0]
             if len({run[name] for run in runs}) > 1
         ]
-        rows.append(("ε, every step", [format_number(each["composition"].epsilon) for each in every]))
+        rows.append(
+            ("ε, every step", [format_number(each["composition"].epsilon) for each in every])
+        )
         rows.append(("ε, only the last", [format_number(last) for last in lasts]))
-        rows.append(("against the first", ["–", *(times(lasts[0], last) or "=" for last in lasts[1:])]))
-        cells = "".join(f'<tr><th scope="row">{escape(name)}</th>{_cells(values)}</tr>' for name, values in rows)
-        heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in [*(name for _, name, *_ in known), "now"])
+        rows.append(
+            ("against the first", ["–", *(times(lasts[0], last) or "=" for last in lasts[1:])])
+        )
+        cells = "".join(
+            f'<tr><th scope="row">{escape(name)}</th>{_cells(values)}</tr>' for name, values in rows
+        )
+        heads = "".join(
+            f'<th scope="col">{escape(name)}</th>'
+            for name in [*(name for _, name, *_ in known), "now"]
+        )
         head = f"<thead><tr><th></th>{heads}</tr></thead>"
-        return region("pinned runs, and what differs", f"<table>{head}<tbody>{cells}</tbody></table>")
+        return region(
+            "pinned runs, and what differs", f"<table>{head}<tbody>{cells}</tbody></table>"
+        )
 
 
 def _cells(values: list[str]) -> str:

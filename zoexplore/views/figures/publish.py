@@ -1,4 +1,6 @@
-"""First sight: a run with every step published and with only the last, as two curves and two clouds that move together."""
+"""First sight: a run with every step published and with only the last, as two curves and two clouds
+that move together.
+"""
 
 from functools import lru_cache
 from math import isfinite
@@ -25,7 +27,8 @@ STYLES = {"every": theme.style_of("composition"), "last": theme.style_of("sharp"
 CODE = 'plots.curves(setting, "T", bounds=("composition", "sharp"), accounting=accounting)'
 YOURS = Style(theme.COLOURS["ink"], (2, 4), 2.4)
 PICTURES = 40  # of a run, one after another
-FARTHEST = 40.0  # distance of the clouds, in widths of the noise, that is drawn: nothing is left to guess
+# distance of the clouds, in widths of the noise, that is drawn: nothing is left to guess
+FARTHEST = 40.0
 _RHO = np.geomspace(1e-12, 1e8, 2000)
 
 
@@ -35,7 +38,8 @@ def _epsilons(delta: float) -> np.ndarray:
 
 
 def gaussian_of(epsilon: np.ndarray, delta: float) -> np.ndarray:
-    """mu of the Gaussian mechanism with this epsilon at delta: the greatest distance of two clouds of unit noise.
+    """mu of the Gaussian mechanism with this epsilon at delta: the greatest distance of two clouds
+    of unit noise.
 
     >>> gaussian_of(np.array([0.0, 1.0]), 1e-5).round(3)
     array([0.   , 0.268])
@@ -45,7 +49,9 @@ def gaussian_of(epsilon: np.ndarray, delta: float) -> np.ndarray:
 
 
 class Two(NamedTuple):
-    """Epsilon along T with every step published, and with only the last: the least of the bounds that hold."""
+    """Epsilon along T with every step published, and with only the last: the least of the bounds
+    that hold.
+    """
 
     T: np.ndarray
     every: np.ndarray
@@ -57,7 +63,9 @@ class Two(NamedTuple):
         return cls(curves.values, curves.epsilon["composition"], np.minimum.reduce(own))
 
     def until(self, end: float, T: int, epsilons: dict[str, float]) -> "Two":
-        """The known values up to the first at or beyond `end`, and those at the run's own T among them."""
+        """The known values up to the first at or beyond `end`, and those at the run's own T among
+        them.
+        """
         known = self.T[: np.searchsorted(self.T, end) + 1]
         steps = np.union1d(known, T)
         new, drawn = ~np.isin(steps, known), self.at(steps)
@@ -69,10 +77,16 @@ class Two(NamedTuple):
 
 
 class Clouds(pn.custom.JSComponent):
-    """Two clouds in a plane, as far apart as epsilon allows, run after run; a chart's curves move with them."""
+    """Two clouds in a plane, as far apart as epsilon allows, run after run; a chart's curves move
+    with them.
+    """
 
     of = param.String("", doc="the chart's name")
-    every = param.List([], item_type=float, doc="how far apart the clouds are with every step published, picture by picture")
+    every = param.List(
+        [],
+        item_type=float,
+        doc="how far apart the clouds are with every step published, picture by picture",
+    )
     last = param.List([], item_type=float, doc="the same with only the last")
     shown = param.Selector(default="last", objects=list(NAMES), doc="which of the two is shown")
     steps = param.Integer(1, doc="of the run")
@@ -81,7 +95,9 @@ class Clouds(pn.custom.JSComponent):
     _esm = script("plane", "clouds")
 
     def __init__(self, **params: Any) -> None:
-        super().__init__(css_classes=["zx-clouds"], stylesheets=[theme.css("clouds")], **theme.STRETCH | params)
+        super().__init__(
+            css_classes=["zx-clouds"], stylesheets=[theme.css("clouds")], **theme.STRETCH | params
+        )
 
 
 class Publish(View):
@@ -90,12 +106,16 @@ class Publish(View):
     asks = ("publish",)
 
     publish = param.Selector(default="last", objects=list(NAMES), doc="what is published")
-    only = param.Selector(default="", objects=["", *NAMES], doc="the one curve that is drawn; empty for both")
+    only = param.Selector(
+        default="", objects=["", *NAMES], doc="the one curve that is drawn; empty for both"
+    )
     draws = param.Boolean(False, doc="whether the reader draws a curve")
     yours = param.List([], doc="steps and epsilon of the curve that the reader has drawn")
 
     def build(self) -> None:
-        self.switch = widgets.radio("what is published", CHOICES, "switch", of=self.param.publish, css_classes=["zx-switch"])
+        self.switch = widgets.radio(
+            "what is published", CHOICES, "switch", of=self.param.publish, css_classes=["zx-switch"]
+        )
         self.found: dict[str, Guarantee] = {}
         self.ends = (400.0, 12.0)  # of the axes
         self.chart = Chart("publish", self.state, dragged(self.state, "T"), CODE)
@@ -123,9 +143,13 @@ class Publish(View):
         return {"every": self.found["composition"].epsilon, "last": smallest(self.found).epsilon}
 
     def _fit(self, end: float) -> None:
-        """End the axes at twice the steps and at composition's epsilon there, if any epsilon is finite."""
+        """End the axes at twice the steps and at composition's epsilon there, if any epsilon is
+        finite.
+        """
         at_end = self.two.at(np.array([end]))
-        top = next((float(e[0]) for e in (at_end.every, at_end.last) if isfinite(e[0]) and e[0] > 0), 1.0)
+        top = next(
+            (float(e[0]) for e in (at_end.every, at_end.last) if isfinite(e[0]) and e[0] > 0), 1.0
+        )
         step = nice(top / 4)
         self.ends = float(end), float(step * np.ceil(top / step - 0.03))
 
@@ -139,14 +163,29 @@ class Publish(View):
         mine = {name: name == self.publish for name in kinds}
         lines = [
             line(
-                name, self.drawn.T, getattr(self.drawn, name), STYLES[name], NAMES[name], bold=mine[name],
-                alpha=1.0 if mine[name] else 0.5, note=f"ε = {format_number(at[name])}", plays=True, aloud=True,
+                name,
+                self.drawn.T,
+                getattr(self.drawn, name),
+                STYLES[name],
+                NAMES[name],
+                bold=mine[name],
+                alpha=1.0 if mine[name] else 0.5,
+                note=f"ε = {format_number(at[name])}",
+                plays=True,
+                aloud=True,
             )
             for name in kinds
-        ]  # fmt: skip
-        dots = [dot(name, T, at[name], STYLES[name], size=6.5 if mine[name] else 4.5) for name in kinds if isfinite(at[name])]
+        ]
+        dots = [
+            dot(name, T, at[name], STYLES[name], size=6.5 if mine[name] else 4.5)
+            for name in kinds
+            if isfinite(at[name])
+        ]
         delta = format_delta(self.state.setting.delta)
-        across, up = np.arange(0, end * 1.001, nice(end / 4.01)), np.arange(0, top * 1.001, nice(top / 4.01))
+        across, up = (
+            np.arange(0, end * 1.001, nice(end / 4.01)),
+            np.arange(0, top * 1.001, nice(top / 4.01)),
+        )
         steps: dict[str, Any] = {"title": "T, training steps", "symbol": "T"}
         drawn = np.array(self.yours).reshape(-1, 2).T
         yours = [line("yours", drawn[0], drawn[1], YOURS, "you", reads=False)] if self.yours else []
@@ -154,11 +193,14 @@ class Publish(View):
         self.chart.put(
             f"ε at δ = {delta}: privacy loss, lower is better",
             f"ε at δ = {delta} against training steps: at T = {format_count(T)} "
-            + ", ".join(f"{format_number(at[name])} if {NAMES[name]} is published" for name in kinds),
+            + ", ".join(
+                f"{format_number(at[name])} if {NAMES[name]} is published" for name in kinds
+            ),
             span(0, end, {float(x): format_count(round(x)) for x in across}, **steps),
             span(0, top, {float(y): format_short(float(y)) for y in up}),
-            handle=handle(AXES["T"], T), dots=sorted(dots, key=lambda each: mine[each["key"]]),
-        )  # fmt: skip
+            handle=handle(AXES["T"], T),
+            dots=sorted(dots, key=lambda each: mine[each["key"]]),
+        )
 
     def _begun(self, event: Any) -> None:
         self.chart.draws_on = event.new
@@ -168,11 +210,17 @@ class Publish(View):
     def _drew(self, event: Any) -> None:
         """Keep what the reader has drawn, if it is a curve."""
         pairs = [pair for pair in event.new if isinstance(pair, list) and len(pair) == 2]
-        if self.draws and len(pairs) > 1 and all(isinstance(x, (int, float)) and isfinite(x) for pair in pairs for x in pair):
+        if (
+            self.draws
+            and len(pairs) > 1
+            and all(isinstance(x, (int, float)) and isfinite(x) for pair in pairs for x in pair)
+        ):
             self.yours = [[float(T), max(float(epsilon), 0.0)] for T, epsilon in pairs]
 
     def sketch_as(self, place: int) -> None:
-        """Draw for the reader: as high as with every step published, half as high, or flat from early on."""
+        """Draw for the reader: as high as with every step published, half as high, or flat from
+        early on.
+        """
         T, every = self.drawn.T, self.drawn.every
         curve = (every, every / 2, np.minimum(every, np.interp(self.ends[0] / 20, T, every)))[place]
         self.yours = [[float(t), float(e)] for t, e in zip(T, curve, strict=True) if isfinite(e)]
@@ -182,8 +230,15 @@ class Publish(View):
         played = self.two.at(np.maximum(steps, 1.0))
         share = np.minimum(steps, 1.0)  # before the first step they coincide
         delta = self.state.setting.delta
-        apart = {name: np.minimum(share * gaussian_of(getattr(played, name), delta), FARTHEST) for name in NAMES}
-        self.clouds.param.update(steps=T, shown=self.publish, **{name: mu.round(4).tolist() for name, mu in apart.items()})
+        apart = {
+            name: np.minimum(share * gaussian_of(getattr(played, name), delta), FARTHEST)
+            for name in NAMES
+        }
+        self.clouds.param.update(
+            steps=T,
+            shown=self.publish,
+            **{name: mu.round(4).tolist() for name, mu in apart.items()},
+        )
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("publish", widgets.row("stage", self.chart, self.clouds))

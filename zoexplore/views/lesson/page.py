@@ -1,4 +1,6 @@
-"""A lesson's file: the live page's scripts and style sheets, and the tables that stand in for its server."""
+"""A lesson's file: the live page's scripts and style sheets, and the tables that stand in for its
+server.
+"""
 
 import json
 import zlib
@@ -32,9 +34,13 @@ from zoexplore.views.panels.readouts import AS_PRINTED, TRAINED
 from zoexplore.views.preview import QUESTION, picture
 from zoexplore.views.style import theme
 
-VIEWS, PARTS = ("publish", "curves", "game"), ("title", "verdict", "table")  # what a link for teaching may hide
+# what a link for teaching may hide
+VIEWS, PARTS = ("publish", "curves", "game"), ("title", "verdict", "table")
 SCRIPTS = {  # of its components, and what else of theirs the lesson uses
-    "chart": (("figures/chart", "figures/export", "figures/figure"), ("up", "near", "grouped", "power", "safe")),
+    "chart": (
+        ("figures/chart", "figures/export", "figures/figure"),
+        ("up", "near", "grouped", "power", "safe"),
+    ),
     "clouds": (("figures/plane", "figures/clouds"), ("LAST",)),
     "game": (("figures/plane", "figures/game"), ()),
     "legend": (("figures/legend",), ()),
@@ -59,18 +65,28 @@ def save(path: str | Path, text: str) -> Path:
 
 
 def expected(setting: Setting, sliders: Iterable[str]) -> dict[str, tuple[int, int, int]]:
-    """What each group of sliders takes: its places, and about how many bytes and seconds. Errors are those of
-    `zoexplore.lesson`.
+    """What each group of sliders takes: its places, and about how many bytes and seconds. Errors
+    are those of `zoexplore.lesson`.
     """
     found = {}
     for group in groups_of(setting, sliders):
         places = prod(len(slider.values) for slider in group)
         size = places * len(BOUNDS) * len(Slider.of(setting, "T").values) * BYTES
-        found["+".join(slider.field for slider in group)] = places, round(size), round(places * SECONDS)
+        found["+".join(slider.field for slider in group)] = (
+            places,
+            round(size),
+            round(places * SECONDS),
+        )
     return found
 
 
-def html(setting: Setting, sliders: Iterable[str], accounting: Accounting = _DEFAULT, link: str = "", live: str = "") -> str:
+def html(
+    setting: Setting,
+    sliders: Iterable[str],
+    accounting: Accounting = _DEFAULT,
+    link: str = "",
+    live: str = "",
+) -> str:
     """The file as text. Arguments and errors are those of `zoexplore.lesson`."""
     link, sliders, query = link.partition("?")[2], list(sliders), to_query(setting, accounting)
     teaching = Teaching.of(link, VIEWS)
@@ -87,7 +103,9 @@ def html(setting: Setting, sliders: Iterable[str], accounting: Accounting = _DEF
         "css": {name: theme.css(name) for name in SHEETS.split()},
     }
     address = f"?{query}" if query else ""
-    packed = b64encode(zlib.compress(json.dumps(given, ensure_ascii=False, separators=(",", ":")).encode(), 9)).decode()
+    packed = b64encode(
+        zlib.compress(json.dumps(given, ensure_ascii=False, separators=(",", ":")).encode(), 9)
+    ).decode()
     scripts = ",".join(f"{name}: {_script(*of)}" for name, of in SCRIPTS.items())
     program = Path(__file__).with_name("lesson.js").read_text(encoding="utf-8")
     look = f":root{{color-scheme:light dark;{theme.VARIABLES}}}{theme.css('page', 'lesson')}"
@@ -101,7 +119,9 @@ def html(setting: Setting, sliders: Iterable[str], accounting: Accounting = _DEF
 
 
 def _still(setting: Setting, accounting: Accounting, live: str) -> str:
-    """What is seen where nothing moves: in a mail, a code host's preview, a browser that is too old or without scripts."""
+    """What is seen where nothing moves: in a mail, a code host's preview, a browser that is too old
+    or without scripts.
+    """
     shown = f"data:image/png;base64,{b64encode(picture(setting, accounting)).decode()}"
     words = "A picture: in a browser with scripts this file moves."
     link = f'<a href="{escape(live)}">Open this run live</a>' if live else ""
@@ -115,8 +135,12 @@ def _script(names: Sequence[str], others: Sequence[str]) -> str:
     return f"(() => {{ {text}\nreturn {{{', '.join(('render', *others))}}}; }})()"
 
 
-def numbers(setting: Setting, accounting: Accounting, groups: Sequence[Sequence[Slider]]) -> dict[str, Any]:
-    """What the page draws: sliders, tables, and what the live page's server knows of curves and words."""
+def numbers(
+    setting: Setting, accounting: Accounting, groups: Sequence[Sequence[Slider]]
+) -> dict[str, Any]:
+    """What the page draws: sliders, tables, and what the live page's server knows of curves and
+    words.
+    """
     steps = Slider.of(setting, "T")
     found = [facts(setting.replace(T=T), accounting) for T in steps.values]
     alone = packed(np.array([epsilons for epsilons, _ in found]).T[None], [found[steps.at][1]])
@@ -129,7 +153,9 @@ def numbers(setting: Setting, accounting: Accounting, groups: Sequence[Sequence[
         "first": FIRST,
         "bounds": [_bound(bound, accounting) for bound in BOUNDS],
         "warning": AS_PRINTED,
-        "two": {name: _line(name, STYLES[name], NAMES[name], plays=True, aloud=True) for name in NAMES},
+        "two": {
+            name: _line(name, STYLES[name], NAMES[name], plays=True, aloud=True) for name in NAMES
+        },
         "muted": UNASKED,
         "delta": format_delta(setting.delta),
         "trained": TRAINED,
@@ -164,4 +190,9 @@ def _bound(bound: str, accounting: Accounting) -> dict[str, Any]:
     printed, group = bool(as_printed(bound, accounting)), "" if known.of_this_run else OTHERS
     title = known.title + (" (as printed)" if printed else "")
     row = entry(bound, title, style, group=group, says=known.summary)
-    return {"line": _line(bound, style, title), "entry": row, "own": known.of_this_run, "printed": printed}
+    return {
+        "line": _line(bound, style, title),
+        "entry": row,
+        "own": known.of_this_run,
+        "printed": printed,
+    }

@@ -18,11 +18,13 @@ from zoexplore.views.figures.curves import lack
 from zoexplore.views.figures.game import allowed
 from zoexplore.views.panels.readouts import odds
 
-ALONE, TOGETHER = 121, 31  # places of a slider that moves alone, and of each of two that move together
+# places of a slider that moves alone, and of each of two that move together
+ALONE, TOGETHER = 121, 31
 REACH = 100.0  # how far a slider goes from the run's own value, either way
 INFINITE, ZERO, FIRST = 0, 1, 2  # codes of numbers: what has no digits, and the first that has
 _LEAST = -300  # the least exponent: below it doubles have fewer digits
-PLAIN = tuple(name for name in AXES if name != "delta")  # of which there are sliders: at another delta every number is another
+# of which there are sliders: at another delta every number is another
+PLAIN = tuple(name for name in AXES if name != "delta")
 
 
 @dataclass(frozen=True)
@@ -35,13 +37,16 @@ class Slider:
 
     @classmethod
     def of(cls, setting: Setting, field: str, points: int = ALONE) -> "Slider":
-        """About so many places around the run's own value; of T, and of a share, over the whole axis.
+        """About so many places around the run's own value; of T, and of a share, over the whole
+        axis.
 
         Raises:
             ValueError: there is no such slider, or the run's value has no place on its axis.
         """
         if field not in PLAIN:
-            raise ValueError(f"slider = {shown(field)} is not allowed: give some of {', '.join(PLAIN)}")
+            raise ValueError(
+                f"slider = {shown(field)} is not allowed: give some of {', '.join(PLAIN)}"
+            )
         axis, own = AXES[field], getattr(setting, field)
         if own is None or not (axis.linear or 0 < own < inf):
             need = f"give the run a finite {field} above 0, or leave it out"
@@ -56,7 +61,9 @@ def _values(setting: Setting, field: str, points: int) -> list[float]:
         return [int(x) for x in axis.values(setting)]
     if axis.linear:  # as even as a slider's, and close together near 1
         even = axis.values(setting, points * 5 // 6)
-        return [round(float(x), 2) if x <= EDGE else round(1 - float(f"{1 - x:.2g}"), 8) for x in even]
+        return [
+            round(float(x), 2) if x <= EDGE else round(1 - float(f"{1 - x:.2g}"), 8) for x in even
+        ]
     start, end = axis.ends(setting)
     low, high = max(start, own / REACH), min(end, own * REACH)
     near = [min(max(float(f"{x:.3g}"), start), end) for x in np.geomspace(low, high, points)]
@@ -64,7 +71,8 @@ def _values(setting: Setting, field: str, points: int) -> list[float]:
 
 
 def groups_of(setting: Setting, sliders: Iterable[str]) -> list[list[Slider]]:
-    """The sliders that move together, from names such as "sigma" and "K+beta". T moves with any of them, and has no group.
+    """The sliders that move together, from names such as "sigma" and "K+beta". T moves with any of
+    them, and has no group.
 
     Raises:
         ValueError: a name is no slider's, comes twice, or more than two are to move together.
@@ -72,12 +80,20 @@ def groups_of(setting: Setting, sliders: Iterable[str]) -> list[list[Slider]]:
     named = [each.split("+") for each in sliders]
     flat = [name for group in named for name in group]
     if len(set(flat)) < len(flat) or any(len(group) > 2 for group in named):
-        raise ValueError(f"sliders = {','.join(flat)} is not allowed: name each once, and at most two together, as in K+beta")
+        raise ValueError(
+            f"sliders = {','.join(flat)} is not allowed: name each once, and at most two together, as in K+beta"
+        )
     apart = [[name for name in group if name != "T"] for group in named]
-    return [[Slider.of(setting, name, TOGETHER if len(g) > 1 else ALONE) for name in g] for g in apart if g]
+    return [
+        [Slider.of(setting, name, TOGETHER if len(g) > 1 else ALONE) for name in g]
+        for g in apart
+        if g
+    ]
 
 
-def table(setting: Setting, accounting: Accounting, group: Sequence[Slider], steps: Sequence[float]) -> dict[str, Any]:
+def table(
+    setting: Setting, accounting: Accounting, group: Sequence[Slider], steps: Sequence[float]
+) -> dict[str, Any]:
     """The numbers at every place of a group's sliders, the last of which moves fastest.
 
     Args:
@@ -87,20 +103,23 @@ def table(setting: Setting, accounting: Accounting, group: Sequence[Slider], ste
         steps: the values of T along which every bound is tabled.
 
     Returns:
-        `epsilons`, by place, bound and step, as differences of `codes`; their least exponent `low`; and for each place at the
-        run's own T what `facts` tells.
+        `epsilons`, by place, bound and step, as differences of `codes`; their least exponent `low`;
+        and for each place at the run's own T what `facts` tells.
     """
     numbers, told, here = [], [], list(steps).index(setting.T)
     for values in product(*(slider.values for slider in group)):
         try:
-            run = setting.replace(**{slider.field: value for slider, value in zip(group, values, strict=True)})
+            run = setting.replace(
+                **{slider.field: value for slider, value in zip(group, values, strict=True)}
+            )
         except Refused as error:
             numbers.append(np.full((len(BOUNDS), len(steps)), inf))
             told.append({"why": [in_symbols(str(error))] * len(BOUNDS)})
             continue
         numbers.append(np.array(list(curve(run, "T", list(steps), accounting=accounting).values())))
         own, known = facts(run, accounting)
-        numbers[-1][:, here] = own  # as the live page has it; a curve, whose points help each other, may be a little lower
+        # as the live page has it; a curve, whose points help each other, may be a little lower
+        numbers[-1][:, here] = own
         told.append(known)
     return packed(np.array(numbers), told)
 
@@ -112,8 +131,8 @@ def packed(epsilons: np.ndarray, told: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def facts(setting: Setting, accounting: Accounting) -> tuple[list[float], dict[str, Any]]:
-    """Of one run: epsilon by every bound; why a bound says nothing, and what an attacker may find, seeing every step or only the
-    last.
+    """Of one run: epsilon by every bound; why a bound says nothing, and what an attacker may find,
+    seeing every step or only the last.
     """
     found = {bound: guarantee(setting, bound, accounting) for bound in BOUNDS}
     both = {"every": found["composition"], "last": smallest(found)}
@@ -124,21 +143,28 @@ def facts(setting: Setting, accounting: Accounting) -> tuple[list[float], dict[s
 
 
 def codes(epsilon: np.ndarray) -> tuple[int, np.ndarray]:
-    """Numbers as places on a ladder of all numbers with four digits, each the first that is not below it. One more digit than is
-    shown, so that curves are smooth: what is rounded up to four digits and then to three is rounded up to three.
+    """Numbers as places on a ladder of all numbers with four digits, each the first that is not
+    below it. One more digit than is shown, so that curves are smooth: what is rounded up to four
+    digits and then to three is rounded up to three.
 
     Returns:
-        the exponent e of the ladder's first number, 1000 * 10^e, and the codes, in epsilon's shape: FIRST for that number.
+        the exponent e of the ladder's first number, 1000 * 10^e, and the codes, in epsilon's shape:
+        FIRST for that number.
 
     >>> codes(np.array([1.0, 1.0001, 9.9996, 0.0, inf]))
     (-3, array([   2,    3, 9002,    1,    0]))
     """
     finite = (epsilon > 0) & (epsilon < inf)
-    exponents = np.maximum(np.floor(np.log10(np.where(finite, epsilon, 1.0))).astype(int) - 3, _LEAST)
+    exponents = np.maximum(
+        np.floor(np.log10(np.where(finite, epsilon, 1.0))).astype(int) - 3, _LEAST
+    )
     low = int(exponents[finite].min(initial=0))
     found = np.where(epsilon == 0, ZERO, INFINITE)
     for e in np.unique(exponents[finite]):
-        rungs, here = [float(f"{digits}e{e}") for digits in range(1000, 10_000)], finite & (exponents == e)
+        rungs, here = (
+            [float(f"{digits}e{e}") for digits in range(1000, 10_000)],
+            finite & (exponents == e),
+        )
         found[here] = np.searchsorted(rungs, epsilon[here]) + 9000 * (e - low) + FIRST
     return low, found
 

@@ -37,9 +37,14 @@ HINTS = {  # explanations beside the labels of the fold
     "neighbours": "The two cases that an attacker tries to distinguish: this record or another one, or this record or none.",
 }
 MENUS = {  # of a field: what its menu says
-    "regime": "regime of the loss", "clipping": "the clip limits", "neighbours": "neighbours", "sampling": "batches are",
-    "conversion": "conversion", "sensitivity": "sensitivity", "schedule": "noise share",
-}  # fmt: skip
+    "regime": "regime of the loss",
+    "clipping": "the clip limits",
+    "neighbours": "neighbours",
+    "sampling": "batches are",
+    "conversion": "conversion",
+    "sensitivity": "sensitivity",
+    "schedule": "noise share",
+}
 SUPPOSED: dict[str, dict[str, Any]] = {  # of a record's gradient: L, and how a record is counted
     "nothing": {"lipschitz": inf, "sensitivity": "least"},
     "length": {"lipschitz": DEMONSTRATION.lipschitz, "sensitivity": "least"},
@@ -48,20 +53,33 @@ SUPPOSED: dict[str, dict[str, Any]] = {  # of a record's gradient: L, and how a 
 SLIDERS = ("K", "beta", "sigma", "n", "batch", "d", "T")
 ENDS = {"K": "d", "batch": "n"}  # of a slider: the field that ends it
 COOLED = ("cooldown", "cooldown_beta")
-MISFITS = {  # of a sampling and neighbours that no bound covers: why, what to count instead, and what that means
+# of a sampling and neighbours that no bound covers: why, what to count instead, and what that means
+MISFITS = {
     ("poisson", "replace-one"): (
-        "Poisson batches are covered with one record added or removed.", "Add or remove one",
+        "Poisson batches are covered with one record added or removed.",
+        "Add or remove one",
         "A replaced record counts as two, one removed and one added: 2ε at (1 + e^ε)δ.",
     ),
     ("without-replacement", "add-remove"): (
-        "Batches of one size are covered with one record replaced.", "Replace one",
+        "Batches of one size are covered with one record replaced.",
+        "Replace one",
         "Both data sets have n records now, of which one is another.",
     ),
-}  # fmt: skip
+}
 _BESIDE = (2, 0, 0, 0)  # the margin of a box below its number
 IN_FOLD = (
-    "R", "eta", "clip", "M", "m", "ridge", "xi", "delta", "lipschitz", "releases", "records_per_person",
-)  # fmt: skip
+    "R",
+    "eta",
+    "clip",
+    "M",
+    "m",
+    "ridge",
+    "xi",
+    "delta",
+    "lipschitz",
+    "releases",
+    "records_per_person",
+)
 
 
 def ladder_of(state: State, name: str) -> Ladder:
@@ -69,7 +87,9 @@ def ladder_of(state: State, name: str) -> Ladder:
     field = FIELDS[name]
     if field.linear:
         return interval(field.low, field.high, 0.01)
-    return decades(field.low, getattr(state, ENDS[name]) if name in ENDS else field.high, field.whole)
+    return decades(
+        field.low, getattr(state, ENDS[name]) if name in ENDS else field.high, field.whole
+    )
 
 
 def flaw(state: State, field: str, widget: Any, holder: Any) -> None:
@@ -80,7 +100,9 @@ def flaw(state: State, field: str, widget: Any, holder: Any) -> None:
     def mark(*_: Any) -> None:
         why = state.flaws.get(field)
         line.object = f'<p role="alert">▲ {escape(why or "")}</p>'
-        holder.objects, widget.css_classes = ([*parts, line], [*looks, "zx-flawed"]) if why else (parts, looks)
+        holder.objects, widget.css_classes = (
+            ([*parts, line], [*looks, "zx-flawed"]) if why else (parts, looks)
+        )
 
     state.param.watch(mark, "flaws")
     mark()
@@ -120,15 +142,23 @@ class Field(pn.viewable.Viewer):
 
 
 class Dial(Field):
-    """A field with a slider under it; beta's has the cool-down below, the batch's how batches are drawn."""
+    """A field with a slider under it; beta's has the cool-down below, the batch's how batches are
+    drawn.
+    """
 
     def __init__(self, state: State, field: str, **params: Any) -> None:
         super().__init__(state, field, **params)
         self.ladder = ladder_of(state, field)
         self.slider = Quick(
-            value=self._rung(), start=0, end=self.ladder.top, step=1, show_value=False, tooltips=False, tags=self._said(),
+            value=self._rung(),
+            start=0,
+            end=self.ladder.top,
+            step=1,
+            show_value=False,
+            tooltips=False,
+            tags=self._said(),
             **widgets.look("slider", **theme.STRETCH),
-        )  # fmt: skip
+        )
         self.inputs += [self.slider]
         self.below: Any = BELOW[field](state) if field in BELOW else None
         more = [self.below] if self.below else []
@@ -149,14 +179,21 @@ class Dial(Field):
         return self.ladder.top if value is None else self.ladder.rung(value)
 
     def _said(self) -> list[Any]:
-        """For screen readers: its name, and the value on the current rung, which need not be the rung's own."""
+        """For screen readers: its name, and the value on the current rung, which need not be the
+        rung's own.
+        """
         return [FIELDS[self.field].caption, self._rung(), self.shown()]
 
     def _moved(self, event: Any) -> None:
         if event.new != self._rung():
-            released = event.new == self.slider.value_throttled  # its last move may come after its release
+            # its last move may come after its release
+            released = event.new == self.slider.value_throttled
             change = self.state.ask if released else self.state.slide
-            value = None if self.field == "batch" and event.new >= self.ladder.top else self.ladder.value(event.new)
+            value = (
+                None
+                if self.field == "batch" and event.new >= self.ladder.top
+                else self.ladder.value(event.new)
+            )
             with pn.io.hold():  # the figure and the number beside the slider are one message
                 change(**{self.field: value})
                 self.show()
@@ -180,15 +217,23 @@ def cooldown(state: State) -> FieldSentence:
     def said(s: Setting) -> str:
         words = "the last {cooldown} steps with β = {cooldown_beta}"
         if s.cooldown >= s.T:
-            return f"{words}: that is all {format_count(s.T)}, and none has β = {format_short(s.beta)}"
+            return (
+                f"{words}: that is all {format_count(s.T)}, and none has β = {format_short(s.beta)}"
+            )
         same = s.cooldown and s.beta_at(s.T - 1) == s.beta
-        return f"{words}, as all others: nothing changes. Take β = 1 for those before" if same else words
+        return (
+            f"{words}, as all others: nothing changes. Take β = 1 for those before"
+            if same
+            else words
+        )
 
     return FieldSentence(state, said, "tiny_blanks")
 
 
 class Drawn(pn.viewable.Viewer):
-    """How batches are drawn, and where no bound covers them with these neighbours, the ones with which it does."""
+    """How batches are drawn, and where no bound covers them with these neighbours, the ones with
+    which it does.
+    """
 
     def __init__(self, state: State) -> None:
         super().__init__()
@@ -201,7 +246,9 @@ class Drawn(pn.viewable.Viewer):
         flaw(state, "sampling", self.menu, self.parts)
 
     def _show(self, *_: Any) -> None:
-        why, label, self._note = MISFITS.get((self.state.sampling, self.state.neighbours), ("", "", ""))
+        why, label, self._note = MISFITS.get(
+            (self.state.sampling, self.state.neighbours), ("", "", "")
+        )
         self.why.object, self.switch.label = f"<p>▲ {why}</p>", label
         self.misfit.visible, self.parts.visible = bool(why), not self.state.setting.full_batch
 
@@ -236,22 +283,33 @@ class Controls(pn.viewable.Viewer):
 
     sole = param.String("", doc="the one field whose dial is shown, or none; empty for all")
 
-    def __init__(self, state: State | None = None, teaching: Teaching | None = None, **params: Any) -> None:
+    def __init__(
+        self, state: State | None = None, teaching: Teaching | None = None, **params: Any
+    ) -> None:
         super().__init__(**params)
         self.state, self.teaching = state or State(), teaching or Teaching()
         self.dials = {field: Dial(self.state, field) for field in SLIDERS}
         self.fields = {f: Field(self.state, f) for f in IN_FOLD}
         self.options = {
             "regime": menu(self.state, "regime", widgets.radio),
-            "linear": follow(widgets.box("a linear model, one score a record", False, margin=_BESIDE), self.state, "linear"),
-            **{field: menu(self.state, field) for field in MENUS if field not in ("regime", "sampling")},
+            "linear": follow(
+                widgets.box("a linear model, one score a record", False, margin=_BESIDE),
+                self.state,
+                "linear",
+            ),
+            **{
+                field: menu(self.state, field)
+                for field in MENUS
+                if field not in ("regime", "sampling")
+            },
         }
         self.known = self._known()
         self.cooldown, self.drawn = self.dials["beta"].below, self.dials["batch"].below
         self.top: list[pn.viewable.Viewable] = []  # above the dials: presets and reset
         self.notice = widgets.Text("", **widgets.look("notice", margin=0))
         self.by_task = widgets.html("", "by_task")  # in place of what the reader does not set
-        self._parts: dict[str, Any] = {"by_task": self.by_task}  # that come and go, by the field of each
+        # that come and go, by the field of each
+        self._parts: dict[str, Any] = {"by_task": self.by_task}
         self.state.param.watch(self._write_notice, ["refusal", "note", "setting"])
         self.state.param.watch(self._narrow, "by_task")
         self.param.watch(self._narrow, "sole")
@@ -259,29 +317,52 @@ class Controls(pn.viewable.Viewer):
         self._narrow()
 
     def _narrow(self, *_: Any) -> None:
-        """Lock the fields that a link for teaching locks, or that the shown view sets, and show the others, or the sole one."""
+        """Lock the fields that a link for teaching locks, or that the shown view sets, and show the
+        others, or the sole one.
+        """
         given = self.state.by_task
         locked = self.cooldown.locked = {*self.teaching.lock, *given}
         self.cooldown.show()
         self.cooldown.visible = not self.sole  # one control is one
-        inputs = [(control.field, each) for control in (*self.dials.values(), *self.fields.values()) for each in control.inputs]
-        for field, widget in (*inputs, *self.options.items(), ("lipschitz", self.known), ("sampling", self.drawn.menu)):
+        inputs = [
+            (control.field, each)
+            for control in (*self.dials.values(), *self.fields.values())
+            for each in control.inputs
+        ]
+        for field, widget in (
+            *inputs,
+            *self.options.items(),
+            ("lipschitz", self.known),
+            ("sampling", self.drawn.menu),
+        ):
             widget.disabled = field in locked
         self.by_task.object = f"<p>{escape('; '.join(dict.fromkeys(given.values())))}</p>"
         for field, part in self._parts.items():
-            part.visible = self.sole in ("", field) and (bool(given) if field == "by_task" else field not in given)
+            part.visible = self.sole in ("", field) and (
+                bool(given) if field == "by_task" else field not in given
+            )
 
     def _known(self) -> pn.widgets.Select:
         """A menu of the field L, the known bound on a record's gradient, on which every ε rests."""
         made = widgets.select("one record's gradient is", {}, "known")
 
         def supposed() -> str:
-            return "nothing" if self.state.lipschitz == inf else "clip" if self.state.sensitivity == "clip" else "length"
+            return (
+                "nothing"
+                if self.state.lipschitz == inf
+                else "clip"
+                if self.state.sensitivity == "clip"
+                else "length"
+            )
 
         def show(*_: Any) -> None:
             L = self.state.lipschitz
             length = "Δ" if L is None else format_short(L) if L < inf else "1"
-            kinds = "of any length, clipped", f"at most {length} long", "clipped, at most Δ (the paper)"
+            kinds = (
+                "of any length, clipped",
+                f"at most {length} long",
+                "clipped, at most Δ (the paper)",
+            )
             made.param.update(options=dict(zip(kinds, SUPPOSED, strict=True)), value=supposed())
 
         def chosen(event: Any) -> None:
@@ -295,7 +376,10 @@ class Controls(pn.viewable.Viewer):
 
     def _write_notice(self, *_: Any) -> None:
         refusal, remark = self.state.refusal, remark_on_delta(self.state.setting)
-        notices = (refusal and f"{refusal}. Nothing was changed.", "refused", "alert"), (self.state.note, "note", "status")
+        notices = (
+            (refusal and f"{refusal}. Nothing was changed.", "refused", "alert"),
+            (self.state.note, "note", "status"),
+        )
         lines = [
             f'<p class="{kind}" role="{role}">{escape(words, quote=False)}</p>'
             for words, kind, role in (*notices, (remark and f"{remark}.", "note", "status"))
@@ -304,11 +388,17 @@ class Controls(pn.viewable.Viewer):
         self.notice.param.update(object="".join(lines), visible=bool(lines))
 
     def __panel__(self) -> pn.viewable.Viewable:
-        regime = widgets.stack(widgets.label("the loss is"), self.options["regime"], css_classes=["zx-dial"])
+        regime = widgets.stack(
+            widgets.label("the loss is"), self.options["regime"], css_classes=["zx-dial"]
+        )
         dials = {field: dial.whole for field, dial in self.dials.items()}
         parts = {**dials, "regime": regime, "lipschitz": self.known, "by_task": self.by_task}
         also = {"beta": COOLED, "batch": ("sampling",), "by_task": ("regime",)}
-        parts = {field: part for field, part in parts.items() if self.teaching.shows(field, *also.get(field, ()))}
+        parts = {
+            field: part
+            for field, part in parts.items()
+            if self.teaching.shows(field, *also.get(field, ()))
+        }
         fold, top = self._fold(), widgets.row("top", *self.top)
         self._parts = {**parts, "fold": fold, "top": top}
         self._narrow()
@@ -324,8 +414,11 @@ class Controls(pn.viewable.Viewer):
     def _fold(self) -> pn.Card:
         inputs = {name: field.text for name, field in self.fields.items()} | self.options
         shown = [
-            widgets.stack(widget, widgets.short(f"<p>{HINTS[name]}</p>", "hint")) if name in HINTS else widget
+            widgets.stack(widget, widgets.short(f"<p>{HINTS[name]}</p>", "hint"))
+            if name in HINTS
+            else widget
             for name, widget in inputs.items()
             if name != "regime" and self.teaching.shows(name)
         ]
-        return widgets.fold("More settings", *shown, collapsed=not self.teaching.show)  # open, so that a link's fields show
+        # open, so that a link's fields show
+        return widgets.fold("More settings", *shown, collapsed=not self.teaching.show)

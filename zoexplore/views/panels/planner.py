@@ -11,7 +11,14 @@ import param
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.guarantee import BEST
 from zoexplore.compute.ask import ask, no_answer
-from zoexplore.compute.computations import curve_set, guarantees, recommended, said_of_truth, smallest, solved
+from zoexplore.compute.computations import (
+    curve_set,
+    guarantees,
+    recommended,
+    said_of_truth,
+    smallest,
+    solved,
+)
 from zoexplore.compute.session_task import SessionTask
 from zoexplore.questions import SOLVABLE_FIELDS, Plan
 from zoexplore.questions.calibration import DECADES
@@ -53,21 +60,35 @@ BATCHES_COOL = 20  # last steps of a cool-down on fresh batches
 _OF_RUN = ("d", "n", "T", "delta", "batch")
 _OWN = {"target": "target ε", "passes": "passes over each record"}
 _WAYS = {BEST: "only the last model", "composition": "every step"}
-_WAYS |= {b: f"only the last model, by {bound.in_text}" for b, bound in BOUNDS.items() if b not in _WAYS}
+_WAYS |= {
+    b: f"only the last model, by {bound.in_text}" for b, bound in BOUNDS.items() if b not in _WAYS
+}
 _SOUGHT = {field: f"{FIELDS[field].best} {AXES[field].symbol}" for field in SOLVABLE_FIELDS}
 _MENUS = {"bound": ("what is published", _WAYS), "field": ("what is sought", _SOUGHT)}
 
 
 class Planner(View):
-    """A sentence with blanks, the answer to its question with the reasons, which a button applies to the sliders."""
+    """A sentence with blanks, the answer to its question with the reasons, which a button applies
+    to the sliders.
+    """
 
     asks = ("target", "field", "bound", "whole", "passes")
 
-    target = param.Number(1.0, bounds=(0, None), inclusive_bounds=(False, True), doc="the target epsilon")
+    target = param.Number(
+        1.0, bounds=(0, None), inclusive_bounds=(False, True), doc="the target epsilon"
+    )
     field = param.Selector(default="sigma", objects=list(SOLVABLE_FIELDS), doc="what to solve for")
-    bound = param.Selector(default=BEST, objects=[BEST, *BOUNDS], doc="the bound that must meet it, or the least that applies")
-    whole = param.Selector(default="one", objects=["one", "run"], doc="whether one number is asked for, or a whole run")
-    passes = param.Number(PASSES, bounds=(0, None), inclusive_bounds=(False, True), doc="forward passes a record")
+    bound = param.Selector(
+        default=BEST,
+        objects=[BEST, *BOUNDS],
+        doc="the bound that must meet it, or the least that applies",
+    )
+    whole = param.Selector(
+        default="one", objects=["one", "run"], doc="whether one number is asked for, or a whole run"
+    )
+    passes = param.Number(
+        PASSES, bounds=(0, None), inclusive_bounds=(False, True), doc="forward passes a record"
+    )
     answer = param.ClassSelector(class_=Setting, allow_None=True, doc="the run found")
 
     def build(self) -> None:
@@ -76,11 +97,16 @@ class Planner(View):
         self.kind = widgets.radio("what is asked", kinds, of=self.param.whole, max_width=240)
         self.param.watch(self.changed, list(self.asks))
         self.use = widgets.button("Use this run", self.apply, "primary", visible=False)
-        self.found, self.words = widgets.html("", "words", "plan", "answer"), widgets.html("", "words", "plan")
+        self.found, self.words = (
+            widgets.html("", "words", "plan", "answer"),
+            widgets.html("", "words", "plan"),
+        )
         self.chart = Chart("plan", self.state)
-        self.drawing = widgets.stack(self.chart)  # hidden as a whole, since a chart's own style sheet would keep it visible
+        # hidden as a whole, since a chart's own style sheet would keep it visible
+        self.drawing = widgets.stack(self.chart)
         self.cooler = widgets.button("Use it with a cool-down", self._cool, visible=False)
-        self.cooled: Setting | None = None  # the run that needs less, with other noise in its last steps
+        # the run that needs less, with other noise in its last steps
+        self.cooled: Setting | None = None
         self._looking = SessionTask()  # for an answer
         self._applies = False  # whether the answer that is looked for is to be applied
 
@@ -103,23 +129,37 @@ class Planner(View):
         """Show the sentence with the values of now; the sought field's own blank reads its symbol."""
         one = self.whole == "one"
         blanks = {name: FieldSentence.blank(self.state, name) for name in _OF_RUN}
-        blanks |= {name: {"text": format_typed(getattr(self, name)), "label": label} for name, label in _OWN.items()}
+        blanks |= {
+            name: {"text": format_typed(getattr(self, name)), "label": label}
+            for name, label in _OWN.items()
+        }
         if one and self.field in blanks:
             blanks[self.field]["text"] = FIELDS[self.field].symbol
         for name, (label, options) in _MENUS.items():
-            blanks[name] = {"text": getattr(self, name), "label": label, "options": [list(each) for each in options.items()]}
+            blanks[name] = {
+                "text": getattr(self, name),
+                "label": label,
+                "options": [list(each) for each in options.items()],
+            }
         self.sentence.write(_SOLVES if one else _PLANS, blanks)
 
     def _goal(self) -> str:
         """The target in words."""
-        target, delta = format_short(round_up(self.target, 6), 6), format_delta(self.state.setting.delta)
+        target, delta = (
+            format_short(round_up(self.target, 6), 6),
+            format_delta(self.state.setting.delta),
+        )
         return f"gives ε\u00a0≤\u00a0{target} at δ\u00a0=\u00a0{delta}"
 
     def ask(self, question: Callable[[], Coroutine[Any, Any, Any]]) -> None:
         """Compute an answer in another process, and cancel an earlier question."""
         self.stop()
         self.cooled = None
-        self._say("", busy=True, head=self._equals('<span class="blank" role="status" aria-label="looking"></span>'))
+        self._say(
+            "",
+            busy=True,
+            head=self._equals('<span class="blank" role="status" aria-label="looking"></span>'),
+        )
         self._looking = SessionTask(question, lambda error: self._refuse(no_answer(error)))
 
     def stop(self) -> None:
@@ -141,50 +181,92 @@ class Planner(View):
             self.state.ask(**self.cooled.as_dict())
 
     async def _offer(self, run: Setting, field: str) -> str:
-        """What a cool-down changes of a solution, as HTML, with the button that applies it; nothing where it changes little.
+        """What a cool-down changes of a solution, as HTML, with the button that applies it; nothing
+        where it changes little.
 
-        Where all noise is along the directions, one last step with noise in all others is worth nearly all that hiding is; on
-        fresh batches some more.
+        Where all noise is along the directions, one last step with noise in all others is worth
+        nearly all that hiding is; on fresh batches some more.
         """
         late = 1 if run.full_batch else BATCHES_COOL
         if self.bound != BEST or run.beta < 1 or run.cooldown or run.K == run.d or run.T <= late:
             return ""
-        found = await ask(solved, run.replace(cooldown=late), field, float(self.target), BEST, self.state.accounting)
+        found = await ask(
+            solved,
+            run.replace(cooldown=late),
+            field,
+            float(self.target),
+            BEST,
+            self.state.accounting,
+        )
         value, cooled = getattr(run, field), getattr(found, field, None)
-        if cooled is None or value == cooled or not (less := value / cooled) or 1 / LEAST_GAIN < less < LEAST_GAIN:
+        if (
+            cooled is None
+            or value == cooled
+            or not (less := value / cooled)
+            or 1 / LEAST_GAIN < less < LEAST_GAIN
+        ):
             return ""
         self.cooled = found
         steps = "in the last step" if late == 1 else f"in the last {late} steps"
         return f"<p>With β = ½ {steps} and β = 1 until then, {AXES[field].symbol} = <b>{_found(field, cooled)}</b> will do.</p>"
 
     async def _solve(self) -> None:
-        setting, accounting, field, target = self.state.setting, self.state.accounting, self.field, float(self.target)
+        setting, accounting, field, target = (
+            self.state.setting,
+            self.state.accounting,
+            self.field,
+            float(self.target),
+        )
         ways = {"last": self.bound, "every": "composition"}
-        found = {name: await ask(solved, setting, field, target, bound, accounting) for name, bound in ways.items()}
+        found = {
+            name: await ask(solved, setting, field, target, bound, accounting)
+            for name, bound in ways.items()
+        }
         curves = await ask(curve_set, setting, accounting, field)
         counted = accounting.replace(printed=accounting.printed and self.bound != BEST)
         now = _by(await ask(guarantees, setting, counted), self.bound)
         given = {
-            name: _by(await ask(guarantees, run, counted), ways[name]) for name, run in found.items() if isinstance(run, Setting)
+            name: _by(await ask(guarantees, run, counted), ways[name])
+            for name, run in found.items()
+            if isinstance(run, Setting)
         }
         runs = {"yours": now, **given}
         last = given["last"].setting if "last" in given else setting
         offer, limit = await self._offer(last, field), await self._truth(last)
-        with pn.io.hold():  # answer and figure in one change of the page: else a button moves before it is pressed
+        # answer and figure in one change of the page: else a button moves before it is pressed
+        with pn.io.hold():
             drawn = {name: (g.setting, g.epsilon) for name, g in runs.items()}
             draw(self.chart, field, "" if self.bound == BEST else self.bound, target, curves, drawn)
             if g := given.get("last"):
-                head, words = _solution(field, self._goal(), g, now, found["every"] if g.bound != "composition" else None)
+                head, words = _solution(
+                    field,
+                    self._goal(),
+                    g,
+                    now,
+                    found["every"] if g.bound != "composition" else None,
+                )
                 self._say(limit + words, g.setting, head=head + offer)
             else:
-                self._say(warning(f"{format_sentence(in_symbols(str(found['last'])))}.") + limit, head=self._equals("–") + offer)
+                self._say(
+                    warning(f"{format_sentence(in_symbols(str(found['last'])))}.") + limit,
+                    head=self._equals("–") + offer,
+                )
 
     async def _recommend(self) -> None:
-        run = self.state.setting, float(self.target), self.bound, self.state.accounting, float(self.passes)
+        run = (
+            self.state.setting,
+            float(self.target),
+            self.bound,
+            self.state.accounting,
+            float(self.passes),
+        )
         found = await ask(recommended, *run)
         if isinstance(found, Plan):
             head, words = _plan(found)
-            offer, limit = await self._offer(found.setting, "sigma"), await self._truth(found.setting)
+            offer, limit = (
+                await self._offer(found.setting, "sigma"),
+                await self._truth(found.setting),
+            )
             self._say(limit + words, found.setting, head=head + offer)
         else:
             self._refuse(f"{format_sentence(in_symbols(found))}.")
@@ -214,7 +296,9 @@ class Planner(View):
         """What is sought, and its value as HTML."""
         return f'<p class="found"><i>{AXES[self.field].symbol if self.whole == "one" else "K"}</i> = {value}</p>'
 
-    def _say(self, words: str, answer: Setting | None = None, busy: bool = False, head: str = "") -> None:
+    def _say(
+        self, words: str, answer: Setting | None = None, busy: bool = False, head: str = ""
+    ) -> None:
         """Write text, and show the button that applies an answer."""
         with pn.io.hold():
             self.answer = answer
@@ -238,14 +322,23 @@ def _by(found: dict[str, Guarantee], bound: str) -> Guarantee:
 def _differs(one: Setting, other: Setting) -> bool:
     """Whether two runs differ by more than a search's tolerance."""
     pairs = zip(one.as_dict().values(), other.as_dict().values(), strict=True)
-    return any(a != b and not (isinstance(a, float) and b is not None and isclose(a, b, rel_tol=1e-4)) for a, b in pairs)
+    return any(
+        a != b and not (isinstance(a, float) and b is not None and isclose(a, b, rel_tol=1e-4))
+        for a, b in pairs
+    )
 
 
-def _solution(field: str, goal: str, g: Guarantee, before: Guarantee, every: Setting | str | None) -> tuple[str, str]:
-    """The solved field's value, large, beside what it takes if every step is published and the sliders' value; why it is that
-    one, and what the bound assumes.
+def _solution(
+    field: str, goal: str, g: Guarantee, before: Guarantee, every: Setting | str | None
+) -> tuple[str, str]:
+    """The solved field's value, large, beside what it takes if every step is published and the
+    sliders' value; why it is that one, and what the bound assumes.
     """
-    symbol, value, now = AXES[field].symbol, getattr(g.setting, field), getattr(before.setting, field)
+    symbol, value, now = (
+        AXES[field].symbol,
+        getattr(g.setting, field),
+        getattr(before.setting, field),
+    )
     found, by = _found(field, value), escape(BOUNDS[g.bound].in_text)
     most = f"That is {FIELDS[field].best} with which {by} {goal}"
     if found == "∞":
@@ -271,7 +364,9 @@ def _positive(text: str) -> float:
 
 
 def _found(field: str, value: float) -> str:
-    """A solution as text, to three digits on the side that still meets the target; the largest possible one means no limit."""
+    """A solution as text, to three digits on the side that still meets the target; the largest
+    possible one means no limit.
+    """
     if value >= LARGEST_INTEGER or (field in ("clip", "R") and value >= DECADES[-1]):
         return "∞"
     if isinstance(value, int):
@@ -288,5 +383,9 @@ def _plan(plan: Plan) -> tuple[str, str]:
         f"<i>σ</i> = {_found('sigma', s.sigma)}</p>"
     )
     by = f"by {escape(BOUNDS[plan.bound].in_text)} after {format_count(s.T)} steps"
-    said = f"{drowned}<p>ε = {format_number(plan.epsilon)} {by}.</p>{_RECOMMENDED}{listed('Why', why)}"
-    return unbroken(head), said + listed("Keep in mind", plan.warnings) + listed(_SUPPOSED, plan.supposed)
+    said = (
+        f"{drowned}<p>ε = {format_number(plan.epsilon)} {by}.</p>{_RECOMMENDED}{listed('Why', why)}"
+    )
+    return unbroken(head), said + listed("Keep in mind", plan.warnings) + listed(
+        _SUPPOSED, plan.supposed
+    )

@@ -1,5 +1,5 @@
-"""The read-outs: epsilon, in large type, and its meaning for an attacker; and behind "More" the reasons, assumptions, other
-measures, and the statement of the guarantee.
+"""The read-outs: epsilon, in large type, and its meaning for an attacker; and behind "More" the
+reasons, assumptions, other measures, and the statement of the guarantee.
 """
 
 from html import escape
@@ -43,17 +43,24 @@ TRAINED = {  # by what is published; "same" where hiding gains nothing
     "every": "Train for {T} steps and publish every one of them. If only the last model is published, ε falls to <b>{other}</b>.",
     "last": "Train for {T} steps and publish only the last model: ε falls from <b>{other}</b> to <b>{now}</b>.",
 }
-MARKS = {True: ("✓", "met", "met"), False: ("✗", "unmet", "not met"), None: ("○", "supposed", "assumed")}
+MARKS = {
+    True: ("✓", "met", "met"),
+    False: ("✗", "unmet", "not met"),
+    None: ("○", "supposed", "assumed"),
+}
 
 
 def found_at(allowed: TradeOff, fpr: float, delta: float) -> str:
-    """The best attacker's true positives at a false-alarm rate, in percent; the rate itself if only δ is added to it."""
+    """The best attacker's true positives at a false-alarm rate, in percent; the rate itself if only
+    δ is added to it.
+    """
     found = float(allowed.true_positive_rate(fpr))
     return format_share(fpr, THIN) if found <= fpr + delta else format_percent(found, 3)
 
 
 def odds(allowed: TradeOff, delta: float) -> str:
-    """A sentence on the best attacker's true positives at a false-alarm rate of FPR, from the whole trade-off curve.
+    """A sentence on the best attacker's true positives at a false-alarm rate of FPR, from the whole
+    trade-off curve.
 
     >>> from zoexplore import guarantee
     >>> from zoexplore.run.presets import DEMONSTRATION
@@ -61,12 +68,19 @@ def odds(allowed: TradeOff, delta: float) -> str:
     >>> odds(guarantee(run, "sharp").risk, run.delta)
     'An attacker who wrongly accuses 1 in 100 outsiders catches no more than 1 in 100 members. Guessing catches 1.'
     """
-    head, most = "An attacker who wrongly accuses 1 in 100 outsiders", found_at(allowed, FPR, delta).removesuffix(f"{THIN}%")
+    head, most = (
+        "An attacker who wrongly accuses 1 in 100 outsiders",
+        found_at(allowed, FPR, delta).removesuffix(f"{THIN}%"),
+    )
     if most == "1":
         return f"{head} catches no more than 1 in 100 members. Guessing catches 1."
     if most == "100":
         sure = allowed.true_positive_rate(FPR) >= 1
-        return f"{head} may catch every member: this rules nothing out." if sure else f"{head} may catch nearly every member."
+        return (
+            f"{head} may catch every member: this rules nothing out."
+            if sure
+            else f"{head} may catch nearly every member."
+        )
     return f"{head} catches at most {most} in 100 members. Guessing catches 1."
 
 
@@ -79,7 +93,9 @@ def times(before: float, now: float) -> str:
 
 
 class Headline(View):
-    """One big epsilon, beside that of the other way of publishing; and a sentence on what it allows an attacker."""
+    """One big epsilon, beside that of the other way of publishing; and a sentence on what it allows
+    an attacker.
+    """
 
     precedence = 1  # after the figure, which the reader waits for
     by = param.String("", doc="the bound that it is by; empty for the smallest")
@@ -94,21 +110,39 @@ class Headline(View):
     async def refresh(self) -> None:
         run = self.state.setting, self.state.accounting
         found = await ask(guarantees, *run)
-        best, other = (found[self.by], smallest(found)) if self.by else (smallest(found), found["composition"])
+        best, other = (
+            (found[self.by], smallest(found))
+            if self.by
+            else (smallest(found), found["composition"])
+        )
         number, instead = format_number(best.epsilon), format_number(other.epsilon)
         by = times(other.epsilon, best.epsilon) if self.compares else ""
-        kind, printed = "every" if best.bound == "composition" else "last", as_printed(best.bound, best.accounting)
+        kind, printed = (
+            "every" if best.bound == "composition" else "last",
+            as_printed(best.bound, best.accounting),
+        )
         told = TRAINED[kind if by else "same"] if self.compares and best.valid else ""
         self.number.object = (
             f"{AS_PRINTED if printed else ''}"
             f'<p class="epsilon {kind}"><i>ε</i> = <b>{number}</b> {by and f"""<span class="by">{by}</span>"""}</p>'
             f'<p class="sentence">{told.format(T=format_count(run[0].T), other=instead, now=number)}</p>'
         )
-        self.sketch, self.waiting = self.state.moving, False  # the odds follow at rest: they cost as much as a redraw
+        # the odds follow at rest: they cost as much as a redraw
+        self.sketch, self.waiting = self.state.moving, False
         self.odds.styles = {theme.STATE: theme.VEILED}
         if not self.sketch:
-            curve = await ask(computations.attack, *run, best.bound) if best.valid and not printed else None
-            said = odds(curve, run[0].delta) if curve else "" if best.valid else "No bound applies to this run: “More” says why."
+            curve = (
+                await ask(computations.attack, *run, best.bound)
+                if best.valid and not printed
+                else None
+            )
+            said = (
+                odds(curve, run[0].delta)
+                if curve
+                else ""
+                if best.valid
+                else "No bound applies to this run: “More” says why."
+            )
             self.odds.param.update(object=f"<p>{said}</p>", styles={theme.STATE: "shown"})
 
 
@@ -121,9 +155,17 @@ class More(View):
         self.active = False
         self.verdict, self.assumptions = widgets.answer("verdict"), widgets.answer("assumptions")
         self.statement = widgets.html("", "code", "statement")
-        self.copiers = {"text": widgets.copier("Copy text", "#"), "json": widgets.copier("Copy JSON", "#")}
-        said, tools = widgets.html(_SAYS, "words"), widgets.tools(*self.copiers.values(), margin=(0, 0, 10, 0))
-        left = widgets.stack(self.verdict, said, tools, widgets.fold("Read it here", self.statement))
+        self.copiers = {
+            "text": widgets.copier("Copy text", "#"),
+            "json": widgets.copier("Copy JSON", "#"),
+        }
+        said, tools = (
+            widgets.html(_SAYS, "words"),
+            widgets.tools(*self.copiers.values(), margin=(0, 0, 10, 0)),
+        )
+        left = widgets.stack(
+            self.verdict, said, tools, widgets.fold("Read it here", self.statement)
+        )
         # in a stack that is hidden as a whole, since a grid's own style sheet would keep it visible
         columns = widgets.stack(widgets.stack(left, self.assumptions, **widgets.look("more")))
         self.fold = widgets.fold("More: why, what is assumed, other measures, a statement", columns)
@@ -141,9 +183,14 @@ class More(View):
         best = smallest(found)
         words, data = await ask(computations.stated, *run, best.bound)
         with pn.io.hold():
-            self.verdict.object, self.assumptions.object = verdict(found), _assumed(best) if best.valid else ""
+            self.verdict.object, self.assumptions.object = (
+                verdict(found),
+                _assumed(best) if best.valid else "",
+            )
             self.copiers["text"].tags, self.copiers["json"].tags = [words], [data]
-            self.statement.object = f'<pre tabindex="0" aria-label="statement of the guarantee">{escape(words)}</pre>'
+            self.statement.object = (
+                f'<pre tabindex="0" aria-label="statement of the guarantee">{escape(words)}</pre>'
+            )
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self.fold
@@ -153,7 +200,9 @@ def verdict(found: dict[str, Guarantee]) -> str:
     """Which bound is the least, why, and in other measures; or what each one lacks."""
     best = smallest(found)
     if not best.valid:
-        return listed("No bound applies to this run", (f"{g.title}: {g.reason}." for g in found.values()))
+        return listed(
+            "No bound applies to this run", (f"{g.title}: {g.reason}." for g in found.values())
+        )
     kind = "number" if as_printed(best.bound, best.accounting) else "guarantee"
     why = f"<p><b>{escape(best.title)}</b> gives the least {kind} of this run. {words_of(best.bound).explain(best)}</p>"
     return why + listed("In other measures", measures_of(best))
@@ -170,9 +219,13 @@ def measures_of(g: Guarantee) -> list[str]:
 
 
 def _assumed(g: Guarantee) -> str:
-    key = ", ".join(f'<span class="{kind}">{mark}</span> {name}' for mark, kind, name in MARKS.values())
+    key = ", ".join(
+        f'<span class="{kind}">{mark}</span> {name}' for mark, kind, name in MARKS.values()
+    )
     said = f"{key}: numbers cannot check this, so you must guarantee it."
-    return f'<h2>What {BOUNDS[g.bound].in_text} assumes</h2><p class="key">{said}</p>{assumptions(g)}'
+    return (
+        f'<h2>What {BOUNDS[g.bound].in_text} assumes</h2><p class="key">{said}</p>{assumptions(g)}'
+    )
 
 
 def assumptions(g: Guarantee) -> str:
@@ -180,7 +233,11 @@ def assumptions(g: Guarantee) -> str:
     rows = ""
     for check in g.checks:
         mark, kind, name = MARKS[check.met]
-        lacks = f' <span class="lacks">{escape(format_sentence(check.shortfall))}.</span>' if check.shortfall else ""
+        lacks = (
+            f' <span class="lacks">{escape(format_sentence(check.shortfall))}.</span>'
+            if check.shortfall
+            else ""
+        )
         words = f"<span>{escape(check.words)}{lacks}</span>"
         rows += f'<li><span class="{kind}" role="img" aria-label="{name}">{mark}</span>{words}</li>'
     return f"<ul>{rows}</ul>"
@@ -195,4 +252,6 @@ class Readouts(pn.viewable.Viewer):
         self.headline, self.more = Headline(self.state, compares=False), More(self.state)
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return widgets.component("readouts", self.headline.number, self.headline.odds, self.more.fold)
+        return widgets.component(
+            "readouts", self.headline.number, self.headline.odds, self.more.fold
+        )

@@ -1,4 +1,6 @@
-"""The guided opening: six steps, a guess before every answer, an address for every step; at its end the reader's own run."""
+"""The guided opening: six steps, a guess before every answer, an address for every step; at its end
+the reader's own run.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -43,7 +45,8 @@ class Step:
         summary: the text before the question.
         control: the one field that can be moved; none if empty.
         view: the open view, and `turned` the options selected in it.
-        question: the question, and `guesses` the possible answers; the last step has none, and leads to the reader's own run.
+        question: the question, and `guesses` the possible answers; the last step has none, and
+            leads to the reader's own run.
         tells: the index of the right guess and the reason, from the guarantees before and after.
         run: changes of the demonstration run at first, and `then` those for the answer.
         shows: the one curve before the answer; all if empty.
@@ -110,55 +113,85 @@ STEPS = {
         "Can you tell?",
         "Two training runs differ in your record. You are the attacker: you see one released model and say which run it came "
         "from. Noise σ makes that hard; ε says how hard. Play a few rounds.",
-        control="sigma", view="game", turned={"seen": "last", "masked": True},
+        control="sigma",
+        view="game",
+        turned={"seen": "last", "masked": True},
         question=f"Of {ROUNDS} rounds, how many does the best attacker get right?",
-        guesses=("About 11", "About 15", "All of them"), tells=_ceiling, reveals={"masked": False},
+        guesses=("About 11", "About 15", "All of them"),
+        tells=_ceiling,
+        reveals={"masked": False},
     ),
     "2": Step(
         "Composition grows",
         "Suppose every step of the training is published. Then every step is paid for: that is composition.",
-        control="T", view="publish", turned={"publish": "every"}, run={"T": 10}, shows="every",
+        control="T",
+        view="publish",
+        turned={"publish": "every"},
+        run={"T": 10},
+        shows="every",
         question="A hundred times as many steps: how much larger is ε?",
-        guesses=("Not at all", "10 to 60 times", "100 times or more"), then={"T": 1000}, tells=_composition,
+        guesses=("Not at all", "10 to 60 times", "100 times or more"),
+        then={"T": 1000},
+        tells=_composition,
     ),
     "3": Step(
         "Draw it yourself",
         "The orange line is ε if every step is published. Now publish only the last model: same run, same noise, same steps.",
-        control="", view="publish", turned={"publish": "every", "draws": True}, shows="every",
+        control="",
+        view="publish",
+        turned={"publish": "every", "draws": True},
+        shows="every",
         question="Where does ε go? Draw it on the figure, from left to right, or have it drawn:",
-        guesses=("Just as high", "Half as high", "It goes flat"), tells=_hidden,
+        guesses=("Just as high", "Half as high", "It goes flat"),
+        tells=_hidden,
         reveals={"publish": "last", "only": "", "draws": False},
     ),
     "4": Step(
         "What β does",
         "Each step moves along K random directions. The noise can go along them (β = 1) or everywhere (β = 0), with the same "
         "energy. Now all of it goes along them.",
-        control="beta", view="curves", turned={"along": "beta"}, run={"beta": 1.0}, shows="composition",
+        control="beta",
+        view="curves",
+        turned={"along": "beta"},
+        run={"beta": 1.0},
+        shows="composition",
         question="Move half of the noise off the directions. What does ε do?",
-        guesses=("It rises", "It stays", "It falls"), then={"beta": 0.5}, tells=_share,
+        guesses=("It rises", "It stays", "It falls"),
+        then={"beta": 0.5},
+        tells=_share,
     ),
     "5": Step(
         "What it costs",
         "Noise hides the record and disturbs the training. These models were trained as this run is, at several noise scales; "
         "each mark is one of them, with every step published.",
-        control="sigma", view="train", turned={"hidden": False, "told": True},
+        control="sigma",
+        view="train",
+        turned={"hidden": False, "told": True},
         question="Hide the steps in between. What changes?",
-        guesses=("ε falls, accuracy stays", "Nothing", "Both get worse"), tells=_price, reveals={"hidden": True},
+        guesses=("ε falls, accuracy stays", "Nothing", "Both get worse"),
+        tells=_price,
+        reveals={"hidden": True},
     ),
     "6": Step(
         "Now your run",
         "You saw how little an attacker can tell from one released model, and that ε stays, however long you train. A few "
         "numbers are enough for a first answer of your own.",
-        control="", view="publish", turned={"publish": "last"},
+        control="",
+        view="publish",
+        turned={"publish": "last"},
     ),
-}  # fmt: skip
+}
 _YOURS = "I train {d} parameters on {n} records for {T} steps, with noise {sigma} in each."
 
 
 class Story(pn.viewable.Viewer):
-    """The steps in a panel beside the page, which shows one control and one view. An empty `step` means the whole page."""
+    """The steps in a panel beside the page, which shows one control and one view. An empty `step`
+    means the whole page.
+    """
 
-    step = param.Selector(default="", objects=["", *STEPS], doc="the step that is shown; empty for none")
+    step = param.Selector(
+        default="", objects=["", *STEPS], doc="the step that is shown; empty for none"
+    )
     guess = param.Integer(-1, doc="the place of the guess that was taken; -1 before")
 
     def __init__(self, state: State, tabs: Tabs, controls: Controls, **params: Any) -> None:
@@ -166,18 +199,25 @@ class Story(pn.viewable.Viewer):
         self.state, self.tabs, self.controls = state, tabs, controls
         self.publish, self.curves = tabs["publish"], tabs["curves"]
         self.dots = widgets.short("", "dots")
-        self.words, self.answer = (widgets.html("", "words", "story", css_classes=["zx-words"]) for _ in range(2))
+        self.words, self.answer = (
+            widgets.html("", "words", "story", css_classes=["zx-words"]) for _ in range(2)
+        )
         self.back = widgets.button("Back", lambda: self.go(max(int(self.step) - 1, 1)))
         self.next = widgets.button("Next", lambda: self.go(int(self.step) + 1), "primary")
         self.end = widgets.button("End", lambda: self.go(0))
         self.end.js_on_click(code=_TO_BEGIN)
         # Every step has the same buttons in the same places, so that none moves under the mouse.
-        self.guesses = widgets.row("guesses", *(widgets.button("–", partial(self.take, place)) for place in range(GUESSES)))
+        self.guesses = widgets.row(
+            "guesses", *(widgets.button("–", partial(self.take, place)) for place in range(GUESSES))
+        )
         self.yours = FieldSentence(state, lambda _: _YOURS, "small_blanks")
         plan = widgets.button("Plan my run", lambda: self.leave("plan"), "primary")
         published = widgets.button("See published runs", lambda: self.leave("claims"))
-        self.own = widgets.stack(self.yours, controls.notice, widgets.row("guesses", plan, published))
-        self.row = widgets.stack(self.guesses)  # hidden as a whole, since a row's own style sheet would keep it visible
+        self.own = widgets.stack(
+            self.yours, controls.notice, widgets.row("guesses", plan, published)
+        )
+        # hidden as a whole, since a row's own style sheet would keep it visible
+        self.row = widgets.stack(self.guesses)
         moves = widgets.row("moves", self.back, self.dots, self.next, self.end)
         parts = moves, self.words, self.row, self.answer, self.own
         self.panel = widgets.component("prompt", *parts, sheet="prompt", visible=False)
@@ -208,10 +248,18 @@ class Story(pn.viewable.Viewer):
             if left:  # options changed by an earlier step return to their defaults
                 view = self.tabs[left.view]
                 view.param.update(**{name: view.param[name].default for name in left.turned})
-            self.publish.yours, self.publish.only = [], step.shows if step and step.view == "publish" else ""
-            self.curves.choice.visible, self.curves.legend.visible = step is None, step is None or not step.shows
+            self.publish.yours, self.publish.only = (
+                [],
+                step.shows if step and step.view == "publish" else "",
+            )
+            self.curves.choice.visible, self.curves.legend.visible = (
+                step is None,
+                step is None or not step.shows,
+            )
             alone = step and step.shows and step.view == "curves"
-            self.curves.legend.muted = [name for name in BOUNDS if step and name != step.shows] if alone else list(UNASKED)
+            self.curves.legend.muted = (
+                [name for name in BOUNDS if step and name != step.shows] if alone else list(UNASKED)
+            )
             self.controls.sole = step.control or "none" if step else ""
             if step:
                 self.tabs[step.view].param.update(**step.turned)
@@ -226,19 +274,24 @@ class Story(pn.viewable.Viewer):
         self.own.visible = not step.guesses
         for text, button in zip(step.guesses, self.guesses, strict=False):
             button.param.update(label=text, css_classes=["zx-button"])
-        self.back.css_classes = ["zx-button", *(["zx-spent"] if self.step == "1" else [])]  # it keeps the focus
+        # it keeps the focus
+        self.back.css_classes = ["zx-button", *(["zx-spent"] if self.step == "1" else [])]
         dots = "".join("●" if name == self.step else "○" for name in STEPS)
         self.dots.object = f'<p role="img" aria-label="step {self.step} of {len(STEPS)}">{dots}</p>'
 
     def _tell(self, step: Step, answered: str = "") -> None:
-        """Write the question; on a phone the answer takes the summary's place, so that the figure stays in view."""
+        """Write the question; on a phone the answer takes the summary's place, so that the figure
+        stays in view.
+        """
         asked = f'<p class="question">{escape(step.question)}</p>' if step.question else ""
         self.words.object = widgets.unbroken(
             f'<h2>{escape(step.title)}</h2><p class="summary {answered}">{escape(step.summary)}</p>{asked}'
         )
 
     def take(self, place: int) -> None:
-        """Record a guess and reveal the answer. The buttons stay enabled, so that the focus stays on one of them."""
+        """Record a guess and reveal the answer. The buttons stay enabled, so that the focus stays
+        on one of them.
+        """
         if self.guess < 0 and self.publish.draws:
             self.publish.sketch_as(place)  # which is heard of as a drawing of the reader's
         elif self.guess < 0 and STEPS[self.step].guesses:
@@ -257,14 +310,26 @@ class Story(pn.viewable.Viewer):
         before = await ask(guarantees, DEMONSTRATION.replace(**step.run), Accounting())
         after = await ask(guarantees, DEMONSTRATION.replace(**step.run | step.then), Accounting())
         right, why = step.tells(before, after)
-        said = "Right." if self.guess == right else f"Not quite: {step.guesses[right][0].lower()}{step.guesses[right][1:]}."
+        said = (
+            "Right."
+            if self.guess == right
+            else f"Not quite: {step.guesses[right][0].lower()}{step.guesses[right][1:]}."
+        )
         with pn.io.hold():
             if drawn:
                 said = self._of_drawing(*drawn[-1])
             for place, button in enumerate(() if drawn else self.guesses):
-                kind = "zx-right" if place == right else "zx-wrong" if place == self.guess else "zx-other"
+                kind = (
+                    "zx-right"
+                    if place == right
+                    else "zx-wrong"
+                    if place == self.guess
+                    else "zx-other"
+                )
                 button.css_classes = ["zx-button", kind]  # whose style sheet marks it
-            self.answer.object = widgets.unbroken(f'<p role="status"><b>{escape(said)}</b> {escape(why)}</p>')
+            self.answer.object = widgets.unbroken(
+                f'<p role="status"><b>{escape(said)}</b> {escape(why)}</p>'
+            )
             self._tell(step, "answered")
             self.state.ask(**step.then)
             self.curves.legend.param.update(muted=list(UNASKED), visible=True)

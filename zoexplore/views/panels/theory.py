@@ -1,4 +1,6 @@
-"""Theory: every bound's formula, also with the current numbers, its assumptions and source; and the errata."""
+"""Theory: every bound's formula, also with the current numbers, its assumptions and source; and the
+errata.
+"""
 
 import re
 from collections import Counter
@@ -33,7 +35,9 @@ _PROOF = "Statement and proof"
 
 
 class Theory(View):
-    """A section for each bound: its formula, also with the run's numbers, its assumptions and its proof."""
+    """A section for each bound: its formula, also with the run's numbers, its assumptions and its
+    proof.
+    """
 
     def build(self) -> None:
         self.numbers = {bound: _math("") for bound in BOUNDS}
@@ -52,9 +56,13 @@ class Theory(View):
         entry = BOUNDS[bound]
         source = f" <small>Source: {_linked(entry.source)}.</small>" if entry.source else ""
         mark = f"border-left:6px solid var(--zx-bound-{bound});padding-left:8px"
-        head = f'<h2 style="{mark}">{escape(entry.title)}</h2><p>{escape(entry.summary)}{source}</p>'
+        head = (
+            f'<h2 style="{mark}">{escape(entry.title)}</h2><p>{escape(entry.summary)}{source}</p>'
+        )
         formulas = _math(_formula(words_of(bound).latex)), self.numbers[bound], self.checks[bound]
-        return widgets.stack(_html(head), *formulas, *_proofs(entry.proofs), **widgets.look("bound"))
+        return widgets.stack(
+            _html(head), *formulas, *_proofs(entry.proofs), **widgets.look("bound")
+        )
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("theory", *map(self._section, BOUNDS))
@@ -78,19 +86,23 @@ def _proofs(references: tuple[Reference, ...]) -> tuple[pn.widgets.Select, widge
     for each in references:
         name = _PROOF if each.heading == "Proof" else each.heading
         named[f"{name} ({each.page})" if name in named else name] = each
-    menu = widgets.select("", {f"{_PROOF} …": "", **{each: each for each in named}}, "proofs", tags=[_PROOF])
+    menu = widgets.select(
+        "", {f"{_PROOF} …": "", **{each: each for each in named}}, "proofs", tags=[_PROOF]
+    )
     text = _html("", "document", visible=False)
 
     def chosen(event: Any) -> None:
-        text.param.update(object=as_html(named[event.new]) if event.new else "", visible=bool(event.new))
+        text.param.update(
+            object=as_html(named[event.new]) if event.new else "", visible=bool(event.new)
+        )
 
     menu.param.watch(chosen, "value")
     return menu, text
 
 
 def substituted(g: Guarantee) -> list[str]:
-    """The bound's formula with the setting's numbers, as lines of TeX without delimiters; none if the bound does not apply or has
-    no budget rho (on batches).
+    """The bound's formula with the setting's numbers, as lines of TeX without delimiters; none if
+    the bound does not apply or has no budget rho (on batches).
     """
     if not g.valid or not g.rho >= 0:
         return []
@@ -117,13 +129,20 @@ def _math(text: str) -> widgets.Text:
 
 
 def _formula(*lines: str) -> str:
-    """Displayed lines, which wrap between their parts, with their TeX as their name for screen readers."""
-    parts = ("".join(f"<span>{in_mathml(part, displayed=True)}</span>" for part in line.split(QUAD)) for line in lines)
+    """Displayed lines, which wrap between their parts, with their TeX as their name for screen
+    readers.
+    """
+    parts = (
+        "".join(f"<span>{in_mathml(part, displayed=True)}</span>" for part in line.split(QUAD))
+        for line in lines
+    )
     drawn = "".join(f"<div>{line}</div>" for line in parts)
     return f'<div role="math" tabindex="0" aria-label="{escape(", ".join(lines))}"><div aria-hidden="true">{drawn}</div></div>'
 
 
 def _checks(g: Guarantee) -> str:
     count = Counter(check.met for check in g.checks)
-    summary = ", ".join(f"{count[met]} {name}" for met, (_, _, name) in MARKS.items() if met in count)
+    summary = ", ".join(
+        f"{count[met]} {name}" for met, (_, _, name) in MARKS.items() if met in count
+    )
     return widgets.details(f"Assumptions: {summary}", assumptions(g))

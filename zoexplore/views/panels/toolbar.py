@@ -1,4 +1,6 @@
-"""The toolbar: presets, reset, a link to the page's state, the colour scheme; and the run as a file and as code."""
+"""The toolbar: presets, reset, a link to the page's state, the colour scheme; and the run as a file
+and as code.
+"""
 
 from html import escape
 from io import StringIO
@@ -17,18 +19,28 @@ from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
-_SCHEME = "document.documentElement.style.setProperty('--zx-scheme', cb_obj.active ? 'dark' : 'light')"
+_SCHEME = (
+    "document.documentElement.style.setProperty('--zx-scheme', cb_obj.active ? 'dark' : 'light')"
+)
 
 
 class Toolbar(pn.viewable.Viewer):
     """Presets, reset and, with a `bridge` to a browser's address, copy link, and light or dark."""
 
-    def __init__(self, state: State | None = None, bridge: Bridge | None = None, pins: Pins | None = None, **params: Any) -> None:
+    def __init__(
+        self,
+        state: State | None = None,
+        bridge: Bridge | None = None,
+        pins: Pins | None = None,
+        **params: Any,
+    ) -> None:
         super().__init__(**params)
         self.state, self.bridge, self.pins = state or State(), bridge, pins or Pins()
         presets = {"Presets": "", **{preset.name: key for key, preset in PRESETS.items()}}
         look = widgets.look("preset", "arrow", **theme.STRETCH)
-        self.preset = pn.widgets.Select(options=presets, value=self._shown()[0], tags=["preset"], **look)
+        self.preset = pn.widgets.Select(
+            options=presets, value=self._shown()[0], tags=["preset"], **look
+        )
         self._following = False
         self.preset.param.watch(self._picked, "value")
         self.state.param.watch(self._follow, ["setting", "accounting"])
@@ -38,8 +50,11 @@ class Toolbar(pn.viewable.Viewer):
         dark = {"tags": ["dark colours"], "css_classes": ["zx-button", "zx-scheme"]}
         self.dark = pn.widgets.Toggle(label="◐", **widgets.look("button", margin=0) | dark)
         self.dark.jscallback(active=_SCHEME)
-        if bridge:  # start in the scheme that this browser last used, or else prefers, once it has reported so
-            bridge.param.watch(lambda event: self.dark.param.update(value=event.new == "dark"), "scheme")
+        # start in the scheme that this browser last used, or else prefers, once it has reported so
+        if bridge:
+            bridge.param.watch(
+                lambda event: self.dark.param.update(value=event.new == "dark"), "scheme"
+            )
 
     def apply(self, key: str) -> None:
         """Apply a preset, and show its sentence."""
@@ -69,7 +84,8 @@ class Toolbar(pn.viewable.Viewer):
         return [key for key, p in PRESETS.items() if (p.setting, p.accounting) == now] or [""]
 
     def __panel__(self) -> pn.viewable.Viewable:
-        tools = [self.link, self.dark] if self.link else []  # everything is light in a notebook, whose page is not ours
+        # everything is light in a notebook, whose page is not ours
+        tools = [self.link, self.dark] if self.link else []
         return widgets.tools(*self.more, *tools)
 
 
@@ -82,14 +98,21 @@ class Files(View):
         self.active = False
         self.toggle = pn.widgets.Toggle(label="Export", **widgets.look("button", margin=0))
         self.yaml = widgets.download(
-            "YAML", "zoexplore.yaml", lambda: StringIO(to_yaml(self.state.setting, self.state.accounting))
+            "YAML",
+            "zoexplore.yaml",
+            lambda: StringIO(to_yaml(self.state.setting, self.state.accounting)),
         )
         look = widgets.look("pasted", **theme.STRETCH)
-        self.pasted = pn.widgets.TextAreaInput(label="a setting as YAML", rows=2, max_length=LARGEST_FILE, **look)
+        self.pasted = pn.widgets.TextAreaInput(
+            label="a setting as YAML", rows=2, max_length=LARGEST_FILE, **look
+        )
         self.code = widgets.html("", "code")
         self.copy = widgets.copier("Copy code")
         self.copy.disabled = True  # until its code is of this run
-        run, code = (widgets.label(text, "beside") for text in ("the run", "Python that prints these numbers"))
+        run, code = (
+            widgets.label(text, "beside")
+            for text in ("the run", "Python that prints these numbers")
+        )
         self.drawer = widgets.component(
             "files",
             widgets.tools(run, self.yaml),
@@ -108,7 +131,11 @@ class Files(View):
         said = "; ".join(map(in_symbols, loaded.problems))
         if loaded.read:
             self.state.replace(loaded.setting, loaded.accounting)
-        self.state.note = f"{'In this text, ' if loaded.read else 'Nothing was changed: '}{said}." if said else "Opened."
+        self.state.note = (
+            f"{'In this text, ' if loaded.read else 'Nothing was changed: '}{said}."
+            if said
+            else "Opened."
+        )
 
     def _open(self, event: Any) -> None:
         self.active = self.drawer.visible = event.new
@@ -118,7 +145,9 @@ class Files(View):
         if not self.sketch:
             code = await ask(to_python, self.state.setting, self.state.accounting)
             with pn.io.hold():
-                self.code.object = f'<pre tabindex="0" aria-label="Python code">{escape(code)}</pre>'
+                self.code.object = (
+                    f'<pre tabindex="0" aria-label="Python code">{escape(code)}</pre>'
+                )
                 self.copy.param.update(tags=[code], disabled=False)
 
     def __panel__(self) -> pn.viewable.Viewable:

@@ -1,4 +1,6 @@
-"""Inputs that Panel lacks: a slider over a list of values, a slider without delay, a sentence with blanks."""
+"""Inputs that Panel lacks: a slider over a list of values, a slider without delay, a sentence with
+blanks.
+"""
 
 import re
 from collections.abc import Callable
@@ -25,8 +27,8 @@ _BLANK = re.compile(r"\{(\w+)\}")
 class Ladder:
     """Ascending values, and the rung nearest to any number.
 
-    A slider moves over the rungs' indices 0 .. top, so that every key press changes the value, even at the ends of a scale of
-    ten decades.
+    A slider moves over the rungs' indices 0 .. top, so that every key press changes the value, even
+    at the ends of a scale of ten decades.
     """
 
     def __init__(self, values: tuple[float, ...]) -> None:
@@ -70,8 +72,8 @@ def _two_digits(x: float, whole: bool) -> float:
 
 
 class Quick(IntSlider):
-    """A slider that reports moves at once, rather than after Panel's 50 ms. Panel merges moves that come while the last one is
-    handled.
+    """A slider that reports moves at once, rather than after Panel's 50 ms. Panel merges moves that
+    come while the last one is handled.
     """
 
     _debounce = 1
@@ -81,13 +83,18 @@ class Sentence(pn.custom.JSComponent):
     """A sentence with blanks, `{name}` in `said`: numbers to type and menus."""
 
     said = param.String("", doc="the sentence")
-    blanks = param.Dict({}, doc="name -> its text, its label, a menu's options as pairs, whether it is wrong, or disabled")
+    blanks = param.Dict(
+        {},
+        doc="name -> its text, its label, a menu's options as pairs, whether it is wrong, or disabled",
+    )
     asked = param.List([], doc="a blank's name, what the reader has put there, and the time")
 
     _esm = Path(__file__).with_name("sentence.js")
 
     def __init__(self, take: Callable[[str, str], Any], *sheets: str) -> None:
-        """`take` sets a blank's value from a text; where it refuses it, it enters the text in `wrong`."""
+        """`take` sets a blank's value from a text; where it refuses it, it enters the text in
+        `wrong`.
+        """
         super().__init__(stylesheets=[theme.css("sentence_of_blanks", *sheets)], **theme.STRETCH)
         self._take = take
         self.wrong: dict[str, str] = {}  # by blank: what was typed there in vain
@@ -101,7 +108,9 @@ class Sentence(pn.custom.JSComponent):
 
     def write(self, said: str, blanks: dict[str, dict[str, Any]]) -> None:
         """Show a sentence with the values of its blanks, and what was typed in vain in their place."""
-        shown = {name: blanks[name] | {"wrong": name in self.wrong} for name in _BLANK.findall(said)}
+        shown = {
+            name: blanks[name] | {"wrong": name in self.wrong} for name in _BLANK.findall(said)
+        }
         for name in self.wrong.keys() & shown:
             shown[name]["text"] = self.wrong[name]
         self.param.update(blanks=shown, said=said)
@@ -124,9 +133,18 @@ class FieldSentence(Sentence):
     def show(self, *_: Any) -> None:
         """Show the values of now; those of `locked` fields cannot be set."""
         said = self.said_of(self.state.setting)
-        self.write(said, {n: self.blank(self.state, n) | {"disabled": n in self.locked} for n in _BLANK.findall(said)})
+        self.write(
+            said,
+            {
+                n: self.blank(self.state, n) | {"disabled": n in self.locked}
+                for n in _BLANK.findall(said)
+            },
+        )
 
     @staticmethod
     def blank(state: State, name: str) -> dict[str, Any]:
         """The blank of a field."""
-        return {"text": format_typed(getattr(state, name)) or FIELDS[name].left_out, "label": FIELDS[name].noun}
+        return {
+            "text": format_typed(getattr(state, name)) or FIELDS[name].left_out,
+            "label": FIELDS[name].noun,
+        }

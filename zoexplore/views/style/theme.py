@@ -1,6 +1,6 @@
-"""Style sheets and their variables: the colours of `zoexplore.palette` as CSS's `light-dark()`, so that one declaration
-follows the reader's `color-scheme`. Figures are canvases, which CSS cannot reach; Python sets their colours from the same
-pairs.
+"""Style sheets and their variables: the colours of `zoexplore.palette` as CSS's `light-dark()`, so
+that one declaration follows the reader's `color-scheme`. Figures are canvases, which CSS cannot
+reach; Python sets their colours from the same pairs.
 """
 
 import re
@@ -10,12 +10,26 @@ from pathlib import Path
 from zoexplore.bounds.words import Style
 from zoexplore.palette import COLOURS, FONT, GAINS, LIGHT, SERIF, STYLES, colour, style_of
 
-__all__ = ["COLOURS", "FONT", "GAINS", "LIGHT", "STYLES", "Style", "colour", "css", "root", "script", "style_of"]
+__all__ = [
+    "COLOURS",
+    "FONT",
+    "GAINS",
+    "LIGHT",
+    "STYLES",
+    "Style",
+    "colour",
+    "css",
+    "root",
+    "script",
+    "style_of",
+]
 
 STATE = "--zx-state"  # the variable that marks a part as out of date, by one of the next two values
 VEILED, WAITING = "zx-veiled", "zx-waiting"  # with the second it says so in words
-BUSY = "zx-busy"  # the class of parts that announce their own computing; the page tells screen readers of all three
-STRETCH = {"sizing_mode": "stretch_width", "margin": 0}  # the layout of nearly all parts; style sheets do the rest
+# the class of parts that announce their own computing; the page tells screen readers of all three
+BUSY = "zx-busy"
+# the layout of nearly all parts; style sheets do the rest
+STRETCH = {"sizing_mode": "stretch_width", "margin": 0}
 _FOLDER = Path(__file__).parent / "css"
 _HEADING = re.compile(r"^/\*! (\w+) \*/\n", re.MULTILINE)
 
@@ -23,7 +37,9 @@ _HEADING = re.compile(r"^/\*! (\w+) \*/\n", re.MULTILINE)
 def _pairs() -> str:
     pairs = {**COLOURS, **{f"bound-{bound}": style.colour for bound, style in STYLES.items()}}
     pairs |= {f"gain-{place}": pair for place, pair in enumerate(GAINS)}
-    return "".join(f"--zx-{name}:light-dark({light},{dark});" for name, (light, dark) in pairs.items())
+    return "".join(
+        f"--zx-{name}:light-dark({light},{dark});" for name, (light, dark) in pairs.items()
+    )
 
 
 # Set on the page's root and on every component, which must look right in a notebook.
@@ -36,7 +52,9 @@ VARIABLES = f"{_pairs()}{_PANEL}--zx-font:{FONT};--zx-serif:{SERIF};"
 
 
 def css(*names: str) -> str:
-    """Style sheets of this package by name, joined. Every component needs its own, since Bokeh isolates them."""
+    """Style sheets of this package by name, joined. Every component needs its own, since Bokeh
+    isolates them.
+    """
     return "\n".join(_sheets()[name] for name in names)
 
 
@@ -51,7 +69,8 @@ def _sheets() -> dict[str, str]:
 
 
 def root(*names: str) -> str:
-    """The style sheet of a component's outermost element: the variables, a ground, then the named sheets.
+    """The style sheet of a component's outermost element: the variables, a ground, then the named
+    sheets.
 
     In a notebook a component is always light, since its canvas cannot know the notebook's theme.
     """
@@ -59,5 +78,10 @@ def root(*names: str) -> str:
 
 
 def script(last: str = "page") -> str:
-    """The script of every page; with "named", of a notebook's cell. Both name Bokeh's unnamed elements."""
-    return "".join(Path(__file__).with_name(f"{name}.js").read_text(encoding="utf-8") for name in ("names", last))
+    """The script of every page; with "named", of a notebook's cell. Both name Bokeh's unnamed
+    elements.
+    """
+    return "".join(
+        Path(__file__).with_name(f"{name}.js").read_text(encoding="utf-8")
+        for name in ("names", last)
+    )

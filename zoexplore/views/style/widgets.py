@@ -1,7 +1,7 @@
 """Panel's widgets and panes in the page's style, and pieces of HTML for several views.
 
-Each widget has the style sheets of its kind and the class `zx-kind`. `sheets` are the names of further style sheets
-(`theme.css`); other arguments go to Panel.
+Each widget has the style sheets of its kind and the class `zx-kind`. `sheets` are the names of
+further style sheets (`theme.css`); other arguments go to Panel.
 """
 
 from collections.abc import Callable, Iterable
@@ -32,7 +32,12 @@ def short(text: str = "", *sheets: str, **more: Any) -> Text:
 
 def answer(kind: str) -> Text:
     """A view's text, which shows when it is out of date (`View.veil`)."""
-    return Text("", css_classes=[f"zx-{kind}"], stylesheets=[theme.root("text", kind, "waiting")], **theme.STRETCH)
+    return Text(
+        "",
+        css_classes=[f"zx-{kind}"],
+        stylesheets=[theme.root("text", kind, "waiting")],
+        **theme.STRETCH,
+    )
 
 
 def label(text: str, *sheets: str) -> Text:
@@ -40,7 +45,9 @@ def label(text: str, *sheets: str) -> Text:
     return short(f'<p class="label">{text}</p>', *sheets)
 
 
-def button(text: str, do: Callable[[], Any] | None = None, *sheets: str, **more: Any) -> pn.widgets.Button:
+def button(
+    text: str, do: Callable[[], Any] | None = None, *sheets: str, **more: Any
+) -> pn.widgets.Button:
     """A button with its action."""
     made = pn.widgets.Button(label=text, **look("button", *sheets, margin=0) | more)
     if do:
@@ -49,9 +56,12 @@ def button(text: str, do: Callable[[], Any] | None = None, *sheets: str, **more:
 
 
 def copier(text: str, copied: str = "") -> pn.widgets.Button:
-    """A button that copies its first tag, or by default the page's address, to the clipboard, and confirms it."""
+    """A button that copies its first tag, or by default the page's address, to the clipboard, and
+    confirms it.
+    """
     made = button(text, tags=[copied])
-    made.js_on_click(code=_COPY.replace("LABEL", text))  # among its arguments the button would never be garbage
+    # among its arguments the button would never be garbage
+    made.js_on_click(code=_COPY.replace("LABEL", text))
     return made
 
 
@@ -69,16 +79,22 @@ else by_hand();
 """
 
 
-def select(text: str, options: Any, *sheets: str, of: param.Parameter | None = None, **more: Any) -> pn.widgets.Select:
+def select(
+    text: str, options: Any, *sheets: str, of: param.Parameter | None = None, **more: Any
+) -> pn.widgets.Select:
     """A menu, linked to a param if given."""
     given = look("select", "arrow", *sheets, **theme.STRETCH, **more)
     return _choice(pn.widgets.Select, of, label=text, options=options, description=None, **given)
 
 
-def radio(name: str, options: Any, *sheets: str, of: param.Parameter | None = None, **more: Any) -> pn.widgets.RadioBoxGroup:
+def radio(
+    name: str, options: Any, *sheets: str, of: param.Parameter | None = None, **more: Any
+) -> pn.widgets.RadioBoxGroup:
     """A row of options, linked to a param if given; only screen readers get its name."""
     given = look("radio", *sheets, **theme.STRETCH) | more
-    return _choice(pn.widgets.RadioBoxGroup, of, label="", options=options, inline=True, tags=[name], **given)
+    return _choice(
+        pn.widgets.RadioBoxGroup, of, label="", options=options, inline=True, tags=[name], **given
+    )
 
 
 def _choice(kind: Any, of: param.Parameter | None, **given: Any) -> Any:
@@ -92,12 +108,24 @@ def field(text: str, *sheets: str, **more: Any) -> pn.widgets.TextInput:
 
 def box(text: str, value: bool, **more: Any) -> pn.widgets.Checkbox:
     """A checkbox."""
-    return pn.widgets.Checkbox(label=text, value=value, **{"stylesheets": [theme.css("check")], "margin": (2, 14, 2, 0)} | more)
+    return pn.widgets.Checkbox(
+        label=text,
+        value=value,
+        **{"stylesheets": [theme.css("check")], "margin": (2, 14, 2, 0)} | more,
+    )
 
 
-def download(text: str, filename: str, callback: Callable[[], Any], **more: Any) -> pn.widgets.FileDownload:
+def download(
+    text: str, filename: str, callback: Callable[[], Any], **more: Any
+) -> pn.widgets.FileDownload:
     """A button that saves what `callback` returns as a file."""
-    return pn.widgets.FileDownload(label=text, filename=filename, callback=callback, icon=None, **look("button", margin=0) | more)
+    return pn.widgets.FileDownload(
+        label=text,
+        filename=filename,
+        callback=callback,
+        icon=None,
+        **look("button", margin=0) | more,
+    )
 
 
 def row(kind: str, *parts: Any, **more: Any) -> pn.Row:
@@ -118,11 +146,15 @@ def stack(*parts: Any, **more: Any) -> pn.Column:
 def fold(title: str, *parts: Any, collapsed: bool = True) -> pn.Card:
     """What is shown when its title is clicked."""
     header = short(f"<h2>{escape(title)}</h2>", "head")
-    return pn.Card(*parts, title=title, header=header, collapsed=collapsed, **look("fold", **theme.STRETCH))
+    return pn.Card(
+        *parts, title=title, header=header, collapsed=collapsed, **look("fold", **theme.STRETCH)
+    )
 
 
 def component(name: str, *parts: Any, sheet: str = "view", **more: Any) -> Component:
-    """Parts as a component, such as a view or an area of the page, that also looks right in a notebook."""
+    """Parts as a component, such as a view or an area of the page, that also looks right in a
+    notebook.
+    """
     sheets = [theme.root(*([sheet] if sheet else []))]
     return Component(*parts, css_classes=[f"zx-{name}"], stylesheets=sheets, **theme.STRETCH | more)
 

@@ -65,19 +65,31 @@ class Compared(View):
 
 
 def draw(chart: Chart, frontier: Frontier) -> None:
-    """Draw each method at its best: a line with error bars, level and dashed for one without an epsilon."""
+    """Draw each method at its best: a line with error bars, level and dashed for one without an
+    epsilon.
+    """
     targets = sorted({p.target for p in frontier.points if p.target is not None})
     least, most, ends = targets[0] / 1.2, 1.2 * targets[-1], []
     lines, dots = [], []
     for method, points in ranked(frontier).items():
-        look, noisy, y = look_of(method), METHODS[method].noisy, [p.mean("accuracy") for p in points]
+        look, noisy, y = (
+            look_of(method),
+            METHODS[method].noisy,
+            [p.mean("accuracy") for p in points],
+        )
         x = [p.epsilon[p.by] for p in points] if noisy else [least, most]
         style, thin = Style(look.colour, () if noisy else (6, 4), 2.4), Style(look.colour, (), 1.2)
         lines.append(line(method, x, y if noisy else [y[-1]] * 2, style, look.short))
-        bars = [np.nan_to_num(p.error("accuracy")) * np.array([-1, 1]) + mean for p, mean in zip(points, y, strict=True)]
+        bars = [
+            np.nan_to_num(p.error("accuracy")) * np.array([-1, 1]) + mean
+            for p, mean in zip(points, y, strict=True)
+        ]
         ends += [*np.ravel(bars)]
         if noisy:
-            lines += [line(f"{method} {e:g}", [e, e], bar, thin, reads=False) for e, bar in zip(x, bars, strict=True)]
+            lines += [
+                line(f"{method} {e:g}", [e, e], bar, thin, reads=False)
+                for e, bar in zip(x, bars, strict=True)
+            ]
             dots += [dot(method, e, mean, style) for e, mean in zip(x, y, strict=True)]
     low, high = min(ends), max(ends)
     margin = 0.03 * max(high - low, LEAST)
@@ -87,10 +99,19 @@ def draw(chart: Chart, frontier: Frontier) -> None:
     chart.lines = lines
     delta = format_delta(frontier.delta)
     chart.put(
-        "accuracy on held-out data", f"Accuracy on held-out data against ε at δ = {delta}, a line a method",
-        span(least, most, {x: format_short(x) for x in targets}, log=True, title=f"ε at δ = {delta}", symbol="ε"),
-        span(low, high, up), dots=dots,
-    )  # fmt: skip
+        "accuracy on held-out data",
+        f"Accuracy on held-out data against ε at δ = {delta}, a line a method",
+        span(
+            least,
+            most,
+            {x: format_short(x) for x in targets},
+            log=True,
+            title=f"ε at δ = {delta}",
+            symbol="ε",
+        ),
+        span(low, high, up),
+        dots=dots,
+    )
 
 
 def describe_frontier(frontier: Frontier) -> str:

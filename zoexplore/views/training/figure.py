@@ -1,4 +1,6 @@
-"""The figure of the Train tab: accuracy against epsilon. A model is a pair of dots at one height, which grows in training."""
+"""The figure of the Train tab: accuracy against epsilon. A model is a pair of dots at one height,
+which grows in training.
+"""
 
 from math import inf
 from typing import Any, NamedTuple
@@ -21,7 +23,8 @@ class Model(NamedTuple):
         sigma: the noise scale.
         accuracy: at the recorded steps so far; empty before the first.
         error: the standard error of the last of them.
-        every, last: epsilon after each recorded step of the whole run, with every step published and with only the last.
+        every, last: epsilon after each recorded step of the whole run, with every step published
+            and with only the last.
     """
 
     sigma: float
@@ -43,7 +46,12 @@ class Model(NamedTuple):
         """What the browser draws of it."""
         steps = len(self.accuracy)
         along = {way: getattr(self, way) for way in WAYS}
-        place = {"sigma": self.sigma, "x": {way: self.x(way) for way in WAYS}, "y": self.y, "error": self.error}
+        place = {
+            "sigma": self.sigma,
+            "x": {way: self.x(way) for way in WAYS},
+            "y": self.y,
+            "error": self.error,
+        }
         return place | {
             "end": {way: values[-1] for way, values in along.items()},
             "trail": {way: values[:steps] for way, values in along.items()},
@@ -56,7 +64,8 @@ class Picture(NamedTuple):
 
     Args:
         models: by ascending noise.
-        mine: the place of the reader's own noise among them, between two where it was not trained; None if outside.
+        mine: the place of the reader's own noise among them, between two where it was not trained;
+            None if outside.
         stage: "before", "during", "stopped" or "done".
         ways: those that are drawn.
         earlier, named: the models trained before, and their name.
@@ -72,11 +81,15 @@ class Picture(NamedTuple):
     free: float | None = None
 
     def drawn(self) -> dict[str, Any]:
-        """What the browser draws. The axis goes from the least epsilon after one step to the largest after the last."""
+        """What the browser draws. The axis goes from the least epsilon after one step to the
+        largest after the last.
+        """
         ends = [getattr(each, way)[i] for each in self.models for way in self.ways for i in (0, -1)]
         ends += [each.x(way) for each in self.earlier for way in self.ways]
         finite = [e for e in ends if 0 < e < inf] or [0.1, 10.0]
-        models = {name: [each.drawn() for each in getattr(self, name)] for name in ("models", "earlier")}
+        models = {
+            name: [each.drawn() for each in getattr(self, name)] for name in ("models", "earlier")
+        }
         return self._asdict() | models | {"ends": [min(finite) / BEYOND, max(finite) * BEYOND]}
 
 
@@ -88,4 +101,8 @@ class Growing(pn.custom.JSComponent):
     _esm = script("export", "../training/frontier")
 
     def __init__(self) -> None:
-        super().__init__(css_classes=["zx-frontier"], stylesheets=[theme.css("view", "export", "train_figure")], **theme.STRETCH)
+        super().__init__(
+            css_classes=["zx-frontier"],
+            stylesheets=[theme.css("view", "export", "train_figure")],
+            **theme.STRETCH,
+        )

@@ -1,4 +1,6 @@
-"""What the Train tab trains, and its work for other processes. Free of Panel, and of torch until it trains."""
+"""What the Train tab trains, and its work for other processes. Free of Panel, and of torch until it
+trains.
+"""
 
 import os
 from collections.abc import Iterator
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
     from zoexplore.training import Update
 
 TASK = TASKS["overlap"]
-APART = 0.06 * 520**0.5  # times 1/sqrt(d) from 0 to either centre: so far that classes overlap as much in every dimension
+# times 1/sqrt(d) from 0 to either centre: so far that classes overlap as much in every dimension
+APART = 0.06 * 520**0.5
 METHOD, SEEDS = "noisy-zogd", 5
 SCALES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # of the reader's noise
 PAUSE = 0.25  # seconds between progress reports
@@ -37,7 +40,8 @@ class Asked:
     """A run to train at several noise scales around its own.
 
     Args:
-        setting: the page's run; what is known of the loss is replaced by what is proved of the task's.
+        setting: the page's run; what is known of the loss is replaced by what is proved of the
+            task's.
         accounting: how epsilon is counted, with one share of the noise throughout.
         seconds: its time limit.
     """
@@ -49,7 +53,9 @@ class Asked:
     @property
     def task(self) -> Task:
         """The task, drawn in the run's size."""
-        return replace(TASK, source=Mixture(self.setting.n, self.setting.d, APART / self.setting.d**0.5))
+        return replace(
+            TASK, source=Mixture(self.setting.n, self.setting.d, APART / self.setting.d**0.5)
+        )
 
     @property
     def sigmas(self) -> tuple[float, ...]:
@@ -74,12 +80,16 @@ class Asked:
         Raises:
             ValueError: the task does not allow one of the values.
         """
-        return tuple(METHODS[METHOD].setting(self.task, sigma, **self.others) for sigma in self.sigmas)
+        return tuple(
+            METHODS[METHOD].setting(self.task, sigma, **self.others) for sigma in self.sigmas
+        )
 
 
 @dataclass(frozen=True)
 class Cannot:
-    """Why a run cannot be trained: the field that is in the way, the nearest value that can be trained, and the reason."""
+    """Why a run cannot be trained: the field that is in the way, the nearest value that can be
+    trained, and the reason.
+    """
 
     field: str
     value: Any
@@ -101,11 +111,18 @@ def obstacle(setting: Setting, most_steps: float = inf) -> Cannot | None:
         most_steps: steps that a sweep may take, of all models together.
     """
     here, d = "train here", max(MOST_NUMBERS // setting.d, 1)
-    most = {"d": MOST_NUMBERS // 2, "n": d, "K": d, "T": int(min(most_steps, 2**53)) // (len(SCALES) * SEEDS)}
+    most = {
+        "d": MOST_NUMBERS // 2,
+        "n": d,
+        "K": d,
+        "T": int(min(most_steps, 2**53)) // (len(SCALES) * SEEDS),
+    }
     for field, value in most.items():
         if getattr(setting, field) > value:
             of = f"with d = {format_count(setting.d)} " if value == d else ""
-            return Cannot(field, value, f"Too many to {here}: {of}at most {format_count(value)}. {COUNTED}")
+            return Cannot(
+                field, value, f"Too many to {here}: {of}at most {format_count(value)}. {COUNTED}"
+            )
     if not setting.full_batch and setting.sampling not in DRAWN:
         return Cannot("sampling", DRAWN[0], f"Models that {here} draw every batch anew. {COUNTED}")
     return None
@@ -113,16 +130,22 @@ def obstacle(setting: Setting, most_steps: float = inf) -> Cannot | None:
 
 @cached()
 def prices(asked: Asked) -> tuple[Privacy, ...]:
-    """Every bound's epsilon of the trained runs, along their steps: known before any of them is trained."""
+    """Every bound's epsilon of the trained runs, along their steps: known before any of them is
+    trained.
+    """
     at = records(asked.setting.T)
-    return tuple(privacy(asked.task, Configuration(METHOD, run), at, asked.accounting) for run in asked.runs)
+    return tuple(
+        privacy(asked.task, Configuration(METHOD, run), at, asked.accounting) for run in asked.runs
+    )
 
 
 _pace = [3e-11]  # seconds for an operation, as the last run took
 
 
 def _operations(asked: Asked) -> float:
-    """Operations of a sweep, about: scores and gradients of every model, and the directions of every seed."""
+    """Operations of a sweep, about: scores and gradients of every model, and the directions of
+    every seed.
+    """
     s = asked.setting
     return 4.0 * SEEDS * s.T * s.d * (len(SCALES) * (s.batch or s.n) + s.K * s.K)
 
@@ -139,28 +162,45 @@ def took(asked: Asked, seconds: float) -> None:
 
 def missing() -> tuple[str, ...]:
     """Missing libraries that training needs."""
-    return tuple(name for name, module in (("PyTorch", "torch"), ("scikit-learn", "sklearn")) if find_spec(module) is None)
+    return tuple(
+        name
+        for name, module in (("PyTorch", "torch"), ("scikit-learn", "sklearn"))
+        if find_spec(module) is None
+    )
 
 
 def trained(asked: Asked, known: tuple[Privacy, ...] = ()) -> Iterator["Update"]:
-    """Train, and yield the progress now and then and at the end; `known` is what `prices` returns. It is computed in threads of
-    this process, which spend their time in torch; processes of their own would each load torch and the data.
+    """Train, and yield the progress now and then and at the end; `known` is what `prices` returns.
+    It is computed in threads of this process, which spend their time in torch; processes of their
+    own would each load torch and the data.
 
     Raises:
         ValueError: as `zoexplore.training.sweep`, or a library is missing, or the time is over.
     """
     until, reported = monotonic() + asked.seconds, 0.0
-    run: dict[str, Any] = {"task": asked.task, "methods": (METHOD, "non-private"), "sigmas": asked.sigmas, "seeds": SEEDS}
+    run: dict[str, Any] = {
+        "task": asked.task,
+        "methods": (METHOD, "non-private"),
+        "sigmas": asked.sigmas,
+        "seeds": SEEDS,
+    }
     with ThreadPoolExecutor(min(os.cpu_count() or 1, SEEDS)) as executor:
         drawing = executor.submit(getattr, asked.task, "data")
         try:
-            from zoexplore.training import sweep  # takes a second, as does drawing the data beside it
+            # takes a second, as does drawing the data beside it
+            from zoexplore.training import sweep
         except ImportError as error:
-            raise ValueError(f"{error.name} is not installed, and this needs it: {INSTALL}") from error
+            raise ValueError(
+                f"{error.name} is not installed, and this needs it: {INSTALL}"
+            ) from error
         drawing.result()
-        for update in sweep(executor=executor, known=known, accounting=asked.accounting, **run | asked.others):
+        for update in sweep(
+            executor=executor, known=known, accounting=asked.accounting, **run | asked.others
+        ):
             if update.finished or monotonic() - reported > PAUSE:
                 reported = monotonic()
                 yield update
             if monotonic() > until and not update.finished:
-                raise ValueError(f"it was ended after {asked.seconds:g} s, as long as a run may take here; what was done is kept")
+                raise ValueError(
+                    f"it was ended after {asked.seconds:g} s, as long as a run may take here; what was done is kept"
+                )

@@ -37,7 +37,9 @@ class Running:
         self.problem = ""  # why it ended early
 
     def begin(self, asked: Asked, known: tuple[Privacy, ...] = ()) -> None:
-        """Train what is asked for, whose epsilons are `known`; on a server for as long as a run may take there."""
+        """Train what is asked for, whose epsilons are `known`; on a server for as long as a run may
+        take there.
+        """
         self._work.stop()
         self.asked, self.update, self.busy, self.problem = asked, None, True, ""
         if served():

@@ -33,9 +33,16 @@ def sentence(picture: Picture) -> str:
     """The sentence above the figure, as HTML."""
     if picture.stage in ("before", "during"):
         return BEFORE if picture.stage == "before" else DURING
-    at = min(max(round(picture.mine if picture.mine is not None else len(SCALES) // 2), 0), len(picture.models) - 1)
+    at = min(
+        max(round(picture.mine if picture.mine is not None else len(SCALES) // 2), 0),
+        len(picture.models) - 1,
+    )
     model = picture.models[at]
-    whose = "Your model is" if at == picture.mine else f"At the nearest trained noise, {format_short(model.sigma)}, a model is"
+    whose = (
+        "Your model is"
+        if at == picture.mine
+        else f"At the nearest trained noise, {format_short(model.sigma)}, a model is"
+    )
     every, last = (format_number(model.x(way)) for way in WAYS)
     return (
         f"{whose} right {right(model.y)}. That costs ε = <b>{every}</b> if every step is published, "
@@ -53,7 +60,11 @@ def below(picture: Picture, asked: Asked) -> str:
         )
     if picture.stage == "during":
         return f"Each ring is the mean of {COUNT[SEEDS]} models so far; it is filled when they are done."
-    free = f"Without any noise it would be right {right(picture.free)}; by" if picture.free is not None else "By"
+    free = (
+        f"Without any noise it would be right {right(picture.free)}; by"
+        if picture.free is not None
+        else "By"
+    )
     return f"{free} guessing, {round(100 * GUESSING)}."
 
 
@@ -66,8 +77,12 @@ def progress(update: "Update", T: int) -> str:
 def table(picture: Picture) -> str:
     """The models in numbers, which are complete at all times."""
     filled = " filled" if picture.stage == "done" else ""
-    heads = "".join(f'<th scope="col" class="{way}{filled}">{WAYS[way]}</th>' for way in picture.ways)
-    body = "".join(_row(model, i == picture.mine, picture) for i, model in enumerate(picture.models))
+    heads = "".join(
+        f'<th scope="col" class="{way}{filled}">{WAYS[way]}</th>' for way in picture.ways
+    )
+    body = "".join(
+        _row(model, i == picture.mine, picture) for i, model in enumerate(picture.models)
+    )
     head = f'<tr><th scope="col">noise σ</th><th scope="col">right</th>{heads}</tr>'
     inner = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
     return region("the models in numbers", inner) + f"<p>{_note(picture)}</p>"
@@ -94,9 +109,15 @@ def _note(picture: Picture) -> str:
 
 
 def difference(one: Setting, other: Setting, when: str = "before") -> str:
-    """What the pale frontier is: when it was trained, and the fields in which its runs are unlike the present ones."""
+    """What the pale frontier is: when it was trained, and the fields in which its runs are unlike
+    the present ones.
+    """
     mine, theirs = one.as_dict(), other.as_dict()
-    unlike = [name for name in NUMERIC_FIELDS if name not in ("sigma", "M", "m") and mine[name] != theirs[name]]
+    unlike = [
+        name
+        for name in NUMERIC_FIELDS
+        if name not in ("sigma", "M", "m") and mine[name] != theirs[name]
+    ]
     if not 0 < len(unlike) <= NAMED:
         return f"pale: trained {when}"
     values = (f"{FIELDS[name].symbol} = {_value(name, mine[name])}" for name in unlike)

@@ -1,4 +1,6 @@
-"""Train: models of the reader's run at seven noise scales, trained together before the reader's eyes."""
+"""Train: models of the reader's run at seven noise scales, trained together before the reader's
+eyes.
+"""
 
 import re
 from functools import cache
@@ -26,7 +28,8 @@ from zoexplore.views.training.jobs import INSTALL, SCALES, Asked, missing, obsta
 from zoexplore.views.training.running import Running, most_steps
 from zoexplore.views.view import View
 
-PRICE, FEW = Path(training.__file__).with_name("price.json"), 26  # trained in advance: the demonstration, and of few directions
+# trained in advance: the demonstration, and of few directions
+PRICE, FEW = Path(training.__file__).with_name("price.json"), 26
 Found = tuple[Asked, Frontier]  # what was asked for, and what has been trained of it
 
 
@@ -35,17 +38,28 @@ class Train(View):
 
     asks = ("hidden",)
 
-    hidden = param.Boolean(True, doc="whether models of which only the last step is published are drawn, too")
-    told = param.Boolean(False, doc="whether what was trained in advance is shown in place of the reader's own, as in the story")
+    hidden = param.Boolean(
+        True, doc="whether models of which only the last step is published are drawn, too"
+    )
+    told = param.Boolean(
+        False,
+        doc="whether what was trained in advance is shown in place of the reader's own, as in the story",
+    )
 
     def build(self) -> None:
         self.running = Running(self._came)
         self.found: Found | None = None  # trained here, so far
         self.earlier: Found | None = None  # trained before
-        self.known: tuple[Asked | None, tuple[Privacy, ...]] = None, ()  # the drawn run, and its epsilons
-        self.growing, self.said, self.side = Growing(), widgets.html("", "train_head"), widgets.html("", "train_table")
+        # the drawn run, and its epsilons
+        self.known: tuple[Asked | None, tuple[Privacy, ...]] = None, ()
+        self.growing, self.said, self.side = (
+            Growing(),
+            widgets.html("", "train_head"),
+            widgets.html("", "train_table"),
+        )
         self.button = widgets.button("Train", self.press, "primary", "train_button")
-        self.head = widgets.stack(widgets.row("train_top", self.said, self.button))  # hidden as a whole
+        # hidden as a whole
+        self.head = widgets.stack(widgets.row("train_top", self.said, self.button))
         self.beside = widgets.stack(self.side)
         self.param.watch(self.changed, ["hidden", "told"])
         self.param.watch(self._tell_controls, ["active", "told"])
@@ -63,7 +77,9 @@ class Train(View):
         here = self.active and not self.told
         self.cannot = obstacle(self.state.setting, most_steps())
         flaws = {self.cannot.field: self.cannot.why} if here and self.cannot else {}
-        self.state.param.update(by_task=dict.fromkeys(FACTS, sentences.TASK) if here else {}, flaws=flaws)
+        self.state.param.update(
+            by_task=dict.fromkeys(FACTS, sentences.TASK) if here else {}, flaws=flaws
+        )
 
     def press(self) -> None:
         """Train, or stop; where the run cannot be trained, go to the nearest one that can."""
@@ -112,12 +128,28 @@ class Train(View):
         models = models_of(self.found, known, base)
         if busy and not self.found:  # from the start on, where every model guesses
             models = tuple(model._replace(accuracy=(GUESSING,)) for model in models)
-        stage = "during" if busy else "before" if not self.found else "done" if update and update.finished else "stopped"
+        stage = (
+            "during"
+            if busy
+            else "before"
+            if not self.found
+            else "done"
+            if update and update.finished
+            else "stopped"
+        )
         earlier = self.earlier or in_advance(FEW if asked.setting.K != FEW else DEMONSTRATION.K)
-        free = [p.mean("accuracy") for p in self.found[1].points if not p.sigma] if self.found and stage == "done" else []
-        named = sentences.difference(earlier[0].setting, asked.setting, "before" if self.earlier else "in advance")
+        free = (
+            [p.mean("accuracy") for p in self.found[1].points if not p.sigma]
+            if self.found and stage == "done"
+            else []
+        )
+        named = sentences.difference(
+            earlier[0].setting, asked.setting, "before" if self.earlier else "in advance"
+        )
         mine = place(asked.setting.sigma, models)
-        return Picture(models, mine, stage, self._ways, models_of(earlier), named, next(iter(free), None))
+        return Picture(
+            models, mine, stage, self._ways, models_of(earlier), named, next(iter(free), None)
+        )
 
     def _write(self, picture: Picture, asked: Asked) -> None:
         """Show a picture, and write what stands around it."""
@@ -128,23 +160,44 @@ class Train(View):
         elif run.waits:
             note = "Others are training: yours is next."
         elif picture.stage == "stopped" and self.found:
-            note = f"Stopped at step {format_count(max(p.steps[-1] for p in self.found[1].points))}."
+            note = (
+                f"Stopped at step {format_count(max(p.steps[-1] for p in self.found[1].points))}."
+            )
         ended = run.problem if run.asked and run.asked.fields == asked.fields else ""
-        below = f'<p class="warn" role="alert">{escape(ended)}</p>' if ended else f"<p>{escape(note)}</p>"
+        below = (
+            f'<p class="warn" role="alert">{escape(ended)}</p>'
+            if ended
+            else f"<p>{escape(note)}</p>"
+        )
         said = sentences.sentence(picture)
         plain = re.sub("<.>|</.>", "", said)
         spoken = f"Trained. {plain}" if run.update and picture.stage == "done" else ""
         self.said.object = f'<h2>{said}</h2>{below}<p class="sr" role="status">{spoken}</p>'
         progress: dict[str, Any] = {"progress": "", "part": 0.0}
         if run.busy and run.update:
-            progress = {"progress": sentences.progress(run.update, s.T), "part": run.update.done / run.update.total}
-        self.growing.picture = picture.drawn() | progress | {"delta": format_delta(s.delta), "says": plain}
+            progress = {
+                "progress": sentences.progress(run.update, s.T),
+                "part": run.update.done / run.update.total,
+            }
+        self.growing.picture = (
+            picture.drawn() | progress | {"delta": format_delta(s.delta), "says": plain}
+        )
         self.side.object = sentences.table(picture)
         self.head.visible = self.beside.visible = not self.told
         again = "Train again" if self.found else f"Train {len(SCALES)} models"
-        label = "Needs PyTorch" if lacks else "Stop, keep these" if run.busy else self.cannot.offer if self.cannot else again
+        label = (
+            "Needs PyTorch"
+            if lacks
+            else "Stop, keep these"
+            if run.busy
+            else self.cannot.offer
+            if self.cannot
+            else again
+        )
         quiet = ["zx-quiet"] if run.busy or label == "Train again" else []
-        self.button.param.update(label=label, disabled=bool(lacks), css_classes=["zx-button", *quiet])
+        self.button.param.update(
+            label=label, disabled=bool(lacks), css_classes=["zx-button", *quiet]
+        )
 
     def __panel__(self) -> pn.viewable.Viewable:
         figure = widgets.stack(self.growing, widgets.html(f"<p>{sentences.FOOT}</p>", "train_foot"))
@@ -152,23 +205,43 @@ class Train(View):
 
 
 def place(sigma: float, models: tuple[Model, ...]) -> float | None:
-    """The place of a noise scale among the models' doubling ones, between two of them where it is none of theirs."""
+    """The place of a noise scale among the models' doubling ones, between two of them where it is
+    none of theirs.
+    """
     at = round(log(sigma / models[0].sigma, 2), 9)
     return None if not 0 <= at <= len(models) - 1 else int(at) if at == floor(at) else at
 
 
-def models_of(found: Found | None, known: tuple[Privacy, ...] = (), asked: Asked | None = None) -> tuple[Model, ...]:
+def models_of(
+    found: Found | None, known: tuple[Privacy, ...] = (), asked: Asked | None = None
+) -> tuple[Model, ...]:
     """The models of a frontier, with epsilon along the whole run where it is `known`."""
-    sigmas, frontier = (found[0].sigmas, found[1]) if found else (asked.sigmas if asked else (), None)
+    sigmas, frontier = (
+        (found[0].sigmas, found[1]) if found else (asked.sigmas if asked else (), None)
+    )
     points = {point.sigma: point for point in frontier.points} if frontier else {}
     models = []
     for i, sigma in enumerate(sigmas):
         point = points.get(sigma)
-        along = {bound: charge.along for bound, charge in known[i].items()} if known else point.epsilons if point else {}
+        along = (
+            {bound: charge.along for bound, charge in known[i].items()}
+            if known
+            else point.epsilons
+            if point
+            else {}
+        )
         accuracy, error = (point.means("accuracy"), point.error("accuracy")) if point else ((), inf)
         own = [along[bound] for bound in along if BOUNDS[bound].of_this_run]
         if own:
-            models.append(Model(sigma, accuracy, error, along["composition"], tuple(map(min, zip(*own, strict=True)))))
+            models.append(
+                Model(
+                    sigma,
+                    accuracy,
+                    error,
+                    along["composition"],
+                    tuple(map(min, zip(*own, strict=True))),
+                )
+            )
     return tuple(models)
 
 
@@ -177,4 +250,6 @@ def in_advance(K: int) -> Found:
     """The demonstration of K directions, `FEW` or its own, as `tools/price.py` has trained it."""
     found = load(PRICE)
     asked = Asked(DEMONSTRATION.replace(K=K), Accounting())
-    return asked, Frontier(**vars(found) | {"points": tuple(p for p in found.points if p.setting.K == K)})
+    return asked, Frontier(
+        **vars(found) | {"points": tuple(p for p in found.points if p.setting.K == K)}
+    )
