@@ -30,9 +30,9 @@ class Server:
 
 
 @contextmanager
-def guarded(folder, options=(), **settings):
-    """The explorer as `zoexplore serve` serves it. The settings are environment variables
-    without their prefix.
+def guarded(folder, options=(), files=None, **settings):
+    """The explorer as `zoexplore serve` serves it, with at most so many open files. The settings
+    are environment variables without their prefix.
     """
     port = free_port()
     origin, log = f"127.0.0.1:{port}", Path(folder) / "server.log"
@@ -47,6 +47,8 @@ def guarded(folder, options=(), **settings):
         origin,
         *options,
     ]
+    if files:
+        command = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *command]
     environment = {
         **os.environ,
         **{f"ZOEXPLORE_{name}": str(value) for name, value in settings.items()},

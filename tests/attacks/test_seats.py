@@ -4,6 +4,7 @@ is under way.
 
 import asyncio
 import signal
+import socket
 import time
 
 import pytest
@@ -14,6 +15,40 @@ from tests.attacks.conftest import guarded
 from tests.effort import proof
 
 LITTLE = "?show=sigma"  # a page where it does not matter what is on it
+
+
+def half_open(origin, count):
+    """Connections that say nothing."""
+    host, port = origin.split(":")
+    return [socket.create_connection((host, int(port)), PATIENCE) for _ in range(count)]
+
+
+def closed(connection):
+    connection.settimeout(0.2)
+    try:
+        return connection.recv(1) == b""
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True
+
+
+def test_half_open_connections_are_fewer_than_open_files_and_do_no_harm(tmp_path):
+    """All 256 files were taken, and then not even the log could be written."""
+
+    async def run(server, held):
+        reader = await Reader.open(server.origin, f"{LITTLE},curves")
+        held += half_open(server.origin, 300)
+        slider = reader.find("Slider", "noise scale")
+        await reader.move(slider, slider["attributes"]["value"] + 1)
+        assert sum(closed(each) for each in held[-50:]) == 50 and not closed(held[0])
+        for connection in held:
+            connection.close()
+        reader.close()
+
+    with guarded(tmp_path, files=256) as server:
+        asyncio.run(run(server, []))
+        assert not server.tracebacks()
 
 
 def test_who_holds_all_seats_and_does_nothing_gives_one_up_when_somebody_waits(small):

@@ -50,6 +50,12 @@ IDLE_SECONDS = Limit(
     "s",
     "without a move after which a session ends where another waits for its seat",
 )
+CONNECTIONS = Limit(
+    "CONNECTIONS",
+    4000,
+    "connections",
+    "at a time, and fewer where the system allows fewer open files",
+)
 LINGER_SECONDS = Limit(
     "LINGER_SECONDS", 60, "s", "that a session outlives its closed page or lost connection"
 )

@@ -18,11 +18,13 @@ from bokeh.settings import settings
 from panel.io.application import Application, build_applications
 from panel.io.server import get_server
 from panel.io.state import set_curdoc
+from tornado.httpserver import HTTPServer
 from tornado.web import ErrorHandler, GZipContentEncoding, RedirectHandler
 
 from zoexplore.compute.ask import pool
 from zoexplore.compute.limits import LINGER_SECONDS
 from zoexplore.server import monitoring
+from zoexplore.server.connections import BoundedServer
 from zoexplore.server.files import Extensions, Packing, Scripts
 from zoexplore.server.page import Headers, Page, Preview, between_stages, framing
 from zoexplore.server.seats import seats
@@ -111,6 +113,7 @@ def serve(
     settings.perform_document_validation = False
     # inspects the signatures of a session's thousand callbacks, for the same reason
     settings.perform_error_diagnostics = False
+    HTTPServer.configure(BoundedServer)
     server = get_server(
         {path: _staged(page) for path, page in pages.items()},
         port=port,
@@ -137,6 +140,7 @@ def serve(
             "body_timeout": SLOW,
         },
     )
+    HTTPServer.configure(None)
     if not origins:
         server._tornado.websocket_origins.update(
             f"{host}:{server.port}" for host in ("127.0.0.1", bracketed(address))
