@@ -16,7 +16,6 @@ import pytest
 
 from benchmarks.frontier import horizons
 from zoexplore import Accounting, Setting, epsilon, guarantee
-from zoexplore.bounds.loss_distribution import Losses
 from zoexplore.questions.risk import of_pair
 from zoexplore.run.presets import DEMONSTRATION, PRESETS
 
@@ -153,11 +152,6 @@ PRINTED = [
             loosely=True,
         )
         for words, bound in BY_NAME.items()
-    ),
-    Printed(
-        "batches",
-        rf"give ε = {NUMBER}, this bound ({NUMBER}),",
-        lambda: [float(Losses(3, 0.0, 8.9e-5, 1.6).epsilon(8e-6))],
     ),
     Printed(
         "README",

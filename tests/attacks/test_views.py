@@ -237,23 +237,6 @@ def test_no_widget_is_confused(server, tabs, rounds):
     assert server.process.poll() is None
 
 
-def test_a_callback_that_fails_again_and_again_is_logged_once(server):
-    async def run():
-        attacker = await Patient.open(server.origin)
-        select = attacker.find("CustomSelect", "preset")
-        for _ in range(8):
-            attacker.set(select, "value", NOT_JSON[0])
-            await asyncio.sleep(2 * PERIOD)
-        await attacker.look()
-        attacker.close()
-        # shown each time; logged at all only once a minute
-        assert "may not match the controls" in json.dumps(attacker.document)
-
-    before = server.tracebacks()
-    asyncio.run(run())
-    assert server.tracebacks() - before <= 3
-
-
 @pytest.mark.proof  # many others come by the history each time, and none may cost more
 def test_an_address_over_the_websocket_costs_no_more_than_others(server):
     """Of all views, which it builds, with pins; as long as a text may be; and going there and back."""

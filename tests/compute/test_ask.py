@@ -76,16 +76,19 @@ def test_a_process_that_is_asked_loads_no_panel():
     assert "zoexplore.bounds" in loaded and not {"panel", "bokeh", "param", "tornado"} & loaded
 
 
-def test_quick_settings_are_drawn_at_once_and_in_this_process(elsewhere):
+def test_quick_settings_are_drawn_at_once_and_in_this_process(elsewhere, monkeypatch):
     state = State()
+    # as on a machine that is not busy
+    monkeypatch.setattr(asking, "_lately", lambda *_: (0.0, 0.0))
     parts = [Curves(state), Headline(state)]
 
     async def move():
         state.ask(sigma=0.002)
-        assert not any(part.waiting for part in parts)
+        assert not parts[0].waiting
+        await until(lambda: not parts[1].waiting)  # for the odds under the number
 
     asyncio.run(move())
-    assert elsewhere == []
+    assert [function.__qualname__ for function, *_ in elsewhere] in ([], ["attack"])
     expected = curve(DEMONSTRATION.replace(sigma=0.002), "T", T_VALUES)["sharp"]
     np.testing.assert_array_equal(y(parts[0], "sharp"), expected)
     assert (

@@ -127,8 +127,9 @@ def _choices(
 
             beta = golden(by_beta, np.zeros(N.shape), np.ones(N.shape), 14)
         budget = _budget(runs, program, T, N, share, beta)
+        near = np.broadcast_to(alpha, N.shape) if rounds == AGAIN else None
         alpha, cost = sampled(beta).best_order(
-            N, budget, runs.delta * (1 - share), accounting, np.broadcast_to(alpha, N.shape)
+            N, budget, runs.delta * (1 - share), accounting, near
         )
     return N, share, alpha, cost, beta
 
