@@ -125,7 +125,7 @@ def test_a_plan_is_found_and_applied(explorer):
     target = explorer.get_by_role("textbox", name="target ε")
     target.fill("-3")
     target.press("Enter")
-    explorer.get_by_text("-3 is not allowed").first.wait_for()
+    explorer.get_by_text("-3 is not allowed").wait_for()
     becomes(
         explorer,
         lambda: (target.input_value(), target.get_attribute("aria-invalid")),

@@ -111,19 +111,20 @@ class Planner(View):
         self._applies = False  # whether the answer that is looked for is to be applied
 
     def take(self, name: str, text: str) -> None:
-        """Set a blank from a text, or say why it is refused."""
-        self.state.refusal = ""
+        """Set a blank from a text, or say why it is refused: here, and not beside the controls too."""
+        self.state.refusal = why = ""
         try:
             if name in _OF_RUN:
                 self.state.ask_text(name, text)
+                why, self.state.refusal = self.state.refusal, ""
             else:
                 self.param.update(**{name: _positive(text) if name in _OWN else text})
         except ValueError as error:
-            self.state.refusal = refused(name, text, error)
-        if self.state.refusal:
+            why = refused(name, text, error)
+        if why:
             self.sentence.wrong = {name: text}
             self._write()
-            self._refuse(f"{self.state.refusal}.")
+            self._refuse(f"{why}.")
 
     def _write(self) -> None:
         """Show the sentence with the values of now; the sought field's own blank reads its symbol."""
