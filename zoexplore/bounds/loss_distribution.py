@@ -91,14 +91,10 @@ def epsilon_of_parts(
     """epsilon at each delta, shape (P,), in the worse order of the neighbours, of all steps, a
     Gaussian shift of the budget rho and the `known` losses together.
     """
-    fits = np.logical_and.reduce(
-        [part.mu.max(axis=1) <= MOST_SHIFT for part in parts] or [np.ones(delta.size, bool)]
-    )
-    within = [part._replace(mu=np.minimum(part.mu, MOST_SHIFT)) for part in parts]
     found = [
-        composed(kind, within, Shifts.of(rho), EPSILON, delta, known) for kind in ORDERS[sampling]
+        composed(kind, parts, Shifts.of(rho), EPSILON, delta, known) for kind in ORDERS[sampling]
     ]
-    return np.where(fits, np.maximum.reduce(found), np.inf)
+    return np.maximum.reduce(found)
 
 
 def composed(
@@ -108,7 +104,7 @@ def composed(
     wanted: int,
     given: np.ndarray,
     known: Sequence[Atoms] = (),
-) -> Numbers:
+) -> np.ndarray:
     """epsilon at the deltas given, or delta at the epsilons, shape (P,), of one order of the
     neighbours; inf, or 1, where none is found. Every run has the `known` losses.
     """
@@ -145,6 +141,9 @@ def _composed(
         for part in parts
     ]
     found = [_laws_of(kind, part, level) for part, level in zip(parts, each, strict=True)]
+    fits = np.ones(given.shape, bool)
+    for part in parts:
+        fits &= part.mu.max(axis=1) <= MOST_SHIFT
     counts, cut = (
         [part.steps for part in parts],
         sum(part.steps * off for part, (*_, off) in zip(parts, found, strict=True)),
@@ -184,7 +183,9 @@ def _composed(
     )
     with np.errstate(all="ignore"):
         asked = (given - cut) * (1 - 1e-15) if wanted == EPSILON else np.array(given)
-        usable = np.isfinite(asked) & (asked >= (0 if wanted == DELTA else products.LEAST_DELTA))
+        usable = (
+            fits & np.isfinite(asked) & (asked >= (0 if wanted == DELTA else products.LEAST_DELTA))
+        )
     answers = np.full(given.shape, np.inf if wanted == EPSILON else 1.0)
     if usable.any():
         rows, places = _distinct(
@@ -206,7 +207,7 @@ def _laws_of(kind: int, part: Part, each: np.ndarray) -> Numbers:
     """(Each run's law; losses, masses and numbers of the laws, equal ones once; each run's mass
     that counts as infinite).
     """
-    rows = np.column_stack([part.q, part.mu, part.share])
+    rows = np.column_stack([part.q, np.minimum(part.mu, MOST_SHIFT), part.share])
     first, index = _distinct(rows)
     once = rows[first]
     far, C = np.full(once.shape[0], -np.inf), part.mu.shape[1]
