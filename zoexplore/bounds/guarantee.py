@@ -344,10 +344,13 @@ def curve(
     # a bound's search looks at neighbours in order
     ascending, places = np.unique(asked, return_inverse=True)
     runs = RunArrays.along(setting, field, ascending)
-    return {
-        bound: np.broadcast_to(_epsilons(bound, runs, accounting), runs.shape)[places]
-        for bound in chosen
+    found = {
+        bound: np.broadcast_to(_epsilons(bound, runs, accounting), runs.shape) for bound in chosen
     }
+    if field == "delta":
+        # what holds at a delta holds at any larger one
+        found = {bound: np.minimum.accumulate(line) for bound, line in found.items()}
+    return {bound: line[places] for bound, line in found.items()}
 
 
 def as_printed(bound: str, accounting: Accounting) -> str:
