@@ -43,14 +43,7 @@ def alike_of(record: RunRecord) -> Setting | None:
     if plan is not None and {(step.sampling, step.batch) for step in record.looked} == {
         (plan.sampling, plan.batch)
     }:
-        noise = plan.sigma * sqrt(plan.beta + (1 - plan.beta) * plan.K / plan.d)
-        planned = (
-            float(RunArrays.of(plan).person_share)
-            * 2
-            * plan.clip_each
-            / (plan.batch or plan.n)
-            / noise
-        )
+        planned = _moved(plan, plan, plan.clip_each)
         costs = [cost(record, step) for step in record.looked]
         if planned * (1 - SAME) <= min(costs) <= max(costs) <= planned:
             return plan.replace(T=record.steps)
@@ -198,14 +191,14 @@ def cost(record: RunRecord, step: Step) -> float:
     """mu: how far a record moves a step that it is in, in standard deviations of the noise in the
     span.
     """
-    noise = step.sigma * sqrt(step.beta + (1 - step.beta) * step.K / record.setting.d)
-    return (
-        float(RunArrays.of(record.setting).person_share)
-        * 2
-        * _each(step)
-        / (step.batch or record.setting.n)
-        / noise
-    )
+    return _moved(record.setting, step, _each(step))
+
+
+def _moved(setting: Setting, of: Step | Setting, each: float) -> float:
+    """The same of a step on the setting's data, whose quotients are within `each`."""
+    noise = of.sigma * sqrt(of.beta + (1 - of.beta) * of.K / setting.d)
+    share = float(RunArrays.of(setting).person_share)
+    return share * 2 * each / (of.batch or setting.n) / noise
 
 
 def _budget(record: RunRecord) -> float:
