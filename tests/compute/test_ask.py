@@ -34,12 +34,15 @@ NEAR = 1e-8  # relative
 
 @pytest.fixture
 def elsewhere(monkeypatch):
-    """The calls that went to the pool: functions with their arguments."""
-    made, submit = [], Pool.submit
+    """The calls that the pool was to compute: functions with their arguments."""
+    made, calls, submit = [], [], Pool.submit
 
     def watched(self, function, args=(), *more, **others):
-        made.append(args)
-        return submit(self, function, args, *more, **others)
+        call = submit(self, function, args, *more, **others)
+        if call not in calls:
+            calls.append(call)
+            made.append(args)
+        return call
 
     monkeypatch.setattr(Pool, "submit", watched)
     monkeypatch.setattr(asking, "_latest", {})

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import time
+from threading import Thread
 
 import pytest
 
@@ -200,6 +201,27 @@ def test_a_dropped_call_that_goes_on_for_long_costs_its_process_its_life(fresh, 
     soon(lambda: gone(int(found.read_text())))
     soon(call.answer.cancelled)
     assert line.submit(abs, (-1,)).answer.result(PATIENCE) == 1
+
+
+def test_who_asks_again_just_as_a_dropped_call_ends_is_answered(fresh, tmp_path):
+    line, found, again = fresh(grace=0.1), tmp_path / "found", []
+    call = line.submit(jobs.tell_file_and_be_busy, (str(found), 600), share=True)
+    soon(found.exists)
+    begin = line._new
+
+    def begin_while_another_asks():
+        share = Thread(target=lambda: again.append(line.submit(*same, share=True)))
+        share.start()
+        share.join(0.1)  # it waits until the dropped call is out of the way
+        return begin()
+
+    same = call.function, call.args
+    line._new = begin_while_another_asks
+    found.unlink()
+    line.drop(call)
+    soon(lambda: call.answer.cancelled() and again)
+    soon(found.exists)  # it has begun anew
+    assert again[0] is not call and not again[0].answer.done()
 
 
 def test_a_call_that_takes_too_long_is_refused_and_its_process_replaced(fresh, tmp_path):

@@ -5,16 +5,14 @@ follows the slider. All others go to the pool of processes, and so do calls that
 for. How long a kind of call takes is measured each time.
 """
 
-import threading
 from collections.abc import Callable
-from concurrent.futures import Future
-from functools import cache, partial
+from functools import cache
 from math import inf
 from typing import Any
 
 from zoexplore.compute.cache import lookup, store
 from zoexplore.compute.computations import load, timed
-from zoexplore.compute.pool import Call, Pool, TooLong
+from zoexplore.compute.pool import Pool, TooLong
 from zoexplore.compute.session_task import event_loop_is_running, own_session
 from zoexplore.run.setting import Setting
 
@@ -23,8 +21,6 @@ _FEW_STEPS = 10_000  # steps of a run up to which all figures took less where we
 
 # seconds that the latest two calls of each kind took
 _latest: dict[tuple[Any, ...], tuple[float, float]] = {}
-_calls: dict[tuple[Any, ...], Call] = {}  # those that the pool has not answered yet
-_lock = threading.RLock()
 
 
 @cache
@@ -111,24 +107,9 @@ def _kind(function: Callable[..., Any], run: Setting, *args: Any) -> tuple[Any, 
 async def _by_the_pool(
     function: Callable[..., Any], args: tuple[Any, ...], urgent: bool
 ) -> tuple[Any, float]:
-    """The answer of the pool, and the seconds that it took; who asks the same waits for the same
-    call.
-    """
-    key = (function, *args)
-    with _lock:
-        call = _calls.get(key)
-        if call is None or call.answer.done():
-            call = _calls[key] = pool().submit(timed, (function, *args), own_session(), urgent)
-            call.answer.add_done_callback(partial(_arrived, key, call))
-        else:
-            call.waiting += 1
+    """The answer of the pool, and the seconds that it took."""
+    call = pool().submit(timed, (function, *args), own_session(), urgent, share=True)
     try:
         return await call.answer
     finally:
         pool().drop(call)
-
-
-def _arrived(key: tuple[Any, ...], call: Call, _: Future[Any]) -> None:
-    with _lock:
-        if _calls.get(key) is call:
-            del _calls[key]

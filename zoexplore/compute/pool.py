@@ -99,8 +99,10 @@ class Pool:
         args: tuple[Any, ...] = (),
         session: Hashable = None,
         urgent: bool = False,
+        share: bool = False,
     ) -> Call:
-        """Queue a call of a module-level function until its session is next.
+        """Queue a call of a module-level function until its session is next, or share one that is
+        the same.
 
         Returns:
             The call, whose `answer` raises what the function raised; `Died` where it ended `TRIES`
@@ -108,8 +110,12 @@ class Pool:
         """
         call = Call(function, args, session, urgent)
         with self._lock:
+            there = (*self._queue, *self._running.values())
+            for other in there if share else ():
+                if (other.function, other.args) == (function, args) and not other.answer.done():
+                    other.waiting += 1
+                    return other
             if session is not None:
-                there = (*self._queue, *self._running.values())
                 call.turn = sum(
                     (other.session, other.urgent) == (session, urgent) for other in there
                 )

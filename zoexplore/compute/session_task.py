@@ -4,8 +4,8 @@ session's lock, and end with it.
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import wait
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
@@ -107,7 +107,9 @@ class SessionTask:
             if self._coroutine is None:  # it stopped itself
                 coroutine.close()
             elif self._loop is None:
-                wait([awaited])
+                done = threading.Event()  # `concurrent.futures.wait` misses what is cancelled
+                awaited.add_done_callback(lambda _, done=done: done.set())
+                done.wait()
             elif awaited is None:  # it gives way to others
                 self._woken(None)
                 return
