@@ -177,15 +177,3 @@ def test_a_stream_redraws_them():
     first = live[()].dimension_values("epsilon")[-1]
     stream.event(K=260)
     assert live[()].dimension_values("epsilon")[-1] != first
-
-
-@pytest.mark.parametrize("kind", ["svg", "pdf"])
-def test_a_figure_is_saved_as_vectors_in_the_same_colours(kind, tmp_path):
-    file = tmp_path / f"curves.{kind}"
-    plots.save(plots.curves(RUN, values=[1, 10], bounds=["composition", "sharp"]), file)
-    content = file.read_bytes()
-    assert len(content) > 3000
-    if kind == "svg":
-        assert all(
-            plots.style(bound)["color"] in content.decode() for bound in ("composition", "sharp")
-        )

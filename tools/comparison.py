@@ -6,19 +6,18 @@ The site has the latter as a page of its own.
 
 import re
 from collections.abc import Iterable, Sequence
-from math import ceil, floor, isnan, log10, sqrt
+from math import ceil, floor, isnan, log10, nan, sqrt
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any
+from typing import NamedTuple
 
-import holoviews as hv
+import matplotlib
+from matplotlib.figure import Figure
 
 from benchmarks.frontier.kept import Series, Studies, load
-from zoexplore import plots
 from zoexplore.bounds import BOUNDS
-from zoexplore.palette import PINS
-from zoexplore.plots.look import FRAME, with_legend
-from zoexplore.plots.training import marked
+from zoexplore.methods import look_of, ranked
+from zoexplore.palette import LIGHT, PINS
 from zoexplore.run.formatting import format_count, format_number, format_short
 from zoexplore.training import METHODS, TASKS, Frontier, Point
 from zoexplore.training.comparison import Finished
@@ -64,7 +63,16 @@ CHOSEN: dict[str, str] = {  # fields of a run, and the words for None
 }
 
 
-MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "hex", "plus")
+MARKERS = {  # of a method's look -> Matplotlib's
+    "circle": "o",
+    "square": "s",
+    "triangle": "^",
+    "diamond": "D",
+    "inverted_triangle": "v",
+    "hex": "h",
+    "star": "*",
+    "plus": "P",
+}
 STUDIES = {
     "horizon-epsilon": ("steps T", "ε", True, True),
     "horizon-objective": ("steps T", "excess of the objective, share of the start's", True, True),
@@ -130,32 +138,92 @@ def kept(point: Point) -> float:
     return point.setting.K
 
 
-def study(found: Sequence[Series]) -> hv.Overlay:
+class Line(NamedTuple):
+    """Means and standard errors, which may be nan, at places of the x axis, under a name."""
+
+    name: str
+    colour: str
+    marker: str
+    x: Sequence[float]
+    y: Sequence[float]
+    error: Sequence[float]
+    dash: str = "-"
+
+
+def comparison(frontier: Frontier) -> Figure:
+    """Accuracy against epsilon by each method's best account; level without noise."""
+    targets, drawn = sorted({p.target for p in frontier.points if p.target is not None}), []
+    for method, points in ranked(frontier).items():
+        look, own = look_of(method), METHODS[method].noisy
+        shown = points if own else [points[-1]] * 2
+        x = [p.epsilon[p.by] for p in points] if own else [targets[0], targets[-1]]
+        y, error = ([of(p) for p in shown] for of in (_accuracy, _error))
+        mark, dash = (look.marker, "-") if own else ("", "--")
+        drawn.append(Line(look.short, look.colour[LIGHT], mark, x, y, error, dash))
+    delta = format_short(frontier.delta)
+    titles = f"ε at δ = {delta}", "accuracy on held-out data"
+    return figure(drawn, titles, (True, False), [(at, f"{at:g}") for at in targets])
+
+
+def _accuracy(point: Point) -> float:
+    return point.mean("accuracy")
+
+
+def _error(point: Point) -> float:
+    return point.error("accuracy")
+
+
+def study(found: Sequence[Series]) -> Figure:
     """The lines of one study: means over seeds, and one standard error.
 
     Args:
         found: of the same `study`, a key of `STUDIES`.
     """
     across, up, logx, logy = STUDIES[found[0].study]
-    x, y = hv.Dimension("x", label=across), hv.Dimension("y", label=up)
-    frame = FRAME | {"logx": logx, "logy": logy, "height": 400, "padding": 0.06}
-    if logx and (ticks := few_ticks([at for series in found for at in series.x])):
-        frame["xticks"] = ticks
-    parts: list[Any] = []
-    for series, (hue, _), marker in zip(found, PINS, MARKERS, strict=False):
-        means = [fmean(values) for values in series.values]
-        line = {"color": hue, "line_width": 2.2}
-        if len(series.values[0]) == 1:
-            parts.append(
-                hv.Curve((series.x, means), x, y, label=series.label).opts(**line, **frame)
-            )
-            continue
-        errors = (stdev(values) / sqrt(len(values)) for values in series.values)
-        rows = list(zip(series.x, means, errors, strict=True))
-        parts += marked(
-            rows, (x, y), series.label, line, {"color": hue, "size": 7, "marker": marker}, frame
+    drawn = []
+    for series, (colour, _), marker in zip(found, PINS, MARKERS, strict=False):
+        several = len(series.values[0]) > 1
+        errors = [stdev(each) / sqrt(len(each)) if several else nan for each in series.values]
+        means = [fmean(each) for each in series.values]
+        look = series.label, colour, marker if several else ""
+        drawn.append(Line(*look, series.x, means, errors))
+    ticks = few_ticks([at for series in found for at in series.x]) if logx else []
+    return figure(drawn, (across, up), (logx, logy), ticks)
+
+
+def figure(
+    lines: Sequence[Line],
+    titles: tuple[str, str],
+    logs: tuple[bool, bool],
+    ticks: Sequence[tuple[float, str]],
+) -> Figure:
+    """Lines with error bars over two axes, given their titles and whether they are logarithmic; and
+    ticks of the x axis in place of the usual ones, if any.
+    """
+    drawn = Figure(figsize=(7.0, 4.4), layout="constrained")
+    axes = drawn.add_subplot()
+    for line in lines:
+        axes.errorbar(
+            line.x,
+            line.y,
+            None if isnan(line.error[-1]) else line.error,
+            color=line.colour,
+            marker=MARKERS.get(line.marker, ""),
+            linestyle=line.dash,
+            label=line.name,
         )
-    return with_legend(hv.Overlay(parts), "right" if len(found) > 2 else "bottom_right")
+    axes.set(xlabel=titles[0], ylabel=titles[1])
+    if logs[0]:
+        axes.set_xscale("log")
+    if logs[1]:
+        axes.set_yscale("log")
+    if ticks:
+        axes.set_xticks([at for at, _ in ticks], [text for _, text in ticks])
+        axes.minorticks_off()
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=9)
+    return drawn
 
 
 def few_ticks(values: Sequence[float]) -> list[tuple[float, str]]:
@@ -180,14 +248,15 @@ def main() -> None:
     found, page = load(), ROOT / "build" / "comparison.md"
     page.parent.mkdir(exist_ok=True)
     page.write_text(written(found), encoding="utf-8")
-    for task, one in found.finished.items():
-        plots.save(plots.comparison(one.frontier), DOCS / f"comparison-{task}.svg")
+    by_name: dict[str, list[Series]] = {}
+    for series in found.series:
+        by_name.setdefault(series.study, []).append(series)
+    with matplotlib.rc_context({"svg.fonttype": "none"}):  # text, searchable and small
+        for task, one in found.finished.items():
+            comparison(one.frontier).savefig(DOCS / f"comparison-{task}.svg")
+        for name, of in by_name.items():
+            study(of).savefig(DOCS / f"study-{name}.svg")
     _put(accuracies(found.finished[PRINTED].frontier), f"comparison-{PRINTED}.svg")
-    for name in dict.fromkeys(series.study for series in found.series):
-        plots.save(
-            study([series for series in found.series if series.study == name]),
-            DOCS / f"study-{name}.svg",
-        )
 
 
 def _put(table: str, figure: str) -> None:

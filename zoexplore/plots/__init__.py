@@ -1,9 +1,9 @@
 """HoloViews elements of the accountant's results: for notebooks, scripts and papers.
 
 Every function returns elements that compose with `*` and `+`, take `.opts`, and are written by
-`hv.save`; `save` writes them as vectors (SVG, PDF) with Matplotlib. Bounds have the explorer's
-colours, dashes and widths, which stay apart with any colour vision and in grey. `use()` gives the
-same look to figures of your own, and `style` a bound's colour and dash.
+`hv.save`. Bounds have the explorer's colours, dashes and widths, which stay apart with any colour
+vision and in grey. `use()` gives the same look to figures of your own, and `style` a bound's colour
+and dash.
 
 >>> from zoexplore import plots
 >>> from zoexplore.run.presets import DEMONSTRATION
@@ -14,18 +14,15 @@ same look to figures of your own, and `style` a bound's colour and dash.
 
 from zoexplore.plots.bounds import THIS_RUN, curves, grid, inside, tradeoff
 from zoexplore.plots.look import THEME, style, use
-from zoexplore.plots.training import comparison, frontier
-from zoexplore.plots.vectors import save
+from zoexplore.plots.training import frontier
 
 __all__ = [
     "THEME",
     "THIS_RUN",
-    "comparison",
     "curves",
     "frontier",
     "grid",
     "inside",
-    "save",
     "style",
     "tradeoff",
     "use",

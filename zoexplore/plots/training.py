@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import holoviews as hv
 
 from zoexplore.bounds import BOUNDS
-from zoexplore.methods import look_of, ranked
-from zoexplore.palette import LIGHT
+from zoexplore.methods import look_of
 from zoexplore.plots.look import FRAME, MUTED, epsilon_at, style, with_legend
 from zoexplore.training import METHODS
 
@@ -58,38 +57,6 @@ def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "shar
             )
             parts.append(level.opts(color=MUTED, line_dash="dotted", line_width=1.5, **frame))
     return with_legend(hv.Overlay(parts), "top").opts(legend_cols=3, backend="bokeh")
-
-
-def comparison(found: "Frontier") -> hv.Overlay:
-    """Methods at their best: accuracy against epsilon by each method's best account; without noise
-    a horizontal line.
-
-    Args:
-        found: a frontier of methods that were tuned for the same epsilons.
-    """
-    targets = sorted({p.target for p in found.points if p.target is not None})
-    ends = targets[0] / 1.2, 1.2 * targets[-1]
-    x, parts = hv.Dimension("epsilon", label=epsilon_at(found.delta)), []
-    frame = FRAME | {
-        "logx": True,
-        "height": 440,
-        "padding": 0.06,
-        "xlim": ends,
-        "xticks": [(at, f"{at:g}") for at in targets],
-    }
-    for method, points in ranked(found).items():
-        look, noisy = look_of(method), METHODS[method].noisy
-        line = {
-            "color": look.colour[LIGHT],
-            "line_width": 2.4,
-            "line_dash": "solid" if noisy else "dashed",
-        }
-        rows = [(p.epsilon[p.by], *_utility(p)) for p in points if noisy] or [
-            (end, *_utility(points[-1])) for end in ends
-        ]
-        mark = {"color": line["color"], "size": 8, "marker": look.marker}
-        parts += marked(rows, (x, _ACCURACY), look.short, line, mark, frame)
-    return with_legend(hv.Overlay(parts), "bottom_right")
 
 
 def _utility(point: Any) -> tuple[float, float]:
