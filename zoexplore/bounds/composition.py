@@ -40,9 +40,10 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
     sensitivity 2 Delta/b instead.
     """
     # other bounds never exceed it, and ask for the same runs
-    if accounting not in runs.composition_cache:
-        runs.composition_cache[accounting] = by_batch_kind(_of_all, _of_batches, runs, accounting)
-    return runs.composition_cache[accounting]
+    known: dict[Accounting, Solved] = runs.composition_cache
+    if accounting not in known:
+        known[accounting] = by_batch_kind(_of_all, _of_batches, runs, accounting)
+    return known[accounting]
 
 
 def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:

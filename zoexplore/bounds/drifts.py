@@ -72,7 +72,7 @@ def _tables(drift: Drift, orders: tuple[float, ...]) -> np.ndarray:
     return np.array([_table_of(drift, order) for order in orders])
 
 
-def _table_of(drift: Drift, order: float) -> np.ndarray:
+def _table_of(drift: Drift, order: float) -> Numbers:
     own = drift.linear or drift.clip >= norms.JOINT or _counted_apart(drift, order)
     return _table(
         drift.K, drift.d, order, *((drift.change, drift.slowest, drift.clip) if own else ())
@@ -98,7 +98,7 @@ def _table(
     change: Numbers = None,
     slowest: Numbers = 1.0,
     clip: Numbers = norms.IDLE,
-) -> np.ndarray:
+) -> Numbers:
     """J, shape (rays,). A `change` makes it the norm of linear models, of a joint clip, or of an
     idle clip at a large order.
     """
@@ -149,4 +149,4 @@ def growth_of_squared_distance(drift: Drift, order: float) -> float:
     where the clip may act.
     """
     c2 = norms.drift_constant(drift.change, drift.d, order, drift.clip, False)
-    return norms.norm(_table_of(drift, order), 1.0, c2).J
+    return float(norms.norm(_table_of(drift, order), 1.0, c2).J)

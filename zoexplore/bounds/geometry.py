@@ -23,7 +23,7 @@ def program_of(runs: RunArrays, beta: Numbers, data: Numbers) -> Program:
     )
 
 
-def start_of(program: Program, T: Numbers, N: Numbers) -> np.ndarray:
+def start_of(program: Program, T: Numbers, N: Numbers) -> Numbers:
     """The distance from which N of T steps start (T = inf: of any number), in the shape that all
     broadcast to.
     """

@@ -10,6 +10,7 @@ import numpy as np
 
 from zoexplore.bounds.assumptions import Check, check
 from zoexplore.bounds.bound import Bound, Solved, Trajectory
+from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.registry import BOUNDS
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.subsampling import remark
@@ -387,7 +388,7 @@ def _accounting_for(entry: Bound, accounting: Accounting) -> Accounting:
     return accounting if entry.printed else accounting.replace(printed=False)
 
 
-def _epsilons(bound: str, runs: RunArrays, accounting: Accounting) -> np.ndarray:
+def _epsilons(bound: str, runs: RunArrays, accounting: Accounting) -> Numbers:
     entry = _entry(bound)
     if entry is None:
         proved = accounting.replace(printed=False)

@@ -62,7 +62,7 @@ def effort(conversion: int) -> Effort:
     return ON_AVERAGE if conversion == GAUSSIAN else OF_BUDGET
 
 
-def _convert(rows: Rows, tails: Tails, conversion: int) -> np.ndarray:
+def _convert(rows: Rows, tails: Tails, conversion: int) -> Numbers:
     """Row by row epsilon, twice rho and delta_f, shape (rows, 3)."""
     return convert(*tails, tails.X.shape[1], rows.delta.copy(), conversion)
 
@@ -105,7 +105,7 @@ def _count(
     return found
 
 
-def _orders(count: int, conversion: int, near: np.ndarray | None) -> np.ndarray:
+def _orders(count: int, conversion: int, near: np.ndarray | None) -> Numbers:
     """The orders that tails of those rows are taken from, shape (rows, orders): all, or those near
     some and one beyond them.
     """
@@ -266,7 +266,7 @@ def _solve(runs: RunArrays, beta: Numbers, accounting: Accounting) -> tuple[Rows
     return chosen, found
 
 
-def _middles(nodes: np.ndarray, chosen: Rows) -> np.ndarray:
+def _middles(nodes: np.ndarray, chosen: Rows) -> Numbers:
     """The runs halfway between neighbouring nodes, shape (nodes,), that chose differently."""
     ways = _ways(chosen.at(nodes))
     halves = (nodes[1:] + nodes[:-1]) // 2
@@ -385,7 +385,7 @@ def tails(runs: RunArrays, accounting: Accounting, solved: Solved) -> Tails:
 
 def epsilons(
     runs: RunArrays, accounting: Accounting, solved: Solved, deltas: np.ndarray
-) -> np.ndarray:
+) -> Numbers:
     """One run's epsilon at each of the deltas, shape (P,), all by the plan made for its own."""
     found = tails(runs, accounting, solved).at(np.zeros(deltas.size, int))
     return convert(*found, found.X.shape[1], deltas, GAUSSIAN)[:, 0]

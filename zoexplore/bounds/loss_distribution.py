@@ -87,7 +87,7 @@ class Atoms(NamedTuple):
 
 def epsilon_of_parts(
     sampling: str, parts: list[Part], rho: Numbers, delta: np.ndarray, known: Sequence[Atoms] = ()
-) -> np.ndarray:
+) -> Numbers:
     """epsilon at each delta, shape (P,), in the worse order of the neighbours, of all steps, a
     Gaussian shift of the budget rho and the `known` losses together.
     """
@@ -256,19 +256,19 @@ class Losses:
     sampling: str = "without-replacement"
     share: np.ndarray | None = None
 
-    def epsilon(self, delta: Numbers) -> np.ndarray:
+    def epsilon(self, delta: Numbers) -> Numbers:
         """epsilon >= 0 at `delta`, in the shape that all broadcast to; inf where delta <= 0 or a
         budget is infinite.
         """
         return self._answer(EPSILON, delta)
 
-    def delta(self, epsilon: Numbers) -> np.ndarray:
+    def delta(self, epsilon: Numbers) -> Numbers:
         """delta at `epsilon` >= 0, in the shape that all broadcast to; at most 1, in the worse
         order of the neighbours.
         """
         return self._answer(DELTA, epsilon)
 
-    def _answer(self, wanted: int, given: np.ndarray) -> np.ndarray:
+    def _answer(self, wanted: int, given: np.ndarray) -> Numbers:
         mus = (
             np.asarray(self.mu, float)[..., None]
             if self.share is None
@@ -340,7 +340,7 @@ class Losses:
         return worse
 
 
-def _never_falling(N: Numbers, others: Numbers, found: Numbers) -> np.ndarray:
+def _never_falling(N: Numbers, others: Numbers, found: Numbers) -> Numbers:
     """The least of any row with as many steps or more, otherwise alike; shape (P,). A run is the
     beginning of a longer one.
     """
@@ -360,7 +360,7 @@ def _of_one(
     mus: Numbers,
     shares: Numbers,
     given: np.ndarray,
-) -> np.ndarray:
+) -> Numbers:
     """One step's profile, shape (P,): q delta_G(gamma) at 1 + q (gamma - 1), in the worse order
     (docs/batches.md, Lemma 1).
     """

@@ -11,6 +11,7 @@ import numpy as np
 from zoexplore.bounds.drifts import norms_of
 from zoexplore.bounds.kernels import plans as kernels
 from zoexplore.bounds.kernels.blocks import blocks_of
+from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.rows import Rows
 
 # of norms, for tails
@@ -49,7 +50,7 @@ class Tails(NamedTuple):
         """Those of some of the rows."""
         return Tails(*(column[index] for column in self))
 
-    def exceeded(self, level: np.ndarray) -> np.ndarray:
+    def exceeded(self, level: np.ndarray) -> Numbers:
         """The cost that each tail exceeds with a probability of at most `level`, shape (rows,
         tails).
         """

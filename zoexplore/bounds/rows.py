@@ -95,13 +95,14 @@ class Rows(np.recarray):
         return rows
 
     @property
-    def may_count_entries(self) -> np.ndarray:
+    def may_count_entries(self) -> Numbers:
         """Whether a run's record may be counted entry by entry, shape (rows,)."""
         return (self.known > 0) & (self.certain == 0)
 
     def at(self, index: np.ndarray) -> "Rows":
         """Some of the rows, in any order, repeated or not: a copy."""
-        return self[index].view(Rows)
+        rows: Rows = self[index].view(Rows)
+        return rows
 
     def changed(self, **columns: Numbers) -> "Rows":
         """A copy with these columns."""

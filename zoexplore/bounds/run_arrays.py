@@ -136,7 +136,7 @@ class RunArrays(Sensitivity):
         return of(1.0) if self.slowest == 1.0 else np.maximum(of(1.0), of(self.slowest))
 
     @cached_property
-    def unit(self) -> np.ndarray:
+    def unit(self) -> Numbers:
         """The unit of length: eta sigma, the noise of a step."""
         return self.eta * self.sigma
 
@@ -150,7 +150,7 @@ class RunArrays(Sensitivity):
         )
 
     @cached_property
-    def ridge_expansion(self) -> np.ndarray:
+    def ridge_expansion(self) -> Numbers:
         """The most that the ridge's unclipped step stretches a distance in the span: max(1, |1 -
         eta ridge/K|).
         """
@@ -184,14 +184,14 @@ class RunArrays(Sensitivity):
         return np.where(self.xi > 0, np.where(np.isinf(self.M), np.inf, known), 0.0)
 
     @cached_property
-    def quotient_bias_at_zero(self) -> np.ndarray:
+    def quotient_bias_at_zero(self) -> Numbers:
         """The record's own part of `quotient_bias`, all that remains where the two runs' iterates
         agree.
         """
         return self.quotient_bias * self.own_part
 
     @cached_property
-    def linear(self) -> np.ndarray:
+    def linear(self) -> Numbers:
         """Whether the norm of linear models counts. It does not for a clipped loss that is stated
         to be strongly convex: no function of one linear form is beyond one dimension, where nothing
         changes.
@@ -208,7 +208,7 @@ class RunArrays(Sensitivity):
         return np.where(self.linear, known, self.quotient_bias)
 
     @cached_property
-    def remainder_at_zero(self) -> np.ndarray:
+    def remainder_at_zero(self) -> Numbers:
         """The record's own part of `remainder`."""
         return self.remainder * self.own_part
 
@@ -228,7 +228,7 @@ class RunArrays(Sensitivity):
         )
 
     @cached_property
-    def certain(self) -> np.ndarray:
+    def certain(self) -> Numbers:
         """Whether the drift is not random: in one dimension, or with all directions unless a clip
         may act on each quotient.
         """
@@ -267,7 +267,7 @@ class RunArrays(Sensitivity):
         return np.where(useless, np.inf, self.lipschitz)
 
     @cached_property
-    def B_lipschitz(self) -> np.ndarray:
+    def B_lipschitz(self) -> Numbers:
         """The largest difference of neighbours' updates at the same point before they are projected
         onto the span, for gradients of length at most L: 2 eta L/(nK) for one record that is
         replaced.
@@ -275,7 +275,7 @@ class RunArrays(Sensitivity):
         return self.B_clip / np.sqrt(self.K) * (self.slope / self.clip_each)
 
     @cached_property
-    def B(self) -> np.ndarray:
+    def B(self) -> Numbers:
         """The largest certain difference of neighbours' updates at the same point in the span: by
         the clip, or by a gradient's length, which no projection exceeds.
         """
@@ -290,19 +290,19 @@ class RunArrays(Sensitivity):
         return np.where(self.linear, 0.0, self.quotient_bias_at_zero)
 
     @cached_property
-    def B_public(self) -> np.ndarray:
+    def B_public(self) -> Numbers:
         """B where all iterates are public."""
         return np.minimum(self.B_clip, self.B_lipschitz + self.own_bias)
 
     @cached_property
-    def record_sensitivity(self) -> np.ndarray:
+    def record_sensitivity(self) -> Numbers:
         """B for the mean vector of difference quotients, over sqrt(K) and in units of sigma. By the
         clip it is 2 Delta/n for one replaced record, Delta/n for one added or removed.
         """
         return self.B * np.sqrt(self.K)
 
     @cached_property
-    def gradient_sensitivity(self) -> np.ndarray:
+    def gradient_sensitivity(self) -> Numbers:
         """The most that a person's records move the mean gradient where each is clipped to length
         Delta, in units of sigma.
         """
@@ -311,7 +311,7 @@ class RunArrays(Sensitivity):
         )
 
     @cached_property
-    def step_sensitivity(self) -> np.ndarray:
+    def step_sensitivity(self) -> Numbers:
         """The largest difference of updates at two points, in the span: 2 eta Delta/sqrt(K), or 2
         eta L/K and two-point error.
         """
@@ -335,7 +335,7 @@ class RunArrays(Sensitivity):
         return reach <= self.lipschitz
 
     @cached_property
-    def certain_c(self) -> np.ndarray:
+    def certain_c(self) -> Numbers:
         """The Lipschitz constant of a step where nothing is random."""
         change = norms.Change(self.ridge_factor, self.low_curvature, self.top_curvature)
         return norms.certain_constant(
@@ -343,17 +343,17 @@ class RunArrays(Sensitivity):
         )
 
     @cached_property
-    def ridge_factor(self) -> np.ndarray:
+    def ridge_factor(self) -> Numbers:
         """The factor of the ridge's step on a distance in the span: 1 - eta ridge/K, of any sign."""
         return 1 - self.eta / self.K * self.ridge
 
     @cached_property
-    def top_curvature(self) -> np.ndarray:
+    def top_curvature(self) -> Numbers:
         """eta/K times the smoothness of the clipped loss, M - ridge."""
         return self.eta / self.K * (self.M - self.ridge)
 
     @cached_property
-    def low_curvature(self) -> np.ndarray:
+    def low_curvature(self) -> Numbers:
         """eta/K times the least curvature of the clipped loss: m - ridge, 0 or -(M - ridge), by the
         regime.
         """
@@ -377,17 +377,17 @@ class RunArrays(Sensitivity):
         return np.where(self.last_beta == self.beta, 0.0, np.minimum(self.cooldown, self.T))
 
     @cached_property
-    def last_noise(self) -> np.ndarray:
+    def last_noise(self) -> Numbers:
         """The variance of the last step's noise along each direction."""
         return self.last_beta / self.K + (1 - self.last_beta) / self.d
 
     @cached_property
-    def s1(self) -> np.ndarray:
+    def s1(self) -> Numbers:
         """Noise variance along each direction, beside s2."""
         return self.beta / self.K
 
     @cached_property
-    def s2(self) -> np.ndarray:
+    def s2(self) -> Numbers:
         """Noise variance in every coordinate."""
         return (1 - self.beta) / self.d
 

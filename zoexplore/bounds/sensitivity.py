@@ -11,7 +11,7 @@ from zoexplore.run.setting import Setting
 LEAST_LENGTH = 1e-100
 
 
-def above_underflow(length: Numbers) -> np.ndarray:
+def above_underflow(length: Numbers) -> Numbers:
     """The lengths, in their shape, each at least `LEAST_LENGTH`."""
     return np.maximum(length, LEAST_LENGTH)
 
@@ -41,21 +41,21 @@ class Sensitivity:
         return np.where(self.joint, self.clip / np.sqrt(self.K), self.clip)
 
     @cached_property
-    def person_share(self) -> np.ndarray:
+    def person_share(self) -> Numbers:
         """A person's multiple of 2 Delta, by which one record's replacement moves the sum."""
         return np.minimum(self.records_per_person, self.n) * (
             0.5 if self.setting.neighbours == "add-remove" else 1.0
         )
 
     @cached_property
-    def clipped_step(self) -> np.ndarray:
+    def clipped_step(self) -> Numbers:
         """The largest difference of clipped updates at two points, in the span: 2 eta
         Delta/sqrt(K), or /K for a joint clip.
         """
         return above_underflow(2 * self.clip_each / self.sigma / np.sqrt(self.K))
 
     @cached_property
-    def B_clip(self) -> np.ndarray:
+    def B_clip(self) -> Numbers:
         """The largest difference of neighbours' updates at the same point, in the span, by the clip
         alone. One replaced record moves it by 2 eta Delta/(n sqrt(K)), or 2 eta Delta/(nK) where
         the clip is joint.
@@ -63,6 +63,6 @@ class Sensitivity:
         return above_underflow(self.person_share * self.clipped_step / self.n)
 
     @cached_property
-    def own_part(self) -> np.ndarray:
+    def own_part(self) -> Numbers:
         """The record's, or the person's, share of a mean."""
         return np.minimum(self.records_per_person / self.n, 1.0)

@@ -40,7 +40,7 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
     return by_batch_kind(_of_all, _of_batches, runs, accounting)
 
 
-def _linear_norm_helps(runs: RunArrays) -> np.ndarray:
+def _linear_norm_helps(runs: RunArrays) -> Numbers:
     """Where the norm of linear models is smaller, in the runs' shape. An idle clip has a smaller
     constant already, and only two-point quotients leave it a remainder. Without curvature both
     norms are the same.
@@ -185,7 +185,7 @@ def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Traje
 
 def epsilons(
     runs: RunArrays, accounting: Accounting, solved: Solved, deltas: np.ndarray
-) -> np.ndarray | None:
+) -> Numbers | None:
     """What one plan says at other deltas, shape (P,); None where another bound is the least or a
     budget was converted.
     """

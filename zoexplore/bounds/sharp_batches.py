@@ -94,7 +94,7 @@ class Windows:
         windows.choose(self.rows, norms, square, self.poisson, found)
         return found
 
-    def refine(self, choices: np.ndarray, accounting: Accounting) -> np.ndarray:
+    def refine(self, choices: np.ndarray, accounting: Accounting) -> Numbers:
         """Every row's choices with the number of steps that is the best of a few around, converted
         exactly.
         """
@@ -152,7 +152,7 @@ class Windows:
         ]
 
 
-def _between(choices: np.ndarray, nodes: np.ndarray, count: int) -> np.ndarray:
+def _between(choices: np.ndarray, nodes: np.ndarray, count: int) -> Numbers:
     """Choices made at `nodes`, interpolated for rows 0 to `count` - 1."""
     found = choices[np.abs(np.arange(count)[:, None] - nodes[None, :]).argmin(axis=1)]
     found["N"] = np.maximum(np.exp(interpolated(np.log(choices["N"]), nodes, count)).round(), 1.0)
@@ -194,7 +194,7 @@ def _exactly(
 
 def _by_order(
     parts: list[Part], shifts: Shifts, delta: Numbers, lost: Numbers, accounting: Accounting
-) -> np.ndarray:
+) -> Numbers:
     """epsilon by the Renyi divergence at the best order, shape (P,); which budget was drawn counts
     as known.
     """

@@ -120,7 +120,7 @@ class Sampled:
     @property
     def averaged(self) -> bool:
         """Whether spans decide how far the record moves a step."""
-        return self.mus.shape[-1] > 1
+        return bool(self.mus.shape[-1] > 1)
 
     def losses(self, N: Numbers, budget: Numbers) -> Losses:
         """The privacy losses of N such steps and a Gaussian shift."""

@@ -143,7 +143,7 @@ def _budget(
     )
 
 
-def _at(x: Numbers, shape: tuple[int, ...], index: np.ndarray) -> np.ndarray:
+def _at(x: Numbers, shape: tuple[int, ...], index: np.ndarray) -> Numbers:
     """Rows of an array after broadcasting it to the shape."""
     return np.broadcast_to(x, shape).reshape(-1)[index]
 

@@ -38,18 +38,18 @@ class TradeOff:
     epsilons: np.ndarray | tuple[float, ...] = ()
     deltas: np.ndarray | tuple[float, ...] = ()
 
-    def misses(self, alpha: Numbers) -> np.ndarray:
+    def misses(self, alpha: Numbers) -> Numbers:
         """f at false-alarm rates `alpha` in [0, 1], in their shape, from below."""
         alpha = rates("alpha", alpha)
         return np.maximum(self._gaussian_misses(alpha), self._misses_of_pairs(alpha))
 
-    def _gaussian_misses(self, alpha: Numbers) -> np.ndarray:
+    def _gaussian_misses(self, alpha: Numbers) -> Numbers:
         if not self.rho < inf:
             return np.zeros(alpha.shape)
         missed = scipy.special.ndtr(-scipy.special.ndtri(alpha) - sqrt(2 * self.rho))
         return np.maximum(missed * (1 - SLACK) - self.delta_f - LEAST, 0.0)
 
-    def _misses_of_pairs(self, alpha: Numbers) -> np.ndarray:
+    def _misses_of_pairs(self, alpha: Numbers) -> Numbers:
         epsilon, delta = (
             np.asarray(pair, float).reshape(-1, *(1,) * alpha.ndim)
             for pair in (self.epsilons, self.deltas)
@@ -59,7 +59,7 @@ class TradeOff:
             missed = np.maximum(1 - delta - odds * alpha, (1 - delta - alpha) / odds) - LEAST
         return np.fmax.reduce(np.where(epsilon < inf, missed, 0.0), axis=0, initial=0.0)
 
-    def profile(self, epsilon: Numbers) -> np.ndarray:
+    def profile(self, epsilon: Numbers) -> Numbers:
         """delta at `epsilon` >= 0, in its shape, from above, at most 1: between pairs the chord in
         exp(epsilon) bounds it.
         """
@@ -94,7 +94,7 @@ class TradeOff:
             np.min((half + np.asarray(self.deltas) * (1 - half)) * (1 + SLACK), initial=found)
         )
 
-    def true_positive_rate(self, fpr: Numbers) -> np.ndarray:
+    def true_positive_rate(self, fpr: Numbers) -> Numbers:
         """The most true positives at false-positive rates `fpr`, in their shape: 1 - f(fpr)."""
         return np.minimum(1 - self.misses(rates("fpr", fpr)) + LEAST, 1.0)
 
@@ -110,7 +110,7 @@ class TradeOff:
             prior == 0, 0.0, np.minimum(np.where(np.isnan(found), 1.0, found) * (1 + SLACK), 1.0)
         )
 
-    def reconstruction(self, baseline: Numbers) -> np.ndarray:
+    def reconstruction(self, baseline: Numbers) -> Numbers:
         """An upper bound on the rate of reconstructing a record that could be guessed with
         probability `baseline` without the release, 1 - f(baseline), in its shape (Hayes,
         Mahloujifar, Balle 2023, doi:10.48550/arXiv.2302.07225).
@@ -126,7 +126,7 @@ class Answers:
         """What any test of a record can find."""
         raise NotImplementedError
 
-    def profile(self, epsilon: Numbers) -> np.ndarray:
+    def profile(self, epsilon: Numbers) -> Numbers:
         """delta at each epsilon >= 0, at most 1, from above, in epsilon's shape. Raises ValueError
         for a negative epsilon.
 
@@ -137,7 +137,7 @@ class Answers:
         """
         return self.risk.profile(epsilon)
 
-    def tradeoff(self, alpha: Numbers) -> np.ndarray:
+    def tradeoff(self, alpha: Numbers) -> Numbers:
         """f(alpha), from below, in alpha's shape: how often any test for a record misses it at
         false-alarm rates in [0, 1].
         """
@@ -148,7 +148,7 @@ class Answers:
         """The most by which any test's true positives exceed its false ones."""
         return self.risk.advantage
 
-    def true_positive_rate(self, fpr: Numbers) -> np.ndarray:
+    def true_positive_rate(self, fpr: Numbers) -> Numbers:
         """The most true positives of any test at false-positive rates in [0, 1], in the shape of
         these.
         """
@@ -160,7 +160,7 @@ class Answers:
         """
         return self.risk.posterior(prior, fpr)
 
-    def reconstruction(self, baseline: Numbers) -> np.ndarray:
+    def reconstruction(self, baseline: Numbers) -> Numbers:
         """How often a record is reconstructed, at most, that a guess finds with chance `baseline`;
         in its shape.
         """

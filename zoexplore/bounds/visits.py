@@ -9,14 +9,14 @@ from zoexplore.bounds.rows import Rows
 from zoexplore.bounds.run_arrays import RunArrays
 
 
-def batches_per_epoch(runs: RunArrays) -> np.ndarray:
+def batches_per_epoch(runs: RunArrays) -> Numbers:
     """The number of batches, J = n/b rounded up, in the runs' shape; a shorter last one counts as b
     records.
     """
     return np.ceil(runs.n / runs.batch)
 
 
-def most_visits(runs: RunArrays) -> np.ndarray:
+def most_visits(runs: RunArrays) -> Numbers:
     """The most visits of a record, in the runs' shape: one in each epoch begun."""
     return np.ceil(runs.T / batches_per_epoch(runs))
 
@@ -26,7 +26,7 @@ def cyclic(runs: RunArrays) -> bool:
     return runs.setting.sampling == "cyclic" and bool((runs.batch < runs.n).any())
 
 
-def met_steps(runs: RunArrays) -> np.ndarray:
+def met_steps(runs: RunArrays) -> Numbers:
     """The steps that use the record in the longest stretch between two releases, in the runs'
     shape.
     """
