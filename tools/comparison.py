@@ -76,6 +76,12 @@ MARKERS = {  # of a method's look -> Matplotlib's
 STUDIES = {
     "horizon-epsilon": ("steps T", "ε", True, True),
     "horizon-objective": ("steps T", "excess of the objective, share of the start's", True, True),
+    "horizon-batches": (
+        "steps T on batches of a tenth",
+        "excess of the objective, share of the start's",
+        True,
+        True,
+    ),
     "horizon-accuracy": ("steps T", "accuracy on held-out data", True, False),
     "horizon-passes": (
         "forward passes through the data",

@@ -41,7 +41,12 @@ FOLDER = Path("build/comparison")
 TARGETS = (0.5, 1.0, 2.0, 4.0, 8.0)
 COMPARED_ON = {"digits-cosines": TARGETS, "mnist": TARGETS}
 STUDIES: dict[str, tuple[Callable[[], list[Series]], ...]] = {
-    "horizons": (horizons.epsilons, horizons.over_memory, horizons.over_steps),
+    "horizons": (
+        horizons.epsilons,
+        horizons.over_memory,
+        horizons.over_steps,
+        horizons.over_batches,
+    ),
     "ablations": (ablations.directions, ablations.shares, ablations.clips),
 }
 DRAWS = 2  # of the whole tuning

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,7 @@ UNITS, WIDTH = 64, 1.5  # of the frozen network, as of `cosines`
 STEPS = (100, 316, 1000, 3162, 10_000)
 LONGEST = 1_000_000
 FEW = 8  # directions
+BATCH = 144  # records of a batch, where not all are used
 MIDDLE = 1000  # steps at which memory is compared, and for which Noisy-ZOGD's one setting is chosen
 DIRECTIONS = (1, 2, 4, 8, 16, 32)  # of that comparison
 SHARES, RATES = (0.25, 0.5, 0.9), (0.25, 0.5, 1.0)  # of the hidden run; rates in units of 1/M
@@ -88,6 +89,7 @@ class Way(NamedTuple):
         average: whether the average over the last half of the iterates is released, with all of
             them.
         planned: the number of steps that noise and step size are for; each run's own where None.
+        batch: expected records of a Poisson batch; all where None.
     """
 
     label: str
@@ -95,6 +97,7 @@ class Way(NamedTuple):
     hidden: bool = False
     average: bool = False
     planned: int | None = None
+    batch: int | None = None
 
 
 WAYS = (
@@ -119,20 +122,23 @@ def candidates(way: Way, T: int) -> list[Run]:
             for times in RELAXATIONS
         )
         shapes = [(rate, 1.0) for rate in dict.fromkeys(reach)]
-    made = [_aimed(way.K, way.hidden, planned, *shape) for shape in shapes]
+    made = [_aimed(way.K, way.hidden, planned, way.batch, *shape) for shape in shapes]
     return [Run(choice_of(c, T), c.setting.noise_multiplier) for c in made if c is not None]
 
 
 @lru_cache
-def _aimed(K: int, hidden: bool, T: int, rate: float, beta: float) -> Configuration | None:
-    choice = Choice(K, T, rate, TASK.constants.lipschitz, beta=beta, ridge=TASK.ridge)
+def _aimed(
+    K: int, hidden: bool, T: int, batch: int | None, rate: float, beta: float
+) -> Configuration | None:
+    choice = Choice(K, T, rate, TASK.constants.lipschitz, beta=beta, batch=batch, ridge=TASK.ridge)
     return aimed(TASK, "noisy-zogd", choice, EPSILON, Accounting(), hidden=hidden)
 
 
 def choice_of(made: Configuration, T: int) -> Choice:
     """Of so many of its steps."""
     s = made.setting
-    return Choice(s.K, T, s.eta / s.K, s.clip, beta=s.beta, ridge=s.ridge)
+    batch = None if s.full_batch else s.batch
+    return Choice(s.K, T, s.eta / s.K, s.clip, beta=s.beta, batch=batch, ridge=s.ridge)
 
 
 def epsilons() -> list[Series]:
@@ -146,6 +152,7 @@ def epsilons() -> list[Series]:
             way.K,
             way.hidden,
             planned,
+            None,
             RATES[-1] / TASK.constants.M,
             SHARES[1] if way.hidden else 1.0,
         )
@@ -210,25 +217,43 @@ def settled(ways: Iterable[tuple[Way, int]]) -> list[Run]:
 
 def over_steps() -> list[Series]:
     """Objective and accuracy over the number of steps, and over passes through the data."""
-    known = [(way, T) for way in WAYS for T in ((MIDDLE,) if way.hidden else STEPS)]
-    runs = dict(zip(known, settled(known), strict=True))
-    asked = []
-    for way, T in product(WAYS, STEPS):
-        run = runs[way, MIDDLE if way.hidden else T]
-        asked.append((way, replace(run, choice=replace(run.choice, T=T))))
-    ends = dict(zip(product(WAYS, STEPS), trained(asked, SEEDS, 2), strict=True))
-    steps = tuple(map(float, STEPS))
+    ends = _at_all_steps(WAYS)
     found = []
     for way in WAYS:
-        passes = tuple(2.0 * way.K * T for T in STEPS)
-        of = [ends[way, T] for T in STEPS]
-        excess, right = tuple(e.excess for e in of), tuple(e.accuracy for e in of)
+        excess, right = _of(ends, way)
         found += [
-            Series("horizon-objective", way.label, steps, excess),
-            Series("horizon-accuracy", way.label, steps, right),
+            Series("horizon-objective", way.label, _STEPS, excess),
+            Series("horizon-accuracy", way.label, _STEPS, right),
         ]
+        passes = tuple(2.0 * way.K * T for T in STEPS)
         found.append(Series("horizon-passes", way.label, passes, excess))
     return found
+
+
+def over_batches() -> list[Series]:
+    """Objective over the number of steps on Poisson batches."""
+    ways = [way._replace(batch=BATCH) for way in WAYS[:4]]
+    ends = _at_all_steps(ways)
+    return [Series("horizon-batches", way.label, _STEPS, _of(ends, way)[0]) for way in ways]
+
+
+_STEPS = tuple(map(float, STEPS))
+
+
+def _at_all_steps(ways: Sequence[Way]) -> dict[tuple[Way, int], Ends]:
+    known = [(way, T) for way in ways for T in ((MIDDLE,) if way.hidden else STEPS)]
+    runs = dict(zip(known, settled(known), strict=True))
+    asked = []
+    for way, T in product(ways, STEPS):
+        run = runs[way, MIDDLE if way.hidden else T]
+        asked.append((way, replace(run, choice=replace(run.choice, T=T))))
+    return dict(zip(product(ways, STEPS), trained(asked, SEEDS, 2), strict=True))
+
+
+def _of(ends: dict[tuple[Way, int], Ends], way: Way) -> tuple[Any, Any]:
+    """Excess and accuracy over the steps."""
+    of = [ends[way, T] for T in STEPS]
+    return tuple(e.excess for e in of), tuple(e.accuracy for e in of)
 
 
 def over_memory() -> list[Series]:

@@ -16,7 +16,7 @@ from zoexplore.training.comparison import load
 from zoexplore.training.engine import Configuration
 from zoexplore.training.privacy import privacy
 
-WIDTH = 2e-4  # of the other accountant's intervals of loss, as a share of epsilon
+WIDTH = 2e-5  # of the other accountant's intervals of loss, as a share of epsilon
 
 
 def multiplier(point):

@@ -13,9 +13,6 @@ from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.run.documents import Reference
 from zoexplore.run.setting import Accounting
 
-# bounds that hold by the clip, whatever the loss
-CLIP_ALONE = ("composition", "output-perturbation")
-
 
 @dataclass(frozen=True)
 class Trajectory:

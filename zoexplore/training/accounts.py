@@ -4,7 +4,7 @@ All methods pay for one record's gradient in a step:
 
 - Each quotient is clipped at Delta, as in the accountant, with the loss's Lipschitz constant.
 - With a record's K quotients clipped together at C, a record moves a step by (eta/K) C/n. Bounds
-  that need the clip alone count it and, on all records, those for a joint clip that acts.
+  that need the clip alone count it, and so do those for a joint clip that acts.
 - With a Lipschitz constant L <= C neither clip ever acts, and the record moves the step by its
   gradient's part in K of d random directions, about sqrt(K/d) of it (docs/bounds.md,
   "Sensitivity").
@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from math import inf
 
 from zoexplore.bounds import BOUNDS
-from zoexplore.bounds.bound import CLIP_ALONE
 from zoexplore.run.setting import Accounting, Setting
 from zoexplore.training.configuration import Configuration
 from zoexplore.training.methods import METHODS
@@ -42,24 +41,13 @@ def accounts(
     task: Task, configuration: Configuration, accounting: Accounting
 ) -> tuple[Account, ...]:
     """Every sound account of a configuration with noise. For each bound the least of them holds."""
-    setting, hidden = configuration.setting, configuration.hidden
-    alone: tuple[str, ...] = CLIP_ALONE if hidden else CLIP_ALONE[:1]
+    setting, longest = configuration.setting, task.constants.lipschitz
+    bounds = _allowed(configuration) if configuration.hidden else ("composition",)
     if setting.clipping == "each":
-        return (
-            Account(
-                setting,
-                accounting,
-                _allowed(configuration) if hidden else alone,
-                "each quotient's clip",
-            ),
-        )
-    longest = task.constants.lipschitz
-    if hidden and setting.full_batch:
-        alone = _allowed(configuration)
-    found = [Account(setting.replace(lipschitz=inf), accounting, alone, _of_clip(configuration))]
-    if setting.clip >= longest and setting.full_batch:
+        return (Account(setting, accounting, bounds, "each quotient's clip"),)
+    found = [Account(setting.replace(lipschitz=inf), accounting, bounds, _of_clip(configuration))]
+    if setting.clip >= longest:
         idle = setting.replace(clip=longest, lipschitz=None)
-        bounds = _allowed(configuration) if hidden else ("composition",)
         found.append(
             Account(
                 idle,
