@@ -32,7 +32,7 @@ TOPICS = {
 }
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
         "topics", nargs="*", choices=[*TOPICS, []], metavar="topic", help=", ".join(TOPICS)

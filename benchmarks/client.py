@@ -152,7 +152,7 @@ class Reader:
         while True:
             header = json.loads(await self._part())
             await self._part()
-            content = json.loads(await self._part())
+            content: dict[str, Any] = json.loads(await self._part())
             for _ in range(2 * header.get("num_buffers", 0)):
                 await self._part()
             if header["msgtype"] == "ERROR":
@@ -166,7 +166,7 @@ class Reader:
             raise ConnectionError(
                 f"the server closed the session: {self.socket.close_reason or self.socket.close_code}"
             )
-        return part
+        return str(part)
 
 
 def _models(tree: Any) -> Iterator[dict[str, Any]]:

@@ -5,6 +5,7 @@ along several fields.
 import random
 from statistics import median
 from time import perf_counter, process_time
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +45,7 @@ SIX += [
 ]
 
 
-def run(settings=150):
+def run(settings: Any = 150) -> None:
     print(
         f"Five bounds at {len(T)} numbers of steps, 1 to 10^6, exact conversion: milliseconds, and against plain scipy"
     )
@@ -80,7 +81,7 @@ def run(settings=150):
     table(("run", "conversion", *FIELDS), [all_six(*case) for case in SIX])
 
 
-def all_six(name, setting, conversion):
+def all_six(name: str, setting: Any, conversion: str) -> Any:
     accounting = Accounting(conversion=conversion)
     times = [
         milliseconds(lambda f=f, v=v: curve(setting, f, v, None, accounting), 3, clock=process_time)
@@ -89,7 +90,7 @@ def all_six(name, setting, conversion):
     return name, conversion, *(f"{time:.0f}" for time in times)
 
 
-def compared(setting, schedule):
+def compared(setting: Any, schedule: str) -> Any:
     accounting = Accounting(schedule=schedule)
     ours = milliseconds(lambda: curve(setting, "T", T, FIVE, accounting))
     lines = curve(setting, "T", T, FIVE, accounting)
@@ -116,7 +117,7 @@ def compared(setting, schedule):
     )
 
 
-def over_settings(bounds, count, **how):
+def over_settings(bounds: Any, count: int, **how: Any) -> Any:
     draw, accounting = random.Random(0), Accounting(**how)
     times = []
     for _ in range(count):
@@ -137,10 +138,10 @@ def over_settings(bounds, count, **how):
     return f"{median(t for t, _ in times):.2f}", f"{tail:.2f}", f"{worst:.2f}", named
 
 
-def random_setting(draw):
+def random_setting(draw: Any) -> Any:
     """Every order of magnitude of a slider as likely as any other."""
 
-    def power(low, high):
+    def power(low: Any, high: Any) -> Any:
         return 10 ** draw.uniform(low, high)
 
     d = round(power(0, 6))

@@ -5,6 +5,7 @@ A bare Panel page (benchmarks/bare.py) is visited in the same browser.
 """
 
 from statistics import median
+from typing import Any
 
 from benchmarks.latency import FLAGS, IDLE
 from benchmarks.serving import served
@@ -17,7 +18,7 @@ BYTE = "() => performance.getEntriesByType('navigation')[0].responseStart"
 AT_REST = f"() => ({IDLE})() && !document.querySelector('.zx-first') && performance.now()"
 
 
-def visit(context, url):
+def visit(context: Any, url: str) -> Any:
     """Milliseconds to the first byte, the first words and the live page; kilobytes by HTTP and by
     the websocket; requests.
     """
@@ -46,7 +47,7 @@ def visit(context, url):
     return found
 
 
-def visits(browser, url):
+def visits(browser: Any, url: str) -> Any:
     """Medians of visits by browsers that have never been there, and by one that has."""
     cold = []
     for _ in range(VISITS):
@@ -57,7 +58,7 @@ def visits(browser, url):
     return [tuple(median(column) for column in zip(*kind, strict=True)) for kind in (cold, warm)]
 
 
-def run():
+def run() -> Any:
     """Serve both pages, visit them, print; return rows of first words over the bare page's."""
     path = chromium.find()
     if path is None:

@@ -2,6 +2,8 @@
 Flat is 0, linear is 1.
 """
 
+from typing import Any
+
 import numpy as np
 
 from benchmarks.timing import milliseconds, table
@@ -17,7 +19,7 @@ SIZES = {
 }
 
 
-def run():
+def run() -> None:
     """Print slopes, a row a bound."""
     print("Growth: slope of log time of one epsilon against log size (0 is flat, 1 is linear)")
     sizes = [f"{field}, {int(s[0])} to {s[-1]:.0e}" for field, s in SIZES.items()]
@@ -27,7 +29,7 @@ def run():
     )
 
 
-def slope(bound, field):
+def slope(bound: str, field: str) -> Any:
     """Of the least-squares line."""
     sizes = SIZES[field].round()
     times = [milliseconds(lambda v=v: epsilon(RUN.replace(**{field: v}), bound), 5) for v in sizes]

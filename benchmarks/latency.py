@@ -10,7 +10,9 @@ is measured in the same browser.
 import math
 import statistics
 import time
+from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import psutil
@@ -54,12 +56,12 @@ WATCH = """() => {
 }"""
 
 
-def named(label):
+def named(label: str) -> str:
     """The handle of the slider of that name."""
     return f'.noUi-handle[aria-label="{label}"]'
 
 
-def presses(page, handle):
+def presses(page: Any, handle: Any) -> Any:
     """Milliseconds from each press of an arrow key to the end of the first burst of strokes, and to
     the last stroke.
     """
@@ -76,7 +78,7 @@ def presses(page, handle):
     return found
 
 
-def drag(page, handle, process):
+def drag(page: Any, handle: Any, process: Any) -> Any:
     """Redraws a second while a slider is dragged to and fro, and what one of them takes: the
     server's and the page's processor milliseconds, of the page's those in scripts, styles and
     layout, and kilobytes on the wire.
@@ -90,7 +92,7 @@ def drag(page, handle, process):
     )
     parts = ("ProcessTime", "ScriptDuration", "RecalcStyleDuration", "LayoutDuration")
 
-    def spent():
+    def spent() -> Any:
         found = {
             metric["name"]: metric["value"]
             for metric in browser.send("Performance.getMetrics")["metrics"]
@@ -115,7 +117,7 @@ def drag(page, handle, process):
     return redrawn / passed, *(1000 * worked / redrawn), sent / redrawn / 1000
 
 
-def row(view, slider, found):
+def row(view: Any, slider: str, found: Any) -> Any:
     """Medians and 95th percentiles of both times."""
     cells = []
     for times in zip(*found, strict=True):
@@ -123,7 +125,7 @@ def row(view, slider, found):
     return view, slider, *cells
 
 
-def measure(page, other, url):
+def measure(page: Any, other: Any, url: str) -> Iterator[Any]:
     """Rows for views that follow the sliders live, and for the curves while another reader's map is
     computed.
     """
@@ -136,7 +138,7 @@ def measure(page, other, url):
     yield row(f"{VIEWS[0]}, beside a map", "σ", presses(page, named(SLIDERS["σ"])))
 
 
-def alone(page, url, run, view):
+def alone(page: Any, url: str, run: Any, view: Any) -> None:
     """A page on which all views have been shown, and one of them is."""
     run = f"sensitivity=least&{run}"
     opened(page, f"{url}?{run}")
@@ -146,7 +148,7 @@ def alone(page, url, run, view):
         page.wait_for_timeout(1000)
 
 
-def bare(page, url):
+def bare(page: Any, url: str) -> Any:
     """The same for a page that does nothing else."""
     page.goto(url)
     page.wait_for_function(IDLE)
@@ -156,14 +158,14 @@ def bare(page, url):
     return row("bare Panel page", "", presses(page, ".noUi-handle"))
 
 
-def opened(page, url):
+def opened(page: Any, url: str) -> None:
     """Open the page and wait until it can be used."""
     page.goto(url)
     page.wait_for_function(IDLE)
     page.locator(".noUi-handle[aria-label]").first.wait_for()
 
 
-def run():
+def run() -> Any:
     """Serve app.py, press keys, print milliseconds; return rows of their medians over the bare
     page's.
     """

@@ -14,6 +14,7 @@ import subprocess
 import sys
 from statistics import median
 from time import perf_counter, process_time
+from typing import Any
 from unittest.mock import patch
 
 import torch
@@ -37,7 +38,7 @@ GIVEN_BACK = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "6553
 class Stack(nn.Module):
     """Square layers, one behind the other, of about d parameters together."""
 
-    def __init__(self, d, kind, device):
+    def __init__(self, d: int, kind: Any, device: Any) -> None:
         super().__init__()
         self.width = max(2, round((d / LAYERS) ** 0.5))
         made = {"dtype": kind, "device": device, "bias": False}
@@ -45,13 +46,13 @@ class Stack(nn.Module):
             [nn.Linear(self.width, self.width, **made) for _ in range(LAYERS)]
         )
 
-    def forward(self, x):
+    def forward(self, x: Any) -> Any:
         for layer in self.layers:
             x = x + torch.tanh(layer(x))
         return x
 
 
-def losses(outputs, targets):
+def losses(outputs: Any, targets: Any) -> Any:
     return (outputs.float().mean(-1) - targets).square()
 
 
@@ -63,7 +64,9 @@ class SeedReplay:
     arXiv:2310.09639) has noise along the directions alone, MeZO none, and no clip.
     """
 
-    def __init__(self, module, K, xi, lr, private, everywhere):
+    def __init__(
+        self, module: Any, K: int, xi: float, lr: float, private: Any, everywhere: Any
+    ) -> None:
         self.module, self.K, self.xi, self.lr, self.private, self.everywhere = (
             module,
             K,
@@ -75,14 +78,14 @@ class SeedReplay:
         self.device = next(module.parameters()).device
         self.d = sum(p.numel() for p in module.parameters())
 
-    def _move(self, seed, scale):
+    def _move(self, seed: int, scale: Any) -> None:
         generator = torch.Generator(self.device).manual_seed(seed)
         for p in self.module.parameters():
             z = torch.randn(p.shape, generator=generator, dtype=p.dtype, device=p.device)
             p.data.add_(z, alpha=scale)
 
     @torch.no_grad()
-    def step(self, batch):
+    def step(self, batch: Any) -> None:
         x, y = batch
         seeds, xi = torch.randint(2**31, (self.K,)).tolist(), self.xi / self.d**0.5
         estimates = []
@@ -111,7 +114,7 @@ class SeedReplay:
             )
 
 
-def made(way, d, K, kind, device):
+def made(way: str, d: int, K: int, kind: Any, device: Any) -> Any:
     """A call that makes one step, the model's bytes, and the bytes of a copy that is kept between
     steps.
     """
@@ -140,7 +143,7 @@ def made(way, d, K, kind, device):
     )
 
 
-def seconds(d, K, kind, device, repeats):
+def seconds(d: int, K: int, kind: Any, device: Any, repeats: int) -> Any:
     """Of one step of each, in alternation; processor time on a CPU, so that other work matters
     little.
     """
@@ -158,13 +161,13 @@ def seconds(d, K, kind, device, repeats):
     return {way: median(times) for way, times in spent.items()}
 
 
-def share_of_checksums(d, K, kind, device, repeats):
+def share_of_checksums(d: int, K: int, kind: Any, device: Any, repeats: int) -> Any:
     """The part of a step's time spent comparing all bits of the model with those after the last
     step, and recording them.
     """
     clock, own, spent = process_time if device == "cpu" else perf_counter, checksums._of_rows, [0.0]
 
-    def timed(*given):
+    def timed(*given: Any) -> Any:
         start = clock()
         found = own(*given)
         spent[0] += clock() - start
@@ -184,14 +187,16 @@ def share_of_checksums(d, K, kind, device, repeats):
 class Counted(TorchDispatchMode):
     """Counts operations on tensors, but for views, which nothing is launched for."""
 
-    count = 0
+    def __init__(self) -> None:
+        TorchDispatchMode.__init__(self)
+        self.count = 0
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         self.count += not func.is_view
         return func(*args, **kwargs or {})
 
 
-def launches(way, d, K, kind, device):
+def launches(way: str, d: int, K: int, kind: Any, device: Any) -> Any:
     """Operations of a step; on a CPU NumPy makes random numbers, which count as none."""
     step = made(way, d, K, kind, device)[0]
     step()
@@ -200,7 +205,7 @@ def launches(way, d, K, kind, device):
     return counted.count
 
 
-def peak(way, d, K, kind, device):
+def peak(way: str, d: int, K: int, kind: Any, device: Any) -> Any:
     """Most memory while a step is made, in multiples of the parameters', themselves included; of a
     second step, in a process of its own, as the first one also takes what libraries keep.
     """
@@ -221,13 +226,19 @@ def peak(way, d, K, kind, device):
     return 1 + (max(_memory("VmHWM") - before, 0) + kept) / size
 
 
-def _memory(name):
+def _memory(name: str) -> Any:
     """Bytes that this process holds now (`VmRSS`), or held at most (`VmHWM`)."""
     with open("/proc/self/status") as file:
         return 1024 * int(next(line.split()[1] for line in file if line.startswith(f"{name}:")))
 
 
-def run(sizes=(10**6, 10**7), directions=(1, 4, 16), kind="float32", device="cpu", repeats=5):
+def run(
+    sizes: Any = (10**6, 10**7),
+    directions: Any = (1, 4, 16),
+    kind: str = "float32",
+    device: Any = "cpu",
+    repeats: int = 5,
+) -> Any:
     """Print the table, and return rows of ratios to seed replay."""
     torch.set_num_threads(1)
     rows, ratios, largest = [], [], {}
@@ -267,7 +278,7 @@ def run(sizes=(10**6, 10**7), directions=(1, 4, 16), kind="float32", device="cpu
     return ratios
 
 
-def extrapolated(d, spent):
+def extrapolated(d: int, spent: Any) -> Any:
     """The time that larger models would take, with the arithmetic: from some size on it grows in
     proportion.
     """
@@ -277,7 +288,7 @@ def extrapolated(d, spent):
     )
 
 
-def _peak_elsewhere(way, d, K, kind, device):
+def _peak_elsewhere(way: str, d: int, K: int, kind: Any, device: Any) -> Any:
     command = [
         sys.executable,
         "-m",
@@ -297,7 +308,7 @@ def _peak_elsewhere(way, d, K, kind, device):
     return float(found.stdout.split()[-1])
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mechanism", description=__doc__)
     parser.add_argument("sizes", nargs="*", type=float, default=[1e6, 1e7])
     parser.add_argument("--directions", nargs="+", type=int, default=[1, 4, 16])

@@ -3,6 +3,7 @@ batches cost each bound.
 """
 
 from math import sqrt
+from typing import Any
 
 import numpy as np
 from dp_accounting import (
@@ -25,7 +26,7 @@ RUN = DEMONSTRATION.replace(
 STEPS = np.unique(np.geomspace(1, 1e6, 300).round())
 
 
-def run():
+def run() -> None:
     curves_of_orders()
     print()
     compositions()
@@ -33,7 +34,7 @@ def run():
     batches()
 
 
-def curves_of_orders():
+def curves_of_orders() -> None:
     """Divergences are read off their accountant by the conversion of a single order."""
     print(
         "One step on a batch: dp-accounting's Renyi divergence over ours (both upper bounds) by sampling rate q and order"
@@ -53,7 +54,7 @@ def curves_of_orders():
     table(("noise multiplier", "q", *(f"order {order}" for order in orders)), rows)
 
 
-def compositions():
+def compositions() -> None:
     print(f"Composition of {RUN.T} steps at delta {RUN.delta:g}; time over ours (a single run)")
     rows = []
     for batch, sigma in (
@@ -68,7 +69,7 @@ def compositions():
             batch * sigma * sqrt(RUN.beta + (1 - RUN.beta) * RUN.K / RUN.d) / (2 * RUN.clip)
         )
 
-        def peer(setting=setting, multiplier=multiplier):
+        def peer(setting: Any = setting, multiplier: float = multiplier) -> Any:
             return accountant(setting.n, setting.batch, multiplier, setting.T).get_epsilon(
                 setting.delta
             )
@@ -91,14 +92,14 @@ def compositions():
     )
 
 
-def accountant(n, batch, multiplier, steps, orders=None):
+def accountant(n: int, batch: Any, multiplier: float, steps: int, orders: Any = None) -> Any:
     event = SampledWithoutReplacementDpEvent(n, batch, GaussianDpEvent(multiplier))
     return RdpAccountant(orders, NeighboringRelation.REPLACE_ONE).compose(
         SelfComposedDpEvent(event, steps)
     )
 
 
-def batches():
+def batches() -> None:
     setting = DEMONSTRATION.replace(
         n=1000, d=1000, K=200, sigma=0.3, m=0.9, ridge=0, M=1, R=1, delta=1e-5, T=10_000
     )

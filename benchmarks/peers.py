@@ -7,8 +7,10 @@ question.
 
 import logging
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
 from math import sqrt
+from typing import Any
 
 import numpy as np
 from dp_accounting import (
@@ -50,14 +52,14 @@ STEPS = np.unique(np.geomspace(1, 1e6, 300).round())
 CKS = Accounting(conversion="cks")
 
 
-def run():
+def run() -> Any:
     """Print how times grow; return the rows of ratios."""
     growth.run()
     with quiet():
         return [*curves(), *solvers(), *compositions(), *batches(), *losses(), *calibrations()]
 
 
-def row(what, peer, ours, theirs, repeats=3):
+def row(what: str, peer: Any, ours: Any, theirs: Any, repeats: int = 3) -> Any:
     """Both calls return a number; a whole curve returns its largest ratio by itself."""
     value, other = ours(), theirs()
     ratio = other / value
@@ -66,20 +68,20 @@ def row(what, peer, ours, theirs, repeats=3):
     return what, peer, shown, time
 
 
-def curves():
+def curves() -> Iterator[Any]:
     """A whole curve over the steps, against scipy point by point."""
     for bound in ("composition", "theorem", "noisy-gd"):
 
-        def ours(bound=bound):
+        def ours(bound: str = bound) -> Any:
             return curve(RUN, "T", STEPS, [bound])[bound]
 
-        def theirs(bound=bound):
+        def theirs(bound: str = bound) -> Any:
             return np.array([plain.epsilon(RUN.replace(T=T), bound) for T in STEPS])
 
         yield row(f"{bound}, {STEPS.size} steps", "scipy", ours, theirs, 1)
 
 
-def solvers():
+def solvers() -> Iterator[Any]:
     """The theorem's program, at our split of delta and for some numbers of counted steps around
     ours.
     """
@@ -87,28 +89,28 @@ def solvers():
         accounting, setting = Accounting(schedule=schedule), RUN.replace(T=1000)
         found = guarantee(setting, "theorem", accounting)
 
-        def ours(accounting=accounting, setting=setting):
+        def ours(accounting: Any = accounting, setting: Any = setting) -> Any:
             return epsilon(setting, "theorem", accounting)
 
         def theirs(
-            free=schedule == "optimal",
-            setting=setting,
-            share=found.delta_f / setting.delta,
-            near=found.N,
-        ):
+            free: Any = schedule == "optimal",
+            setting: Any = setting,
+            share: float = found.delta_f / setting.delta,
+            near: Any = found.N,
+        ) -> Any:
             return program.epsilon(setting, share, near, free)
 
         yield row(f"theorem, T = {setting.T}, {schedule} share", "cvxpy", ours, theirs, 1)
 
 
-def noise_multiplier(s):
+def noise_multiplier(s: Any) -> Any:
     """The noise a direction of the span sees over the shift that replacing a record makes, in one
     step.
     """
     return (s.batch or s.n) * s.sigma * sqrt(s.beta + (1 - s.beta) * s.K / s.d) / (2 * s.clip)
 
 
-def opacus(kind, multiplier, q, steps, delta):
+def opacus(kind: str, multiplier: float, q: float, steps: int, delta: float) -> Any:
     """Opacus's number; its privacy-loss accountant to a thousandth."""
     from opacus.accountants import PRVAccountant, RDPAccountant
 
@@ -117,11 +119,11 @@ def opacus(kind, multiplier, q, steps, delta):
     return accountant.get_epsilon(delta, **({"eps_error": 0.001} if kind == "PRV" else {}))
 
 
-def composed(accountant, event, delta):
+def composed(accountant: Any, event: Any, delta: float) -> Any:
     return accountant.compose(event).get_epsilon(delta)
 
 
-def compositions():
+def compositions() -> Iterator[Any]:
     """The Gaussian mechanism that composition is."""
     for T in (100, 10_000):
         setting = RUN.replace(T=T, sigma=0.1 * sqrt(T / 100))
@@ -138,7 +140,7 @@ def compositions():
             )
 
 
-def batches():
+def batches() -> Iterator[Any]:
     """Steps on batches of q = b/n: Renyi, since there is no exact trade-off; then Poisson's and one
     record more or less.
     """
@@ -150,7 +152,7 @@ def batches():
             setting.n, setting.batch, GaussianDpEvent(multiplier)
         )
 
-        def without_replacement(event=event, s=setting):
+        def without_replacement(event: Any = event, s: Any = setting) -> Any:
             accountant = RdpAccountant(neighboring_relation=NeighboringRelation.REPLACE_ONE)
             return composed(accountant, SelfComposedDpEvent(event, s.T), s.delta)
 
@@ -165,17 +167,17 @@ def batches():
             yield row(what, peer, lambda s=setting: epsilon(s, "composition", CKS), theirs)
 
 
-def losses():
+def losses() -> Iterator[Any]:
     """Poisson's steps by composed privacy losses: values at some T, and the time of a curve; theirs
     is timed at those T.
     """
     for q, multiplier in ((0.01, 1.0), (0.1, 2.0), (0.016, 8.0)):
         few = STEPS[[60, 150, 240]]
 
-        def ours(T=few, q=q, multiplier=multiplier):
+        def ours(T: Any = few, q: float = q, multiplier: float = multiplier) -> Any:
             return Losses(T, 0.0, q, 1 / multiplier, "poisson").epsilon(1e-5)
 
-        def theirs(T=few, q=q, multiplier=multiplier):
+        def theirs(T: Any = few, q: float = q, multiplier: float = multiplier) -> Any:
             event = PoissonSampledDpEvent(q, GaussianDpEvent(multiplier))
             return np.array(
                 [composed(PLDAccountant(), SelfComposedDpEvent(event, int(t)), 1e-5) for t in T]
@@ -188,16 +190,16 @@ def losses():
         yield what, peer, value, each * STEPS.size / milliseconds(lambda f=ours: f(STEPS), 3)
 
 
-def calibrations():
+def calibrations() -> Iterator[Any]:
     """The noise for a target epsilon of 1, against dp-accounting's search."""
     per_sigma = noise_multiplier(RUN) / RUN.sigma
 
-    def ours():
+    def ours() -> Any:
         return calibrate(RUN, "sigma", epsilon=1.0, bound="composition").sigma
 
     for name, accountant in (("RDP", RdpAccountant), ("PLD", PLDAccountant)):
 
-        def theirs(accountant=accountant):
+        def theirs(accountant: str = accountant) -> Any:
             multiplier = calibrate_dp_mechanism(
                 accountant,
                 lambda x: SelfComposedDpEvent(GaussianDpEvent(x), RUN.T),
@@ -212,7 +214,7 @@ def calibrations():
 
 
 @contextmanager
-def quiet():
+def quiet() -> Iterator[Any]:
     """Peers' warnings about orders and tolerances say nothing of the table."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)

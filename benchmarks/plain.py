@@ -5,17 +5,18 @@ The paper's formulas written out directly. It shares no code with the package.
 """
 
 from math import ceil, erfc, exp, expm1, floor, inf, log, log1p, sqrt
+from typing import Any
 
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_ndtr
 
 
-def epsilon(s, bound, schedule="constant"):
+def epsilon(s: Any, bound: str, schedule: str = "constant") -> Any:
     """epsilon by the exact Gaussian conversion."""
     return BOUNDS[bound](s, schedule)
 
 
-def gaussian(rho, delta):
+def gaussian(rho: float, delta: float) -> Any:
     """The epsilon at which the Gaussian trade-off meets delta (Balle and Wang 2018)."""
     if not rho < inf:
         return inf
@@ -23,14 +24,14 @@ def gaussian(rho, delta):
         return 0.0
     mu = sqrt(2 * rho)
 
-    def excess(eps):
+    def excess(eps: float) -> Any:
         first, second = log_ndtr(mu / 2 - eps / mu), eps + log_ndtr(-mu / 2 - eps / mu)
         return first + log1p(-exp(min(second - first, -1e-16))) - log(delta)
 
     return brentq(excess, 0, rho + 2 * sqrt(rho * log(1 / delta)), xtol=1e-300, rtol=1e-10)
 
 
-def least_whole(cost, most):
+def least_whole(cost: Any, most: Any) -> Any:
     """The least cost over whole numbers from 1 to `most`: a bounded search in the logarithm, then
     its neighbours.
     """
@@ -43,7 +44,7 @@ def least_whole(cost, most):
     return min((cost(N), N) for N in near)
 
 
-def lipschitz(s, step):
+def lipschitz(s: Any, step: Any) -> Any:
     if s.regime == "non-convex":
         return 1 + step * s.M
     if s.regime == "convex":
@@ -51,28 +52,28 @@ def lipschitz(s, step):
     return max(abs(1 - step * s.m), abs(1 - step * s.M))
 
 
-def clip_acts(s):
+def clip_acts(s: Any) -> Any:
     return (
         s.regime == "strongly-convex" and s.m > s.ridge and (s.m - s.ridge) * (s.R + s.xi) > s.clip
     )
 
 
-def data_cost(s):
+def data_cost(s: Any) -> Any:
     return (2 * s.clip / s.n) ** 2 / (2 * s.sigma**2)
 
 
-def composition(s, schedule):
+def composition(s: Any, schedule: str) -> Any:
     return gaussian(s.T * data_cost(s) / (s.beta + (1 - s.beta) * s.K / s.d), s.delta)
 
 
-def output_perturbation(s, schedule):
+def output_perturbation(s: Any, schedule: str) -> Any:
     if s.R == inf or (s.beta == 1 and s.K < s.d):
         return inf
     S = s.eta**2 * s.sigma**2 * (s.beta / s.K + (1 - s.beta) / s.d)
     s2 = s.eta**2 * s.sigma**2 * (1 - s.beta) / s.d
     moved = 2 * s.eta * s.clip / sqrt(s.K)
 
-    def cost(x):
+    def cost(x: float) -> Any:
         return 0.5 * (
             (2 * s.R * x + moved) ** 2 / S + (4 * s.R**2 * (1 - x * x) / s2 if x < 1 else 0)
         )
@@ -83,7 +84,7 @@ def output_perturbation(s, schedule):
     return gaussian(cost(1) if s.K == s.d else max(-worst.fun, cost(1)), s.delta)
 
 
-def corollary(s, schedule):
+def corollary(s: Any, schedule: str) -> Any:
     c = lipschitz(s, s.eta / s.K)
     if clip_acts(s) or 2 * s.K > s.d or c >= 1 or s.R == inf or not 0 < s.beta < 1:
         return inf
@@ -100,20 +101,20 @@ def corollary(s, schedule):
     )
 
 
-def geometric(kappa, count):
+def geometric(kappa: float, count: int) -> Any:
     """1 + q + ... + q^(count-1), q = exp(kappa) <= 1."""
     return expm1(kappa * count) / expm1(kappa) if kappa < 0 else count
 
 
-def squares(need, kappa, N):
+def squares(need: Any, kappa: float, N: int) -> Any:
     """The least sum of x_i^2 with x_i >= 1 and sum q^i (x_i - 1) = need: x_i = max(1, nu q^i), nu
     by a root finder.
     """
 
-    def above(nu):
+    def above(nu: float) -> Any:
         return N if kappa == 0 else min(N, max(1, ceil(log(nu) / -kappa)))
 
-    def excess(nu):
+    def excess(nu: float) -> Any:
         m = above(nu)
         return nu * geometric(2 * kappa, m) - geometric(kappa, m) - need
 
@@ -125,7 +126,7 @@ def squares(need, kappa, N):
     return (N - m) + nu**2 * geometric(2 * kappa, m)
 
 
-def shifts(kappa, N, z, drift):
+def shifts(kappa: float, N: int, z: float, drift: Any) -> Any:
     """The least sum of a_t^2 that brings a distance z to 0 in N steps z <- exp(kappa) z + drift -
     a_t >= 0.
     """
@@ -136,7 +137,7 @@ def shifts(kappa, N, z, drift):
     return drift**2 * squares(z * exp(kappa) / drift, -kappa, N)
 
 
-def both(kappa, N, z, drift, ratio):
+def both(kappa: float, N: int, z: float, drift: Any, ratio: Any) -> Any:
     """The same with the noise's shares free, data included: the least sum of (1 + sqrt(ratio)
     a_t)^2.
     """
@@ -147,7 +148,7 @@ def both(kappa, N, z, drift, ratio):
     return unit**2 * squares(r * z * exp(kappa) / unit, -kappa, N)
 
 
-def theorem(s, schedule):
+def theorem(s: Any, schedule: str) -> Any:
     free = schedule == "optimal"
     if clip_acts(s) or 2 * s.K > s.d or (s.beta == 0 and not free):
         return inf
@@ -157,7 +158,7 @@ def theorem(s, schedule):
         return best
     c, kick, drift = lipschitz(s, s.eta / s.K), 2 * s.eta * s.clip / sqrt(s.K), s.eta * s.M * s.xi
 
-    def rho(N, delta_f):
+    def rho(N: int, delta_f: float) -> Any:
         z = min(2 * s.R, kick * (s.T - N))
         L = log(2 * N / delta_f)
         lin, const = 8 * (s.d - 2 * s.K) * L, 12 * (s.d - s.K) * L
@@ -167,7 +168,7 @@ def theorem(s, schedule):
             return data * both(kappa, N, z, drift, shift / data)
         return N * data / s.beta + shift / (1 - s.beta) * shifts(kappa, N, z, drift)
 
-    def at(share):
+    def at(share: float) -> Any:
         delta_f = share * s.delta
         ends = [least_whole(lambda N: rho(N, delta_f), s.T - 1)[0]]
         # the other end of the run: few steps uncounted
@@ -184,7 +185,7 @@ def theorem(s, schedule):
     return min(best, split.fun)
 
 
-def noisy_gd(s, schedule):
+def noisy_gd(s: Any, schedule: str) -> Any:
     if clip_acts(s):
         return inf
     step = s.eta / s.d

@@ -66,7 +66,8 @@ class Sentences(nn.Module):
         return found
 
     def forward(self, tokens: Tensor) -> Tensor:
-        return self.last(torch.tanh(self.hidden(self.embedded(tokens).mean(1))))
+        scores: Tensor = self.last(torch.tanh(self.hidden(self.embedded(tokens).mean(1))))
+        return scores
 
 
 class Case(NamedTuple):

@@ -7,13 +7,15 @@ distance that they start from.
 """
 
 from math import log, sqrt
+from typing import Any
 
 import cvxpy as cp
+from cvxpy.atoms.sum_squares import sum_squares
 
 from benchmarks.plain import data_cost, gaussian, lipschitz
 
 
-def factor(s, N, delta_f):
+def factor(s: Any, N: int, delta_f: float) -> Any:
     """The one-step factor that all N steps keep but for a chance of delta_f."""
     c, L = lipschitz(s, s.eta / s.K), log(2 * N / delta_f)
     lin, const = 8 * (s.d - 2 * s.K) * L, 12 * (s.d - s.K) * L
@@ -21,7 +23,7 @@ def factor(s, N, delta_f):
     return sqrt(1 + (theta * (1 + c * c) - (1 - c * c)) * s.K / s.d)
 
 
-def budget(s, N, delta_f, free):
+def budget(s: Any, N: int, delta_f: float, free: Any) -> Any:
     """The least rho with N counted steps; the noise's shares free, or the run's beta."""
     # of lengths: the start
     unit = min(2 * s.R, 2 * s.eta * s.clip * (s.T - N) / sqrt(s.K)) / (s.eta * s.sigma)
@@ -29,7 +31,7 @@ def budget(s, N, delta_f, free):
     a, z = cp.Variable(N, nonneg=True), cp.Variable(N + 1, nonneg=True)
     steps = [z[0] >= 1, z[N] == 0, z[:N] * grows == z[1:] + a - drift]
     data, shift = data_cost(s), s.d / 2 * unit**2
-    cost = cp.sum_squares(1 + sqrt(shift / data) * a) if free else cp.sum_squares(a)
+    cost = sum_squares(1 + sqrt(shift / data) * a) if free else sum_squares(a)
     program = cp.Problem(cp.Minimize(cost), steps)
     program.solve(solver=cp.CLARABEL)
     return (
@@ -37,7 +39,7 @@ def budget(s, N, delta_f, free):
     )
 
 
-def epsilon(s, share, near, free=False):
+def epsilon(s: Any, share: float, near: Any, free: Any = False) -> Any:
     """The least epsilon over some numbers of counted steps around one, at a given share of delta
     for failures.
     """

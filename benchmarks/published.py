@@ -63,5 +63,5 @@ def markdown() -> list[str]:
     return [head, "|---" * len(HEADER) + "|", *rows]
 
 
-def run():
+def run() -> None:
     table(HEADER, [row(published) for published in RUNS.values()])

@@ -196,7 +196,7 @@ def mezo(run: Run, rate: float, clip: float) -> nn.Module:
     return zeroth(run, rate, inf, 0.0)
 
 
-def dpsgd(run: Run, rate: float, clip: float) -> nn.Module:
+def dpsgd(run: Run, rate: float, clip: float) -> Any:
     """Opacus's optimiser, with Opacus's noise for ε."""
     from opacus import GradSampleModule
     from opacus.accountants.utils import get_noise_multiplier

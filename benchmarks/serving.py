@@ -21,7 +21,7 @@ class Server:
 
     origin: str
     name: str
-    process: subprocess.Popen
+    process: subprocess.Popen[bytes]
 
     @property
     def page(self) -> str:

@@ -5,6 +5,7 @@ cache.
 import subprocess
 import sys
 from statistics import median
+from typing import Any
 
 from benchmarks.timing import table
 
@@ -24,7 +25,7 @@ print(b - a, c - b, d - c, e - d)
 """
 
 
-def run(repeats=5):
+def run(repeats: int = 5) -> Any:
     """Print milliseconds; return their ratios."""
     from benchmarks.curves import FIVE
 
@@ -44,6 +45,6 @@ def run(repeats=5):
     return [(name, "import numpy", "", numpy / ms) for name, ms in zip(names, ours, strict=True)]
 
 
-def child(code):
+def child(code: str) -> Any:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return [float(x) for x in done.stdout.split()]

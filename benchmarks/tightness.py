@@ -7,6 +7,7 @@ that of a whole run on a line, by quadrature.
 
 from itertools import product
 from math import inf
+from typing import Any
 
 import numpy as np
 
@@ -100,7 +101,7 @@ COMPARED = {
 }
 
 
-def run(draws=1000, delta=1e-3):
+def run(draws: int = 1000, delta: float = 1e-3) -> None:
     print(
         f"Sharper bound over truth, directions revealed: epsilon at delta = {delta:g}, truth +- two standard errors"
     )
@@ -135,7 +136,17 @@ def run(draws=1000, delta=1e-3):
     table(("run", *bounds), [compared(name, setting) for name, setting in COMPARED.items()])
 
 
-def with_clip(regime, d, K, T, beta, step, ridge, draws, delta):
+def with_clip(
+    regime: str,
+    d: int,
+    K: int,
+    T: int,
+    beta: float,
+    step: Any,
+    ridge: float,
+    draws: int,
+    delta: float,
+) -> Any:
     s = acting(regime, d, K, T, beta, step, ridge).replace(delta=delta)
     draws = draws if d <= 10 else draws // 10
     best = max(
@@ -149,11 +160,21 @@ def with_clip(regime, d, K, T, beta, step, ridge, draws, delta):
     )
 
 
-def of_linear_models(regime, d, K, T, beta, step, ridge, draws, delta):
+def of_linear_models(
+    regime: str,
+    d: int,
+    K: int,
+    T: int,
+    beta: float,
+    step: Any,
+    ridge: float,
+    draws: int,
+    delta: float,
+) -> Any:
     s = acting(regime, d, K, T, beta, step, ridge).replace(delta=delta, linear=True)
     draws = draws if d <= 10 else draws // 10
 
-    def truth(case, count, seed):
+    def truth(case: Any, count: int, seed: int) -> Any:
         return Truth(of_one_form(s, *case, count, seed))
 
     best = max(
@@ -166,7 +187,9 @@ def of_linear_models(regime, d, K, T, beta, step, ridge, draws, delta):
     return name, f"{epsilon(s.replace(linear=False), 'sharp'):.4g}", *others
 
 
-def with_releases(c, d, K, T, beta, releases, draws, delta):
+def with_releases(
+    c: float, d: int, K: int, T: int, beta: float, releases: Any, draws: int, delta: float
+) -> Any:
     s = run_of(c, d, K, T, beta, delta=delta).replace(releases=releases)
     run, steps = Run.of(s), -(-T // releases)
     best = max(
@@ -183,7 +206,9 @@ def with_releases(c, d, K, T, beta, releases, draws, delta):
     )
 
 
-def with_batches(n, batch, T, ridge, sigma, R, delta):
+def with_batches(
+    n: int, batch: Any, T: int, ridge: float, sigma: float, R: float, delta: float
+) -> Any:
     s = Setting(
         n=n,
         d=1,
@@ -206,7 +231,7 @@ def with_batches(n, batch, T, ridge, sigma, R, delta):
     )
 
 
-def row(name, s, truth):
+def row(name: str, s: Any, truth: Any) -> Any:
     """A run's bounds against the exact divergence; one that is averaged over directions has a
     standard error.
     """
@@ -218,7 +243,7 @@ def row(name, s, truth):
     )
 
 
-def root(truth, delta):
+def root(truth: Any, delta: float) -> Any:
     """The least epsilon at which a divergence is at most delta."""
     low, high = 0.0, 60.0
     for _ in range(50):
@@ -227,7 +252,9 @@ def root(truth, delta):
     return high
 
 
-def against_truth(c, d, K, T, beta, spread, draws, delta):
+def against_truth(
+    c: float, d: int, K: int, T: int, beta: float, spread: Any, draws: int, delta: float
+) -> Any:
     s = run_of(c, d, K, T, beta, spread, delta=delta)
     bound, lowest, error = sharp_and_truth(s, c, "clip", draws)
     other, other_lowest, _ = sharp_and_truth(s, c, "least", draws)
@@ -243,7 +270,7 @@ def against_truth(c, d, K, T, beta, spread, draws, delta):
     return f"c = {c:g}, K = {K} of {d}, T = {T}, beta = {beta:g}", *(f"{x:.4g}" for x in columns)
 
 
-def sharp_and_truth(s, c, sensitivity, draws):
+def sharp_and_truth(s: Any, c: float, sensitivity: Any, draws: int) -> Any:
     """The bound's epsilon; the truth's by the best adversary, chosen on other draws; twice its
     standard error.
     """
@@ -262,7 +289,7 @@ def sharp_and_truth(s, c, sensitivity, draws):
     )
 
 
-def compared(name, setting):
+def compared(name: str, setting: Any) -> Any:
     values = [epsilon(setting, bound) for bound in ("composition", "corollary", "theorem", "sharp")]
     lipschitz = epsilon(setting, "sharp", Accounting(sensitivity="least"))
     return name, *(f"{x:.4g}" for x in (*values, lipschitz, values[2] / values[3]))

@@ -1,9 +1,11 @@
 """Timing by repetition: the least of several, which a busy machine moves least."""
 
+from collections.abc import Iterable
 from time import perf_counter
+from typing import Any
 
 
-def milliseconds(call, repeats=15, warm=1, clock=perf_counter):
+def milliseconds(call: Any, repeats: int = 15, warm: Any = 1, clock: Any = perf_counter) -> Any:
     """The least time of a call, after some that do not count."""
     for _ in range(warm):
         call()
@@ -15,11 +17,11 @@ def milliseconds(call, repeats=15, warm=1, clock=perf_counter):
     return 1000 * min(times)
 
 
-def table(header, rows):
+def table(header: Iterable[str], rows: Iterable[Any]) -> None:
     """Columns, aligned on the right but for the first."""
-    rows = [tuple(map(str, row)) for row in (header, *rows)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
+    cells = [tuple(map(str, row)) for row in (header, *rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
         first, *rest = (
             cell.ljust(w) if i == 0 else cell.rjust(w)
             for i, (cell, w) in enumerate(zip(row, widths, strict=True))

@@ -4,6 +4,7 @@ written.
 
 from math import sqrt
 from time import process_time
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -12,14 +13,15 @@ from torch.func import functional_call, vmap
 from benchmarks.timing import milliseconds, table
 from zoexplore.mechanism import clipping, hybrid, project, stiefel
 from zoexplore.training import TASKS
-from zoexplore.training.engine import Configuration, Job, problem_of
+from zoexplore.training.configuration import Configuration
+from zoexplore.training.engine import Job, problem_of
 from zoexplore.training.models import Softmax
 
 K, CONFIGURATIONS, XI, REPEATS = 64, 8, 1e-4, 5
 SHARP_CLIP = 0.05  # acts on many quotients at the start
 
 
-def run():
+def run() -> Any:
     """One thread and processor time, so that other work on the machine matters little; the least of
     several repeats.
 
@@ -33,7 +35,7 @@ def run():
         torch.set_num_threads(threads)
 
 
-def _run():
+def _run() -> Any:
     task = TASKS["digits"]
     rate = gemm_rate()
     fast = engine(task, None)
@@ -60,7 +62,7 @@ def _run():
     return [("training step, clip idle", name, "", ways[name] / fast) for name in list(ways)[:3]]
 
 
-def operations(n, d):
+def operations(n: int, d: int) -> Any:
     """Floating-point operations of one step of all configurations: scores and gradient; Gram
     matrix, Cholesky factor and triangular solve of the directions; slopes, the ridge's slopes, the
     way back, the noise along the directions.
@@ -70,23 +72,23 @@ def operations(n, d):
     )
 
 
-def gemm_rate(size=1000):
+def gemm_rate(size: int = 1000) -> Any:
     """Operations a second of a large square product in double precision."""
     A = torch.randn(size, size, dtype=torch.float64)
     return 2 * size**3 / seconds(lambda: A @ A)
 
 
-def seconds(call):
+def seconds(call: Any) -> Any:
     """The least processor time of a call."""
     return milliseconds(call, REPEATS, clock=process_time) / 1000
 
 
-def settings(task, clip):
+def settings(task: Any, clip: float | None) -> Any:
     others = {} if clip is None else {"clip": clip}
     return [task.setting(1e-3 * 2**i, K=K, **others) for i in range(CONFIGURATIONS)]
 
 
-def engine(task, clip):
+def engine(task: Any, clip: float | None) -> Any:
     """Seconds a configuration and step of the batched engine."""
     job = Job(
         task, tuple(Configuration("noisy-zogd", s) for s in settings(task, clip)), (0,), (10**9,)
@@ -94,7 +96,7 @@ def engine(task, clip):
     problem, state = problem_of(task), job.begin()
     steps = 1 if clip else 20
 
-    def go():
+    def go() -> None:
         for _ in range(steps):
             job.step(problem, state)
 
@@ -103,7 +105,7 @@ def engine(task, clip):
     return found
 
 
-def opacus(task):
+def opacus(task: Any) -> Any:
     """Seconds a configuration and step of DP-SGD on all records: one gradient a record, where the
     others take K quotients.
     """
@@ -122,7 +124,7 @@ def opacus(task):
     }
     optimizer = DPOptimizer(descent, expected_batch_size=setting.n, **noise)
 
-    def step():
+    def step() -> None:
         Softmax.losses(module(X), y).mean().backward()
         optimizer.step()
         optimizer.zero_grad()
@@ -130,11 +132,11 @@ def opacus(task):
     return seconds(step)
 
 
-def data_of(task):
+def data_of(task: Any) -> Any:
     return torch.from_numpy(task.data.X), torch.from_numpy(task.data.y)
 
 
-def replay(task):
+def replay(task: Any) -> Any:
     """Directions are never kept: each is regenerated from its seed for both points, the return and
     the update.
     """
@@ -150,7 +152,7 @@ def replay(task):
     def losses() -> Tensor:
         return Softmax.losses(X @ w.view(10, -1).T, y)
 
-    def step():
+    def step() -> None:
         slopes = []
         for k in range(K):
             along(k, XI)
@@ -172,7 +174,7 @@ def replay(task):
     return seconds(step)
 
 
-def mapped(task):
+def mapped(task: Any) -> Any:
     """All directions of one configuration at once through a module."""
     X, y = data_of(task)
     setting = settings(task, None)[0]
@@ -184,7 +186,7 @@ def mapped(task):
         return Softmax.losses(functional_call(module, {"weight": v.view(10, -1)}, X), y)
 
     @torch.no_grad()
-    def step():
+    def step() -> None:
         nonlocal w
         U = stiefel(task.d, K, source)
         quotients = vmap(lambda u: (losses(w + XI * u) - losses(w - XI * u)) / (2 * XI), in_dims=1)(

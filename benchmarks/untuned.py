@@ -111,7 +111,8 @@ class Reader(nn.Module):
         self.model = RobertaForSequenceClassification(RobertaConfig(**sizes))
 
     def forward(self, letters: Tensor) -> Tensor:
-        return self.model(letters, (letters > 0).long()).logits
+        scores: Tensor = self.model(letters, (letters > 0).long()).logits
+        return scores
 
 
 @cache

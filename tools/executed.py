@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
@@ -32,7 +33,7 @@ def paths(numbers: list[int] | None = None) -> list[Path]:
     return [found[number] for number in sorted(found) if number in (numbers or found)]
 
 
-def executed(path: Path) -> NotebookNode:
+def executed(path: Path) -> Any:
     """A notebook with its outputs, and its questions and the outputs of their answers at the end.
 
     Raises:
@@ -83,8 +84,8 @@ def with_answers(notebook: NotebookNode) -> NotebookNode:
     for asked in list(_asked(notebook)):
         text = HINT.sub("", asked)
         for i, part in enumerate(CODE.split(HIDDEN.sub(r"**\1.** \2", text))):
-            new = nbformat.v4.new_code_cell if i % 2 else nbformat.v4.new_markdown_cell
-            notebook.cells.append(new(part.strip(), metadata={"tags": ["answer"]}))
+            made: Any = nbformat.v4.new_code_cell if i % 2 else nbformat.v4.new_markdown_cell
+            notebook.cells.append(made(part.strip(), metadata={"tags": ["answer"]}))
     return notebook
 
 

@@ -52,11 +52,11 @@ def without_answers(notebook: NotebookNode) -> NotebookNode:
 def page(notebook: NotebookNode, kind: str, number: int | None = None) -> str:
     """An executed notebook, of a number, as one HTML page."""
     if kind == "slides":
-        text = slides.page(without_answers(notebook))
+        text, more = slides.page(without_answers(notebook)), slides.scripts()
     else:
         notebook = only_answers(notebook) if kind == "answers" else without_answers(notebook)
         text, _ = HTMLExporter(template_name="lab").from_notebook_node(notebook)
-    more = {"slides": slides.scripts, "handouts": lambda: _moving(number)}.get(kind, str)()
+        more = _moving(number) if kind == "handouts" else ""
     return offline(re.sub(r'href="([\w-]+)\.ipynb', r'href="\1.html', text), more)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import panel as pn
 
 from zoexplore.compute import ask
+from zoexplore.compute.computations import timed
 from zoexplore.run.setting import Setting
 from zoexplore.views import Curves, Dial, Explorer, Readouts
 from zoexplore.views.component import STILL, Component
@@ -17,8 +18,8 @@ from zoexplore.views.lesson import page
 HEIGHT = 880  # pixels of a lesson
 
 
-async def _at_once(function: Callable, args: tuple, urgent: bool) -> Any:
-    return ask.timed(function, *args)
+async def _at_once(function: Callable[..., Any], args: tuple[Any, ...], urgent: bool) -> Any:
+    return timed(function, *args)
 
 
 def framed(setting: Setting, sliders: tuple[str, ...], link: str = "") -> str:

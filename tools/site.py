@@ -20,6 +20,7 @@ from pathlib import Path
 import nbformat
 from panel.io.resources import CDN_DIST, DIST_DIR
 
+from benchmarks.frontier.kept import load
 from tools import comparison, pages
 from tools.executed import ROOT, as_written, executed, paths
 from zoexplore import plots
@@ -65,9 +66,7 @@ def assemble(execute: bool = True) -> None:
     for name, text in made.items():
         (PAGES / f"{name}.md").write_text(text, encoding="utf-8")
     (PAGES / "docs" / "api.md").write_text(pages.names(), encoding="utf-8")
-    (PAGES / "docs" / "comparison.md").write_text(
-        comparison.written(comparison.load()), encoding="utf-8"
-    )
+    (PAGES / "docs" / "comparison.md").write_text(comparison.written(load()), encoding="utf-8")
     with (PAGES / "docs" / "published.md").open("a", encoding="utf-8") as table:
         table.write(pages.published(PAGES))
     (PAGES / "bokeh").mkdir()

@@ -64,7 +64,7 @@ def cut(notebook: NotebookNode) -> NotebookNode:
 def _lines(cell: NotebookNode) -> int:
     """The height of a cell's output, in lines."""
     printed = sum(o.text.count("\n") for o in cell.outputs if o.output_type == "stream")
-    return printed + FIGURE * any("text/html" in o.get("data", {}) for o in cell.outputs)
+    return int(printed) + FIGURE * any("text/html" in o.get("data", {}) for o in cell.outputs)
 
 
 def _pieces(text: str) -> list[str]:

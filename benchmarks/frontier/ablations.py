@@ -20,7 +20,8 @@ from benchmarks.frontier.law import Run, accuracy, ended
 from benchmarks.frontier.search import multiplier, split
 from zoexplore.run.setting import Accounting
 from zoexplore.training.aims import Choice, aimed
-from zoexplore.training.engine import Configuration, Job, one_thread
+from zoexplore.training.configuration import Configuration
+from zoexplore.training.engine import Job, one_thread
 from zoexplore.training.tasks import TASKS, Task
 
 TASK = "mnist"

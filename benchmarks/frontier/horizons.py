@@ -25,8 +25,8 @@ from zoexplore.bounds import curve
 from zoexplore.run.setting import Accounting
 from zoexplore.training.accounts import accounts
 from zoexplore.training.aims import Choice, aimed
+from zoexplore.training.configuration import Configuration
 from zoexplore.training.data import Data, carried_by_scikit_learn, prepare
-from zoexplore.training.engine import Configuration
 from zoexplore.training.tasks import Task
 
 EPSILON = 2.0
@@ -62,7 +62,8 @@ def units(pixels: np.ndarray) -> np.ndarray:
         pixels.astype(np.int8), (weights * scale).round().astype(np.int8), dtype=np.int32
     )
     lengths = scale * np.linalg.norm(pixels, axis=1, keepdims=True)
-    return np.cos(sums / lengths + rng.uniform(0, 2 * np.pi, UNITS))
+    features: np.ndarray = np.cos(sums / lengths + rng.uniform(0, 2 * np.pi, UNITS))
+    return features
 
 
 TASK = Task(

@@ -12,9 +12,10 @@ Independent directions, normal with variance 1/d, have a law as simple: with a =
 + g) = (a . (a + g)) v/|v|^2 + |a + g| x, where x is normal with variance 1/d and orthogonal to v.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import hypot, inf, sqrt
+from typing import Any
 
 import numpy as np
 import torch
@@ -85,7 +86,7 @@ def ended(
         common: whether steps along one direction take the same in all runs. Each run's law is as it
             was, in half the time.
     """
-    groups: dict[tuple, list[int]] = {}
+    groups: dict[tuple[Any, ...], list[int]] = {}
     for i in sorted(range(len(runs)), key=lambda i: -runs[i].choice.T):
         groups.setdefault(
             (runs[i].choice.batch, runs[i].along_one, runs[i].independent, runs[i].fold is None), []
@@ -159,7 +160,7 @@ class _State:
         R: float,
         dtype: torch.dtype,
         common: bool,
-    ):
+    ) -> None:
         seen = np.ones((len(runs), len(data.X)), bool)
         for i, run in enumerate(runs):
             if run.fold is not None:
@@ -261,7 +262,7 @@ class _State:
     def _normal(self) -> Tensor:
         return torch.randn(self.w.shape, generator=self.generator, dtype=self.w.dtype)
 
-    def _residuals(self, rows: Tensor | None):
+    def _residuals(self, rows: Tensor | None) -> Iterator[Any]:
         """Blocks of records: features, their lengths, and the losses' derivatives by the scores,
         shape (runs, c, records).
         """
@@ -319,7 +320,8 @@ class _State:
         seen = b.sqrt() * size * self.rate[:, None] + self.along[:, None] * one
         everywhere = (self.K == self.d) * self.along * self._number()  # all directions: along x too
         moved = seen * (b.sqrt() * unit + (1 - b).sqrt() * x)
-        return moved + self.along[:, None] * others * y + everywhere[:, None] * x
+        found: Tensor = moved + self.along[:, None] * others * y + everywhere[:, None] * x
+        return found
 
     def _scattered(self, v: Tensor) -> Tensor:
         """The same for independent directions."""
@@ -333,7 +335,8 @@ class _State:
         length = (along_a.square() + noise.square() * others).sqrt()
         x = self._normal()
         x -= (x * unit).sum(1, keepdim=True) * unit
-        return a * along_a / size.clamp(min=1e-30) * unit + length / sqrt(self.d) * x
+        found: Tensor = a * along_a / size.clamp(min=1e-30) * unit + length / sqrt(self.d) * x
+        return found
 
 
 def _spread(run: Run, d: int, count: int) -> tuple[float, float]:

@@ -104,9 +104,7 @@ def _kind(function: Callable[..., Any], run: Setting, *args: Any) -> tuple[Any, 
     )
 
 
-async def _by_the_pool(
-    function: Callable[..., Any], args: tuple[Any, ...], urgent: bool
-) -> tuple[Any, float]:
+async def _by_the_pool(function: Callable[..., Any], args: tuple[Any, ...], urgent: bool) -> Any:
     """The answer of the pool, and the seconds that it took."""
     call = pool().submit(timed, (function, *args), own_session(), urgent, share=True)
     try:

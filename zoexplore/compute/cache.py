@@ -4,12 +4,13 @@ many.
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from cachetools import LRUCache
 from cachetools import cached as kept
 from cachetools.keys import hashkey
 
+F = TypeVar("F", bound=Callable[..., Any])
 MOST = 2000  # answers, of which few take more than 50 kB
 
 
@@ -19,7 +20,7 @@ _lock = threading.RLock()
 
 def cached(
     canonical: Callable[..., tuple[Any, ...]] = lambda *args: args, *, in_background: bool = False
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Callable[[F], F]:
     """Decorate a pure function of frozen arguments whose values are never changed, so that sessions
     share them.
 
@@ -28,12 +29,12 @@ def cached(
         in_background: whether no figure waits for it, so that it must not keep one waiting.
     """
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: F) -> Any:
         name = f"{function.__module__}.{function.__qualname__}"
-        caching = kept(_answers, key=lambda *args: hashkey(name, *canonical(*args)), lock=_lock)(
-            function
-        )
-        caching.canonical, caching.in_background = canonical, in_background  # type: ignore[attr-defined]
+        caching: Any = kept(
+            _answers, key=lambda *args: hashkey(name, *canonical(*args)), lock=_lock
+        )(function)
+        caching.canonical, caching.in_background = canonical, in_background
         return caching
 
     return decorate

@@ -130,6 +130,7 @@ class Process:
         try:
             calls.write(given)
             calls.flush()
-            return pickle.load(answers)
+            kind, value = pickle.load(answers)
+            return kind, value
         except (EOFError, OSError, ValueError, pickle.UnpicklingError) as error:
             raise Died("the computing process ended unexpectedly") from error

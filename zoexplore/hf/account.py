@@ -73,7 +73,7 @@ def origin_of(model: Any) -> str:
     return f"Weights: those of {folder} were trained on other data. If on these, its {cost}, which this report leaves out."
 
 
-def as_data(trainer: Any) -> dict[str, Any]:
+def as_data(trainer: Any) -> Any:
     """A model's privacy after the steps so far, as JSON. `epsilon` holds though every checkpoint is
     published; `last_iterate` has the bounds for this model alone.
     """

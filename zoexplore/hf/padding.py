@@ -64,7 +64,9 @@ class InDouble(TorchDispatchMode):
         kind: the least precise dtype in use.
     """
 
-    kind = torch.float64
+    def __init__(self) -> None:
+        TorchDispatchMode.__init__(self)
+        self.kind = torch.float64
 
     def __torch_dispatch__(
         self, operation: Any, types: Any, args: Any = (), kwargs: Any = None

@@ -307,7 +307,7 @@ class ZOTrainer(Trainer):
         )
 
     def _batch(self) -> int:
-        return self.args.per_device_train_batch_size * self.args.world_size
+        return int(self.args.per_device_train_batch_size * self.args.world_size)
 
     def _steps_an_epoch(self) -> int:
         return ceil(len(self.train_dataset) / self._batch())

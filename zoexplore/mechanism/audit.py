@@ -53,7 +53,7 @@ def audit(first: Any, second: Any, delta: float, *, confidence: float = 0.95) ->
         (1 - confidence) / 2,
     )
 
-    def separation(worlds: Any, side: int, thresholds: np.ndarray) -> np.ndarray:
+    def separation(worlds: Any, side: int, thresholds: np.ndarray) -> Any:
         """ln((p - delta)/q), p from below and q from above: of scores beyond a threshold in one
         world, and in the other.
         """

@@ -113,7 +113,7 @@ class PrivateSampler(Sampler[Any]):
         self.optimiser, self.dataset = optimiser, Numbered(dataset)
 
     def __len__(self) -> int:
-        return self.optimiser.setting.T - self.optimiser.steps
+        return int(self.optimiser.setting.T - self.optimiser.steps)
 
     def __iter__(self) -> Iterator[list[int]]:
         for t in range(self.optimiser.steps, self.optimiser.setting.T):

@@ -82,7 +82,7 @@ class Dense(Frame):
         self.U = stiefel(
             parameters.d, K, directions, dtype=parameters.working, device=parameters.device
         )
-        self._parts = self.U.split(parameters.sizes)
+        self._parts: tuple[Tensor, ...] = self.U.split(parameters.sizes)
 
     def part(self, k: int, i: int) -> Tensor:
         return self._parts[i][:, k]
@@ -210,11 +210,12 @@ def stiefel(
     if 2 * K <= d:
         # where it fails, L holds nan or nonsense, and the check says so
         L = torch.linalg.cholesky_ex(G.mT @ G).L
-        U = torch.linalg.solve_triangular(L.mT, G, upper=True, left=False)
+        U: Tensor = torch.linalg.solve_triangular(L.mT, G, upper=True, left=False)
         if _orthonormal(U):
             return U
     Q, R = torch.linalg.qr(G)
-    return Q * torch.where(R.diagonal(dim1=-2, dim2=-1) < 0, -1.0, 1.0).to(dtype).unsqueeze(-2)
+    signs = torch.where(R.diagonal(dim1=-2, dim2=-1) < 0, -1.0, 1.0).to(dtype)
+    return signs.unsqueeze(-2).mul(Q)
 
 
 def _orthonormal(U: Tensor) -> bool:

@@ -227,7 +227,7 @@ class Losses:
         """Whether a record's loss is computed in half precision, or in such products, somewhere: by
         the module itself, say.
         """
-        with _Kinds(self.objective.plain) as seen:
+        with (seen := _Kinds(self.objective.plain)):
             self.here(part(batch, slice(0, 1)))
         return seen.has_halves
 
@@ -265,7 +265,7 @@ class _Kinds(TorchDispatchMode):
     """
 
     def __init__(self, module: nn.Module) -> None:
-        super().__init__()
+        TorchDispatchMode.__init__(self)
         self.module, self.has_halves = module, False
 
     def __torch_dispatch__(

@@ -54,7 +54,7 @@ def hybrid(
     inside = combine(U, along * draw(K))
     if not across.any():  # isotropic noise is not drawn where all of it is directional
         return inside
-    return inside + across * draw(d)
+    return inside.add(across * draw(d))
 
 
 def combine(U: Tensor, coefficients: Tensor) -> Tensor:

@@ -113,7 +113,8 @@ class Steps:
             if self.ranks.rank == 0
             else None
         )
-        return self.ranks.from_first(own)
+        released: Released = self.ranks.from_first(own)
+        return released
 
     def _rounding(self) -> torch.Generator | None:
         """The generator that rounds half-precision parameters: as public as the directions, since

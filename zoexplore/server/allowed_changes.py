@@ -145,7 +145,7 @@ def plain(value: Any, longest: int = 1000, depth: int = DEPTH) -> bool:
 
 def fits(model: Model, attribute: str, new: Any) -> bool:
     """Whether a plain value is of the property's type."""
-    return model.lookup(attribute).property.is_valid(Deserializer().decode(new))
+    return bool(model.lookup(attribute).property.is_valid(Deserializer().decode(new)))
 
 
 def is_event(data: dict[str, Any], document: Document) -> bool:
@@ -171,7 +171,7 @@ def _entries(values: Any) -> list[Any]:
     return entries if isinstance(entries, list) and len(entries) <= EVENTS else [None]
 
 
-def _entry(entry: Any, document: Document) -> list[Any] | None:
+def _entry(entry: Any, document: Document) -> Any:
     """One value of an event by its name: empty where it is not needed, None where it is not
     allowed.
     """

@@ -157,11 +157,11 @@ class Page(DocHandler):
 
     def send_error(self, status_code: int = 500, **kwargs: Any) -> None:
         """Report an error inside the page, where its first words are there already."""
-        if not self.begun:
-            return super().send_error(status_code, **kwargs)
-        self.finish(
-            f'<p class="zx-failed" role="alert">{FAILED} <a href="">Load it again</a></p></body></html>'
-        )
+        if self.begun:
+            again = '<a href="">Load it again</a>'
+            self.finish(f'<p class="zx-failed" role="alert">{FAILED} {again}</p></body></html>')
+        else:
+            super().send_error(status_code, **kwargs)
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         """Report an error without details of the server."""

@@ -121,7 +121,8 @@ class Socket(WSHandler):
         until then.
         """
         if self._seat is None or self.receiver is None:
-            return self.close(POLICY_VIOLATION, "too early")
+            self.close(POLICY_VIOLATION, "too early")
+            return
         self._parts += 1
         try:
             await self._take(fragment)

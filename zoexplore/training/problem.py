@@ -125,7 +125,7 @@ class Problem:
     def _lengths_along(self, residual: Tensor, X: Tensor, U: Tensor) -> Tensor:
         """The lengths of the records' derivatives along the directions, shape (C, n)."""
         if self.width == 1:
-            return residual.squeeze(-1).abs() * (X @ U.to(self.dtype)).norm(dim=-1)
+            return residual.squeeze(-1).abs().mul((X @ U.to(self.dtype)).norm(dim=-1))
         found, block = (
             residual.new_empty(residual.shape[:2]),
             max(1, CHUNK // (U.shape[1] * max(self.width, len(residual)))),

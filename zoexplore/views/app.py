@@ -105,7 +105,7 @@ def opening(query: str, where: str) -> str:
 async def picture(query: str) -> bytes:
     """The picture of a query's run, as PNG, for whoever is sent its link."""
     loaded = from_query(query)
-    return await ask(preview.picture, loaded.setting, loaded.accounting)
+    return bytes(await ask(preview.picture, loaded.setting, loaded.accounting))
 
 
 async def ready() -> None:

@@ -173,7 +173,7 @@ class State(param.Parameterized):
         return {name: getattr(self, name) for name in (*SETTING_FIELDS, *OPTIONS)}
 
     def _accepted(self) -> dict[str, Any]:
-        return self.setting.as_dict() | asdict(self.accounting)
+        return {**self.setting.as_dict(), **asdict(self.accounting)}
 
     def _built(self, **changes: Any) -> tuple[Setting, Accounting]:
         values = self._current() | changes

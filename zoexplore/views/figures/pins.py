@@ -31,16 +31,13 @@ def styles(pins: Pins) -> dict[str, tuple[str, Style]]:
     }
 
 
-def least(curves: CurveSet, bound: str = "") -> np.ndarray:
+def least(curves: CurveSet, bound: str = "") -> Any:
     """A pin's epsilon along its curves' values, by one bound or the least at each; inf where none
     applies.
     """
-    taken = [
-        values
-        for name, values in curves.epsilon.items()
-        if (name == bound if bound else BOUNDS[name].of_this_run)
-    ]
-    return np.minimum.reduce(taken)
+    if bound:
+        return curves.epsilon[bound]
+    return np.min([x for name, x in curves.epsilon.items() if BOUNDS[name].of_this_run], axis=0)
 
 
 class PinnedCurves:

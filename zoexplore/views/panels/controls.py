@@ -14,6 +14,7 @@ from zoexplore.run.formatting import format_count, format_exact, format_short, f
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import NEIGHBOURS, Setting
 from zoexplore.views.address import Teaching
+from zoexplore.views.component import Text
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.inputs import FieldSentence, Ladder, Quick, decades, interval
@@ -306,7 +307,7 @@ class Controls(pn.viewable.Viewer):
         self.known = self._known()
         self.cooldown, self.drawn = self.dials["beta"].below, self.dials["batch"].below
         self.top: list[pn.viewable.Viewable] = []  # above the dials: presets and reset
-        self.notice = widgets.Text("", **widgets.look("notice", margin=0))
+        self.notice = Text("", **widgets.look("notice", margin=0))
         self.by_task = widgets.html("", "by_task")  # in place of what the reader does not set
         # that come and go, by the field of each
         self._parts: dict[str, Any] = {"by_task": self.by_task}

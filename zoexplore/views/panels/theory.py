@@ -16,6 +16,7 @@ from zoexplore.compute.computations import guarantees
 from zoexplore.run import paper
 from zoexplore.run.documents import Reference, as_html, in_mathml
 from zoexplore.run.formatting import bound_in_tex, format_number, format_sentence
+from zoexplore.views.component import Text
 from zoexplore.views.panels.controls import follow
 from zoexplore.views.panels.readouts import MARKS, assumptions
 from zoexplore.views.style import widgets
@@ -80,7 +81,7 @@ class Errata(View):
         return widgets.component("errata", _html(_PRINTED), self.printed, self.derived)
 
 
-def _proofs(references: tuple[Reference, ...]) -> tuple[pn.widgets.Select, widgets.Text]:
+def _proofs(references: tuple[Reference, ...]) -> tuple[pn.widgets.Select, Text]:
     """A menu of sections of the project's proofs, and the chosen one, which is rendered then."""
     named: dict[str, Reference] = {}
     for each in references:
@@ -119,11 +120,11 @@ def _linked(source: str) -> str:
     return _DOI.sub(lambda found: link(f"https://doi.org/{found[1]}", found[0]), text)
 
 
-def _html(text: str, *sheets: str, **more: Any) -> widgets.Text:
+def _html(text: str, *sheets: str, **more: Any) -> Text:
     return widgets.html(text, "words", *sheets, **more)
 
 
-def _math(text: str) -> widgets.Text:
+def _math(text: str) -> Text:
     """A pane for formulas."""
     return widgets.html(text, "math")
 

@@ -40,7 +40,7 @@ class Model(NamedTuple):
 
     def x(self, way: str) -> float:
         """Epsilon so far; before the first step, that of the whole run."""
-        return getattr(self, way)[len(self.accuracy) - 1]
+        return float(getattr(self, way)[len(self.accuracy) - 1])
 
     def drawn(self) -> dict[str, Any]:
         """What the browser draws of it."""
