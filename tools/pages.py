@@ -105,7 +105,7 @@ def story(folder: Path) -> str:
     text = f"## The story in six steps\n\nGuess before you look. `make app` tells it with sliders.\n\n{BOKEH.format(up='')}\n"
     for number, step in STEPS.items():
         text += f"\n### {number}. {step.title}\n\n{step.summary}\n\n{pictures[number]}\n"
-        if not step.tells:
+        if not step.guesses:
             continue
         before, after = ({b: guarantee(run, b) for b in BOUNDS} for run in _runs(step))
         right, why = step.tells(before, after)

@@ -29,7 +29,7 @@ from tests.browser.axe import serious
 from tests.effort import usually
 from zoexplore import Accounting, curve, guarantee
 from zoexplore.palette import PINS, colour
-from zoexplore.questions.export import from_fields, from_yaml, to_yaml
+from zoexplore.questions.export import from_fields, to_yaml
 from zoexplore.run.axes import AXES
 from zoexplore.run.presets import DEMONSTRATION, PRESETS
 
@@ -218,7 +218,7 @@ def exported(page, name):
     return download.value
 
 
-def test_files_are_saved_and_a_setting_is_pasted_back(explorer):
+def test_a_run_is_saved_and_its_drawer_closes(explorer):
     visit(explorer, "K=52&pin=K:20~fewer")
     open_export(explorer)
     for title in ("Plan", "Theory"):  # are not covered
@@ -226,23 +226,6 @@ def test_files_are_saved_and_a_setting_is_pasted_back(explorer):
     explorer.locator("pre").get_by_text("K=52").wait_for()
     kept = exported(explorer, "YAML").path().read_text()
     assert kept == to_yaml(DEMONSTRATION.replace(K=52), Accounting())
-    pasted, use = (
-        explorer.get_by_label("a setting as YAML"),
-        explorer.get_by_role("button", name="Open", exact=True),
-    )
-    pasted.fill(kept.replace("T: 200", "T: 9").replace("M: 0.75", "M: -1"))
-    settled(explorer, use.click, lambda: readouts(explorer))
-    reads(
-        explorer, "Composition", guarantee(DEMONSTRATION.replace(K=52, T=9), "composition").epsilon
-    )
-    explorer.get_by_text("M = -1 is not allowed").wait_for()
-    until(explorer, lambda: query(explorer).startswith("K=52&T=9&M=inf"))
-    open_export(explorer)
-    pasted.fill(f'K: 20\n"{HTML}": 1')
-    settled(explorer, use.click, lambda: readouts(explorer))
-    reads(explorer, "Composition", guarantee(from_yaml("K: 20").setting, "composition").epsilon)
-    explorer.get_by_text("is an unknown setting").wait_for()
-    assert harmless(explorer)
     code = explorer.get_by_label("Python code")
     for close in (
         lambda: explorer.keyboard.press("Escape"),

@@ -1,12 +1,11 @@
-"""What is exported is what is shown, and what is loaded is checked."""
+"""What is exported is what is shown."""
 
 import pytest
 
 from zoexplore import Accounting
-from zoexplore.questions.export import from_yaml, to_python, to_yaml
+from zoexplore.questions.export import to_python, to_yaml
 from zoexplore.run.presets import DEMONSTRATION
-from zoexplore.run.reading import LARGEST_FILE
-from zoexplore.views import Attack, Curves, Explorer, Forget, Inside, Publish
+from zoexplore.views import Attack, Curves, Forget, Inside, Publish
 from zoexplore.views.panels.toolbar import Files
 from zoexplore.views.state import State
 
@@ -27,35 +26,6 @@ def test_the_code_of_every_figure_runs(kind):
     for chart in view.charts if kind is Inside else [view.chart]:
         chart.wants += 1
         exec(chart.code, {})
-
-
-def paste(explorer, text):
-    explorer.files.pasted.value_input = text
-    explorer.files.take()
-    return explorer.state
-
-
-def test_yaml_is_pasted_and_its_errors_are_reported():
-    explorer = Explorer(search="")
-    state = paste(explorer, to_yaml(DEMONSTRATION.replace(K=9), Accounting(printed=True)))
-    assert (state.setting, state.accounting, state.note) == (
-        DEMONSTRATION.replace(K=9),
-        Accounting(printed=True),
-        "Opened.",
-    )
-    assert explorer.bridge.search == "?K=9&printed=1"
-    explorer.files.toggle.value = True
-    assert paste(explorer, "K: 0\nT: 7\n").setting == from_yaml("T: 7").setting
-    assert "K = 0 is not allowed" in state.note and not explorer.files.drawer.visible
-
-
-@pytest.mark.parametrize(
-    "text", ["a: [", "x" * (LARGEST_FILE + 1), "- 1", "", "K: many", "no such field: 3\nT: -1"]
-)
-def test_what_is_no_setting_changes_nothing(text):
-    state = paste(Explorer(search="?T=7"), text)
-    assert state.setting == DEMONSTRATION.replace(T=7)
-    assert state.note.startswith("Nothing was changed: ")
 
 
 def test_the_code_follows_while_the_drawer_is_open():

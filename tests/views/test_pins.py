@@ -177,12 +177,14 @@ def test_a_figures_pins_go_with_it_and_ones_own_stay():
     explorer = Explorer()
     figure = next(key for key, preset in PRESETS.items() if preset.pins)
     plain = next(key for key, preset in PRESETS.items() if not preset.pins)
-    explorer.tools.apply(figure)
-    explorer.state.ask(T=77)
-    explorer.pins.add(explorer.state) if len(explorer.pins.pins) < MOST_PINS else None
-    own = [pin for pin in explorer.pins.pins if pin.setting.T == 77]
+    explorer.pins.add(explorer.state)
+    own = explorer.pins.pins
     explorer.tools.apply(plain)
-    assert explorer.pins.pins == own and own and explorer.pins.compare == ""
+    assert explorer.pins.pins == own
+    explorer.tools.apply(figure)
+    assert len(explorer.pins.pins) == len(PRESETS[figure].pins) and explorer.pins.compare
+    explorer.tools.apply(plain)
+    assert explorer.pins.pins == [] and explorer.pins.compare == ""
 
 
 def test_what_the_fold_sets_is_kept_in_pins_addresses_and_files():

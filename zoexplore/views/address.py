@@ -184,7 +184,7 @@ class Address:
 
     def search(self) -> str:
         """The query of the state with its question mark; empty for the default."""
-        fields = to_fields(self.state.setting, self.state.accounting)
+        fields = to_fields(*self.state.run)
         kept = (
             (key, getattr(owner, name), first) for key, (owner, name, first) in self._kept.items()
         )

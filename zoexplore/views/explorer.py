@@ -1,6 +1,6 @@
 """The explorer: controls, tabs and read-outs over one state."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,6 @@ class Explorer(pn.viewable.Viewer):
         super().__init__(**params)
         self.state, self.pins = State(setting, accounting), Pins()
         self.search, self.teaching = search, Teaching.of(search or "", VIEWS)
-        self._narrow: Callable[[], None] = lambda: None
         for _ in () if staged else self.make():
             pass
 
@@ -77,20 +76,29 @@ class Explorer(pn.viewable.Viewer):
         self.all_bounds = widgets.button(
             "All bounds", self._turned, css_classes=["zx-button", "zx-fixed"]
         )
-        self._teach()
+        shows = self.teaching.shows
+        self.curves.choice.visible, self.curves.legend.visible = shows("axis"), shows("table")
+        if self.teaching.show and (views := tuple(filter(shows, VIEWS))):
+            self.tabs.keep(views)
         self.story = Story(self.state, self.tabs, self.controls)
         self.bridge = Bridge(visible=False, search=self.search) if self.search is not None else None
         # a link for teaching has no story
         self._tells = bool(self.bridge) and not (self.teaching.show or self.teaching.html())
         self.address = self._address(self.bridge) if self.bridge else None
         self._tools()
+        self.whole = self._laid_out()
         self.pins.param.watch(self._pinned, "pins")
-        self.publish.param.watch(self._compare, ["publish", "only"])
-        self.tabs.param.watch(self._compare, "selected")
-        self.story.param.watch(self._compare, "step")
+        self.publish.param.watch(self._fit, ["publish", "only"])
+        self.tabs.param.watch(self._fit, "selected")
+        self.story.param.watch(self._fit, "step")
+        self.controls.notice.param.watch(self._fit, "visible")
         if self.bridge:
-            self.bridge.param.watch(self._compare, ["met", "ready"])
-        self._compare()
+            self.bridge.param.watch(self._fit, ["met", "ready"])
+        self._fit()
+        if self.bridge:  # a card opens without a server, as in a saved notebook
+            closed = self.files.drawer, self.story.panel, self.invite, self.controls.drawn.parts
+            for each in (*self.parts.select(pn.Card), *closed, self.prompt, self.last):
+                widgets.later(each)
 
     def _address(self, bridge: Bridge) -> Address:
         """The address, read once."""
@@ -159,13 +167,14 @@ class Explorer(pn.viewable.Viewer):
         ):
             self.tabs.selected = "curves"
 
-    def _compare(self, *_: Any) -> None:
-        """Show the number of the curve in view above the figure."""
-        two, told = self.tabs.selected == "publish", bool(self.story.step)
+    def _fit(self, *_: Any) -> None:
+        """Show what belongs to the view and the step of now, and above the figure its number."""
+        view, told = self.tabs.selected, bool(self.story.step)
+        two, alone, notice = view == "publish", view in ALONE, self.controls.notice
+        new = self.bridge and self.bridge.ready and not self.bridge.met
         with pn.io.hold():
-            new = self.bridge and self.bridge.ready and not self.bridge.met
             self.invite.visible = bool(new and self._tells and two and not told)
-            self.holder.visible = self.tabs.selected in ("publish", "curves")
+            self.holder.visible = view in ("publish", "curves")
             self.pin.visible = self.all_bounds.visible = not told
             self.more.fold.visible = self.holder.visible and not told
             self.publish.switch.visible = two
@@ -173,92 +182,72 @@ class Explorer(pn.viewable.Viewer):
             self.front.css_classes = ["zx-front", "zx-two" if two else "zx-all"]
             by = "composition" if two and self.publish.publish == "every" else ""
             self.headline.param.update(by=by, compares=two and not self.publish.only)
-            self._narrow()
-
-    def _teach(self) -> None:
-        """Keep to what a link for teaching shows."""
-        shows = self.teaching.shows
-        self.curves.choice.visible, self.curves.legend.visible = shows("axis"), shows("table")
-        tools = [widgets.tools(self.pin, self.all_bounds)] if shows("tools") else []
-        number = self.headline.number, self.headline.odds
-        self.front = widgets.component("front", self.publish.switch, *tools, *number, sheet="front")
-        # hidden as a whole, since a grid's own style sheet would keep it visible
-        self.holder = widgets.stack(self.front)
-        if self.teaching.show and (views := tuple(filter(shows, VIEWS))):
-            self.tabs.keep(views)
-
-    def _header(self) -> pn.viewable.Viewable | None:
-        """Title, tabs and tools, as far as they are shown."""
-        shows = self.teaching.shows
-        parts = [widgets.short(_TITLE, "title")] if shows("title") else []
-        parts += [self.tabs.bar] if len(self.tabs.bar.titles) > 1 else []
-        parts += [self.tools.__panel__()] if shows("tools") else []
-        return (
-            widgets.stack(
-                widgets.row("heading", *parts), self.files.drawer, css_classes=["zx-header"]
+            self.last.visible = self.tabs.tab == "Theory"
+            self.side.visible = not alone and self.controls.sole != "none"
+            unsaid = (
+                notice.visible and not told and not (self.side in self.parts and self.side.visible)
             )
-            if parts
-            else None
+            self.prompt.visible = bool(self.teaching.say) or unsaid
+            kinds = {"zx-teaching": self.teaching.show, "zx-story": told, "zx-alone": alone}
+            self.parts.css_classes = ["zx-explorer", *(name for name, on in kinds.items() if on)]
+
+    def _laid_out(self) -> pn.viewable.Viewable:
+        """All parts, as far as a link for teaching shows them."""
+        shows, title = self.teaching.shows, widgets.short(_TITLE, "title")
+        told = widgets.html(self.teaching.html(), "words", "story", visible=bool(self.teaching.say))
+        self.last, bar = colophon(), self.tabs.bar
+        tools = widgets.tools(self.pin, self.all_bounds)
+        self.front = widgets.component(
+            "front",
+            self.publish.switch,
+            *([tools] if shows("tools") else []),
+            self.headline.number,
+            self.headline.odds,
+            sheet="front",
         )
-
-    def _answer(self) -> pn.viewable.Viewable | None:
-        """The question, the number, the figure and what is behind them; for a link that shows
-        numbers alone, these.
-        """
-        shows = self.teaching.shows
-        parts = [widgets.html(f"<h1>{QUESTION}</h1>", "question")] if shows("title") else []
-        parts += [self.holder] if shows("verdict") else []
-        parts += [self.tabs.__panel__()] if shows(*VIEWS) else []
-        parts += [self.more.fold] if shows("table") else []
-        parts += [self.curves.legend] if shows("table") and not shows(*VIEWS) else []
-        return widgets.stack(*parts, css_classes=["zx-answer"]) if parts else None
-
-    def __panel__(self) -> pn.viewable.Viewable:
-        shown, notice = self.teaching.shows(*SETTABLE), self.controls.notice
-        # hidden as a whole
-        controls = widgets.stack(
+        # each hidden as a whole, since a grid's own style sheet would keep it visible
+        self.holder = widgets.stack(self.front)
+        self.side = widgets.stack(
             self.controls.__panel__(), self.invite, css_classes=["zx-controls"]
         )
-        words = widgets.html(
-            self.teaching.html(), "words", "story", visible=bool(self.teaching.html())
-        )
         # of a link; what is refused where no control is
-        prompt = widgets.component("told", words, notice, sheet="prompt")
-        story = self.story.panel if self._tells else None
-        rows = (
-            self._header(),
-            prompt,
-            story,
-            controls if shown else None,
-            self._answer(),
-            self.bridge,
+        self.prompt = widgets.component("told", told, self.controls.notice, sheet="prompt")
+        heading = _kept(
+            {
+                title: shows("title"),
+                bar: len(bar.titles) > 1,
+                self.tools.__panel__(): shows("tools"),
+            }
         )
-        parts = widgets.component("explorer", *filter(None, rows), sheet="explorer")
-        last = colophon()
-
-        def narrow() -> None:
-            alone, told = self.tabs.selected in ALONE, bool(self.story.step)
-            last.visible = self.tabs.tab == "Theory"
-            controls.visible = not alone and self.controls.sole != "none"
-            prompt.visible = words.visible or (
-                notice.visible and not told and not (shown and controls.visible)
-            )
-            kinds = {"zx-teaching": self.teaching.show, "zx-story": told, "zx-alone": alone}
-            parts.css_classes = ["zx-explorer", *(name for name, on in kinds.items() if on)]
-
-        self._narrow = narrow
-        notice.param.watch(lambda _: narrow(), "visible")
-        narrow()
-        if self.bridge:  # a card opens without a server, as in a saved notebook
-            holders = (
-                self.files.drawer,
-                self.story.panel,
-                self.invite,
-                self.controls.drawn.parts,
-                prompt,
-                last,
-            )
-            for closed in (*parts.select(pn.Card), *holders):
-                widgets.later(closed)
+        question = widgets.html(f"<h1>{QUESTION}</h1>", "question")
+        answer = _kept(
+            {
+                question: shows("title"),
+                self.holder: shows("verdict"),
+                self.tabs.__panel__(): shows(*VIEWS),
+                self.more.fold: shows("table"),
+                self.curves.legend: shows("table") and not shows(*VIEWS),
+            }
+        )
+        header = widgets.row("heading", *heading), self.files.drawer
+        rows = _kept(
+            {
+                widgets.stack(*header, css_classes=["zx-header"]): heading,
+                self.prompt: True,
+                self.story.panel: self._tells,
+                self.side: shows(*SETTABLE),
+                widgets.stack(*answer, css_classes=["zx-answer"]): answer,
+                self.bridge: self.bridge,
+            }
+        )
+        self.parts = widgets.component("explorer", *rows, sheet="explorer")
         # columns depend on the component's width, which in a notebook is not the window's
-        return widgets.component("room", parts, last, sheet="room")
+        return widgets.component("room", self.parts, self.last, sheet="room")
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return self.whole
+
+
+def _kept(parts: dict[Any, Any]) -> list[Any]:
+    """The parts that are shown, in order."""
+    return [part for part, shown in parts.items() if shown]

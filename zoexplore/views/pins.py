@@ -47,34 +47,27 @@ class Pins(param.Parameterized):
     compare = param.String(
         "", doc="the bound whose curves are drawn; empty for each one's smallest"
     )
-    of_preset = param.List([], item_type=Pin, doc="the last preset's pins")
 
     def add(self, state: State) -> bool:
         """Pin the current setting under its own description. Returns whether there was room."""
         if len(self.pins) == MOST_PINS:
             return False
-        differs = to_fields(state.setting, state.accounting)
+        differs = to_fields(*state.run)
         name = (
             ", ".join(f"{symbol_of(key)} = {grouped(value)}" for key, value in differs.items())
             or "the training default"
         )
-        self.pins = [*self.pins, Pin(_shortened(name), state.setting, state.accounting)]
+        self.pins = [*self.pins, Pin(_shortened(name), *state.run)]
         return True
 
     def remove(self, place: int) -> None:
         self.pins = [pin for at, pin in enumerate(self.pins) if at != place]
 
     def follow(self, preset: Preset) -> None:
-        """Replace the pins by a preset's, if it has any; else remove those of the last preset."""
-        of_preset = [
-            Pin(_shortened(name), setting, preset.accounting) for name, setting in preset.pins
-        ]
-        left = [pin for pin in self.pins if pin not in self.of_preset]
-        if of_preset:
-            self.param.update(pins=of_preset, compare=preset.compare)
-        elif left != self.pins:
-            self.param.update(pins=left, compare="")
-        self.of_preset = of_preset
+        """Replace the pins by a preset's, if it has any; remove those of an earlier preset's figure."""
+        if preset.pins or self.compare:
+            runs = ((_shortened(name), run, preset.accounting) for name, run in preset.pins)
+            self.param.update(pins=[Pin(*run) for run in runs], compare=preset.compare)
 
     def fields(self) -> list[tuple[str, str]]:
         """The pins as pairs of a query."""
@@ -85,13 +78,10 @@ class Pins(param.Parameterized):
         """Set the pins from an address. Returns the errors."""
         read, known = [Pin.of(text) for text in texts[:MOST_PINS]], compare in ("", *BOUNDS)
         self.param.update(pins=[pin for pin, _ in read], compare=compare if known else "")
-        problems = [
-            f"pin {place}: {said}" for place, (_, p) in enumerate(read, start=1) for said in p
-        ]
-        problems += [f"only {MOST_PINS} pins fit"] if len(texts) > MOST_PINS else []
-        return problems + (
-            [] if known else [f"compare = {compare[:40]!r} is not one of {', '.join(BOUNDS)}"]
-        )
+        told = [f"pin {place}: {said}" for place, (_, p) in enumerate(read, start=1) for said in p]
+        told += [f"only {MOST_PINS} pins fit"] if len(texts) > MOST_PINS else []
+        unknown = f"compare = {compare[:40]!r} is not one of {', '.join(BOUNDS)}"
+        return told if known else [*told, unknown]
 
 
 def grouped(text: str) -> str:

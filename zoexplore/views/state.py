@@ -36,7 +36,12 @@ def _given(name: str) -> Any:
     )
 
 
-class State(param.Parameterized):
+_Values: Any = param.parameterized_class(
+    "_Values", {name: _given(name) for name in (*SETTING_FIELDS, *OPTIONS)}
+)
+
+
+class State(_Values):
     """One run's parameters and its accounting as params; `setting` and `accounting` are the
     validated values.
 
@@ -47,36 +52,7 @@ class State(param.Parameterized):
     returns when d does.
     """
 
-    n = _given("n")
-    d = _given("d")
-    K = _given("K")
-    T = _given("T")
-    sigma = _given("sigma")
-    beta = _given("beta")
-    regime = _given("regime")
-    R = _given("R")
-    clip = _given("clip")
-    clipping = _given("clipping")
-    M = _given("M")
-    m = _given("m")
-    ridge = _given("ridge")
-    eta = _given("eta")
-    xi = _given("xi")
-    delta = _given("delta")
-    batch = _given("batch")
-    lipschitz = _given("lipschitz")
-    linear = _given("linear")
-    neighbours = _given("neighbours")
-    sampling = _given("sampling")
-    releases = _given("releases")
-    records_per_person = _given("records_per_person")
-    cooldown = _given("cooldown")
-    cooldown_beta = _given("cooldown_beta")
-
-    conversion = _given("conversion")
-    sensitivity = _given("sensitivity")
-    schedule = _given("schedule")
-    printed = _given("printed")
+    K: int
 
     setting = param.ClassSelector(class_=Setting, constant=True, doc="the run, validated")
     accounting = param.ClassSelector(
@@ -123,6 +99,11 @@ class State(param.Parameterized):
             self._accept(*built)
             self.K = K
             self.note = _HELD.format(d=K, asked=asked) if K < asked else ""
+
+    @property
+    def run(self) -> tuple[Setting, Accounting]:
+        """The run and how it is accounted."""
+        return self.setting, self.accounting
 
     def ask(self, **values: Any) -> bool:
         """Change values together, or refuse them together and say why in `refusal`. Returns whether

@@ -10,9 +10,10 @@ from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import RATES, attacks, guarantees, smallest
-from zoexplore.run.formatting import THIN, format_percent, format_share
+from zoexplore.run.formatting import THIN, format_share
 from zoexplore.views.figures.chart import Chart, line, span
 from zoexplore.views.figures.legend import UNASKED, Legend, entry
+from zoexplore.views.html import written
 from zoexplore.views.panels.readouts import found_at
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
@@ -56,7 +57,7 @@ class Attack(View):
         self.fpr = min(max(float(f"{place:.2g}"), _LEAST), 0.99)
 
     async def refresh(self) -> None:
-        run = self.state.setting, self.state.accounting
+        run = self.state.run
         self._given, self._allowed = await ask(guarantees, *run), await ask(attacks, *run)
         best = smallest(self._given).bound
         lines = [
@@ -104,10 +105,6 @@ class Attack(View):
             ),
             f"a record guessed right, {guess} without the model": allowed.reconstruction(GUESS),
         }
-        lines = "".join(
-            f'<tr><th scope="row">{words}</th><td>{format_percent(float(x), 3)}</td></tr>'
-            for words, x in numbers.items()
-        )
         with pn.io.hold():
             told = {
                 "title": "outsiders wrongly accused",
@@ -123,8 +120,9 @@ class Attack(View):
                 handle={"at": self.fpr, "label": fpr, "title": told["title"]},
             )
             self.legend.param.update(title=f"Caught, at {fpr} of outsiders accused", entries=rows)
-            caption = f"<caption>By {BOUNDS[best.bound].in_text}, at most</caption>"
-            self.measures.object = f"<table>{caption}{lines}</table>" if best.valid else ""
+            by = BOUNDS[best.bound].in_text
+            said = written("figures", "measures", by, numbers) if best.valid else ""
+            self.measures.object = said
 
     def __panel__(self) -> pn.viewable.Viewable:
         beside = widgets.stack(self.legend, self.measures)

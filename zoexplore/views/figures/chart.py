@@ -15,7 +15,7 @@ from zoexplore.bounds.words import Style
 from zoexplore.compute.ask import ask
 from zoexplore.compute.session_task import SessionTask
 from zoexplore.questions.export import to_python
-from zoexplore.run.axes import AXES, FieldAxis, decades
+from zoexplore.run.axes import AXES, FieldAxis, decades, nice
 from zoexplore.run.formatting import format_count, format_short
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
@@ -103,6 +103,20 @@ def log_span(start: float, end: float, **more: Any) -> dict[str, Any]:
     return span(start, end, ticks, log=True, **more)
 
 
+def even_span(
+    start: float, end: float, parts: float, text: Callable[[float], str] = format_short, **more: Any
+) -> dict[str, Any]:
+    """An even axis with ticks at the multiples of a round number, at most so many and one."""
+    step = nice((end - start) / parts)
+    at = np.arange(np.ceil(start / step), end * 1.001 / step) * step
+    return span(start, end, {x: text(x) for x in at.tolist()}, **more)
+
+
+def count_text(x: float) -> str:
+    """A tick of counts."""
+    return format_count(round(x))
+
+
 def field_span(axis: FieldAxis, ends: tuple[float, float]) -> dict[str, Any]:
     """An x axis along a field, at its `place`s: a share's are even."""
     told: dict[str, Any] = {"title": axis.title, "symbol": axis.symbol}
@@ -168,7 +182,7 @@ class Chart(pn.custom.JSComponent):
     async def _write(self) -> None:
         """Write the code of the state's run; a comment makes each answer another text."""
         if self.state:
-            run = await ask(to_python, self.state.setting, self.state.accounting)
+            run = await ask(to_python, *self.state.run)
             self.code = f"{run}\n# The figure.\nfrom zoexplore import plots\n\n{self.draws}\n# {self.wants}\n"
 
 

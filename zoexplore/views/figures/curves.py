@@ -10,7 +10,7 @@ import param
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import CurveSet, curve_set, guarantees, sketched, smallest
-from zoexplore.run.axes import AXES, frame, steady
+from zoexplore.run.axes import AXES, drawable, frame, steady
 from zoexplore.run.formatting import format_count, format_delta, format_number
 from zoexplore.run.setting import Accounting, Setting
 from zoexplore.views.figures import pins
@@ -42,6 +42,9 @@ class Curves(View):
     along = param.Selector(
         default="T", objects=list(AXES), doc="the field that the curves run over"
     )
+    only = param.Selector(
+        default="", objects=["", *BOUNDS], doc="the bound that alone is drawn; empty for all"
+    )
 
     def build(self) -> None:
         self.found: dict[str, Guarantee] = {}  # of the drawn run
@@ -60,8 +63,15 @@ class Curves(View):
         )
         self.pins.param.watch(self.changed, ["pins", "compare"])
         self.param.watch(self.changed, "along")
+        self.param.watch(self._alone, "only")
         self.legend.param.watch(self._draw, "muted")
         self.legend.param.watch(self._of_pin, "asked")
+
+    def _alone(self, event: Any) -> None:
+        """Draw one bound alone, without the table, or what is drawn at first."""
+        self.choice.visible = self.legend.visible = not event.new
+        alone = [bound for bound in BOUNDS if bound != event.new]
+        self.legend.muted = alone if event.new else list(UNASKED)
 
     def _dragged(self, place: float, held: bool) -> None:
         dragged(self.state, self.along)(place, held)
@@ -101,11 +111,8 @@ class Curves(View):
         """Draw the curves that are not switched off, with the current value on each."""
         if not self.found:
             return
-        axis, best, x = (
-            AXES[self.along],
-            smallest(self.found).bound,
-            AXES[self.along].place(self.drawn.values),
-        )
+        axis, best = AXES[self.along], smallest(self.found).bound
+        x = axis.place(self.drawn.values)
         lines = [
             line(
                 bound,
@@ -144,22 +151,13 @@ class Curves(View):
 
     def _fit(self, now: list[float]) -> None:
         """Show the decades of the curves; they stay while these move within them."""
-        drawn = {
-            bound: values
-            for bound, values in self.drawn.epsilon.items()
-            if bound not in self.legend.muted
-        }
-        own = [e[(e > 0) & (e < inf)] for bound, e in drawn.items() if BOUNDS[bound].of_this_run]
-        others = [
-            e[(e > 0) & (e < inf)] for bound, e in drawn.items() if not BOUNDS[bound].of_this_run
-        ]
-        pinned = [
-            each["y"][(each["y"] > 0) & (each["y"] < inf)] for each in self.pinned.lines(self.along)
-        ]
-        wanted = frame(
-            np.concatenate([_NONE, *own, *pinned]), np.concatenate([_NONE, *others]), now
-        )
-        fitted = self.along, self.state.replaced
+        seen: dict[bool, list[np.ndarray]] = {True: [_NONE], False: [_NONE]}
+        for bound, values in self.drawn.epsilon.items():
+            if bound not in self.legend.muted:
+                seen[BOUNDS[bound].of_this_run].append(values)
+        seen[True] += [each["y"] for each in self.pinned.lines(self.along)]
+        own, others = (drawable(np.concatenate(seen[of])) for of in (True, False))
+        wanted, fitted = frame(own, others, now), (self.along, self.state.replaced)
         self.ends = wanted if fitted != self._fitted else steady(wanted, self.ends)
         self._fitted = fitted
 

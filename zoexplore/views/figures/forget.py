@@ -11,8 +11,8 @@ import param
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import forgotten
 from zoexplore.run.axes import nice
-from zoexplore.run.formatting import format_count, format_delta, format_number, format_short
-from zoexplore.views.figures.chart import Chart, dot, line, span
+from zoexplore.run.formatting import format_count, format_delta, format_number
+from zoexplore.views.figures.chart import Chart, count_text, dot, even_span, line
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.widgets import unbroken
 from zoexplore.views.view import View
@@ -45,7 +45,7 @@ class Forget(View):
         self.steps = min(max(round(place), 1), ENDS[-1])
 
     async def refresh(self) -> None:
-        run = self.state.setting, self.state.accounting
+        run = self.state.run
         end = next(end for end in ENDS if 2 * self.steps <= end or end == ENDS[-1])
         N = tuple(dict.fromkeys(round(n) for n in np.linspace(0, end, 21)))
         epsilon, why = await ask(forgotten, *run, N)
@@ -64,27 +64,16 @@ class Forget(View):
             self._draw(np.array(N), epsilon, float(now), float(end))
 
     def _draw(self, N: np.ndarray, epsilon: np.ndarray, now: float, end: float) -> None:
-        step = nice(max(float(epsilon[0]), 1e-6) / 4)
-        up, across = np.arange(0, epsilon[0] + step, step), np.arange(0, end * 1.001, end / 5)
+        most, title = max(float(epsilon[0]), 1e-6), "steps without your record"
+        step = nice(most / 4)
         self.chart.lines = [line("forget", N, epsilon, STYLE, aloud=True)]
-        said = f"ε against steps without the record: {format_number(now)} after {format_count(self.steps)}"
         self.chart.put(
             f"ε at δ = {format_delta(self.state.delta)}",
-            said,
-            span(
-                0,
-                end,
-                {float(x): format_count(round(x)) for x in across},
-                title="N, steps without your record",
-                symbol="N",
-            ),
-            span(0, up[-1], {float(y): format_short(float(y)) for y in up}),
+            f"ε against {title}: {format_number(now)} after {format_count(self.steps)}",
+            even_span(0, end, 5, count_text, title=f"N, {title}", symbol="N"),
+            even_span(0, step * float(np.ceil(most / step)), 4),
             unnamed=True,
-            handle={
-                "at": float(self.steps),
-                "label": f"N = {format_count(self.steps)}",
-                "title": "steps without your record",
-            },
+            handle={"at": self.steps, "label": f"N = {format_count(self.steps)}", "title": title},
             dots=[dot("forget", self.steps, now, STYLE, size=6)],
         )
 

@@ -15,9 +15,10 @@ from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import curve_set, gains, said_of_truth
 from zoexplore.questions.hiding import LEAST_GAIN, Gain
 from zoexplore.run.axes import AXES, EDGE
-from zoexplore.run.formatting import THIN, format_count, format_number, format_short, round_up
+from zoexplore.run.formatting import format_count, format_number, format_short, round_up
 from zoexplore.views.figures.chart import script
 from zoexplore.views.figures.publish import Two
+from zoexplore.views.html import written
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
@@ -26,7 +27,6 @@ _EDGES = np.log10([LEAST_GAIN, *LEVELS, 1e13])
 _FROM = (2, 10, 100, 1000)  # of the table
 LABELLED = 0.2  # beta of the lines' names
 POINTS, SHARES = 73, 30  # along T, and along beta
-_WORKS = "Later steps pull the two runs together and cover the rest with fresh noise. What early steps gave away is worn down."
 
 
 class Map(pn.custom.JSComponent):
@@ -58,8 +58,8 @@ class Helps(View):
     def build(self) -> None:
         self.map = Map()
         self.map.param.watch(self._moved, "asked")
-        self._some = self.state.batch or max(self.state.n // 10, 1)  # records of a batch, and
-        self._late = self.state.cooldown or 1  # steps of a cool-down, where they are switched on
+        self._some = max(self.state.n // 10, 1)  # records of a batch, and
+        self._late = 1  # steps of a cool-down, where they are switched on
         self.batches = widgets.radio("records per step", [], "long_radio")
         self.cooled = widgets.radio("cool-down", [], "long_radio")
         self._offer()
@@ -87,26 +87,23 @@ class Helps(View):
         )
 
     def _switched(self, **value: Any) -> None:
-        (name, now), *_ = value.items()
-        if now != getattr(self.state, name) and not (now is None and self.state.setting.full_batch):
+        s = self.state.setting
+        if s.replace(**value) != s and (value != {"batch": None} or not s.full_batch):
             self.state.ask(**value)
 
     async def refresh(self) -> None:
-        setting, accounting = self.state.setting, self.state.accounting
+        run = setting, accounting = self.state.run
         self._offer()
-        here = await ask(
-            gains, setting, accounting, "T", "beta", (float(setting.T),), (setting.beta,)
-        )
-        along = Two.of(await ask(curve_set, setting, accounting, "T"))
+        here = await ask(gains, *run, "T", "beta", (float(setting.T),), (setting.beta,))
+        along = Two.of(await ask(curve_set, *run, "T"))
         steps = AXES["T"].values(setting, POINTS)
         # all of these runs have one map
         anywhere = setting.replace(T=int(steps[-1]), beta=0.5), accounting
         if self._drawn != anywhere:
             # on batches each takes longer
             betas = AXES["beta"].values(setting, SHARES if setting.full_batch else SHARES // 2)
-            found = await ask(
-                gains, *anywhere, "T", "beta", tuple(map(float, steps)), tuple(map(float, betas))
-            )
+            both = tuple(map(float, steps)), tuple(map(float, betas))
+            found = await ask(gains, *anywhere, "T", "beta", *both)
             self._map, self.map.table = drawn(steps, betas, found)
             self._drawn = anywhere
         with pn.io.hold():
@@ -116,42 +113,28 @@ class Helps(View):
 
     def _say(self, here: Gain, along: Two) -> None:
         """Write how much hiding helps this run, or why it does not, and put it on the map."""
-        s = self.state.setting
+        s, why = self.state.setting, str(here.why[0, 0])
         ratio, before, now = (
-            float(here.ratio[0, 0]),
-            float(here.composition[0, 0]),
-            float(here.least[0, 0]),
+            float(each[0, 0]) for each in (here.ratio, here.composition, here.least)
         )
-        why = str(here.why[0, 0])
-        by = "1" if why else "∞" if np.isinf(ratio) else format_short(ratio, 2)
-        change = (
-            "nothing gained here"
-            if why
-            else f"{format_number(before)} →{THIN}<b>{format_number(now)}</b>"
-        )
-        self.words.object = f'<p class="epsilon last"><i>ε</i> ÷ <b>{by}</b> <span class="ghost">{change}</span></p>'
         with np.errstate(invalid="ignore", divide="ignore"):
             factor = along.every / along.last
-        from_ = {k: along.T[np.argmax(factor >= k)] for k in _FROM if (factor >= k).any()}
-        pairs = [(format_count(k), format_count(round_up(float(T), 3))) for k, T in from_.items()]
-        rows = "".join(f'<tr><th scope="row">÷ {k}</th><td>{T}</td></tr>' for k, T in pairs)
-        head = f"<thead><tr><th>Hiding divides ε by, at β = {format_short(s.beta, 6)}</th><th>from T =</th></tr></thead>"
-        table = f"<table>{head}<tbody>{rows}</tbody></table>" if rows else ""
-        hint = "<p><small>Drag the ring, or use its arrow keys: ← → steps, ↑ ↓ noise along the directions.</small></p>"
-        self.beside.object = f"<p>{escape(why or _WORKS)}</p>{table}{hint}"
-        told = (
-            "hiding gains nothing"
-            if why
-            else f"ε {format_number(before)} becomes {format_number(now)}"
-        )
-        run = f"T = {format_count(s.T)}, β = {format_short(s.beta, 6)}: {told}"
-        said = f"By how much hiding divides ε, over steps T and noise along directions β. {run}"
-        place = float(AXES["beta"].place(s.beta))
+        from_ = {
+            k: round_up(float(along.T[np.argmax(factor >= k)]), 3)
+            for k in _FROM
+            if (factor >= k).any()
+        }
+        share = format_short(s.beta, 6)
+        self.words.object = written("figures", "gain", ratio, why, before, now)
+        self.beside.object = written("figures", "pays", why, share, from_)
+        told = f"ε {format_number(before)} becomes {format_number(now)}"
+        told = "hiding gains nothing" if why else told
+        run = f"T = {format_count(s.T)}, β = {share}: {told}"
         self.map.given = self._map | {
             "T": s.T,
-            "place": place,
+            "place": float(AXES["beta"].place(s.beta)),
             "told": run,
-            "said": said,
+            "said": f"By how much hiding divides ε, over steps T and noise along directions β. {run}",
             "cooled": s.cooldown > 0,
         }
 
@@ -177,20 +160,19 @@ def drawn(
     """The map of gains at these steps and shares: its bands and lines as SVG's paths, the places of
     the lines' names along T, and ticks; and its table.
     """
-    axis, x = AXES["beta"], np.log10(steps) / np.log10(steps[-1])
+    axis, decades = AXES["beta"], np.log10(steps)
+    x, y, inner = decades / decades[-1], axis.place(betas), _EDGES[1:-1]
     ratio = np.log10(np.nan_to_num(np.minimum(gain.ratio, 1e12), nan=1.0))
     fills, lines = FillType.ChunkCombinedCode, LineType.ChunkCombinedCode
-    cut = contour_generator(x, axis.place(betas), ratio, fill_type=fills, line_type=lines)
+    cut = contour_generator(x, y, ratio, fill_type=fills, line_type=lines)
     row = ratio[np.abs(betas - LABELLED).argmin()]
+    places = np.interp(inner, row, x, left=np.nan, right=np.nan)
     given = {
         "bands": [_path(*cut.filled(*ends)) for ends in pairwise(_EDGES)],
-        "lines": [_path(*cut.lines(edge)) for edge in _EDGES[1:-1]],
-        "labels": [
-            float(np.interp(edge, row, x)) if row.min() <= edge <= row.max() else None
-            for edge in _EDGES[1:-1]
-        ],
+        "lines": [_path(*cut.lines(edge)) for edge in inner],
+        "labels": [None if np.isnan(place) else float(place) for place in places],
         "none": not np.isfinite(gain.least).any(),
-        "decades": float(np.log10(steps[-1])),
+        "decades": float(decades[-1]),
         "ticks": [[at, text] for at, text in axis.ticks().items()],
         "step": float(axis.place(0.05)),
         "broken": float(axis.place(EDGE)),

@@ -13,8 +13,8 @@ from zoexplore.bounds.words.sentences import in_whom, why_undrawn
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees
 from zoexplore.run.axes import nice
-from zoexplore.run.formatting import format_count, format_number, format_sentence, format_short
-from zoexplore.views.figures.chart import Chart, line, span
+from zoexplore.run.formatting import format_count, format_number, format_sentence
+from zoexplore.views.figures.chart import Chart, even_span, line, log_span
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
@@ -39,17 +39,11 @@ def thinned(path: Trajectory) -> dict[str, np.ndarray]:
     N = path.rho.size
     left = np.arange(N, 0, -1)
     if N > EACH:
-        left = np.unique(np.geomspace(1, N, round(np.log(N) / np.log(_RATIO))).round().astype(int))[
-            ::-1
-        ]
-    nothing = np.full(N, np.nan)
-    columns = {
-        name: nothing if (values := getattr(path, name)) is None else values for name in STEP
-    }
-    return {
-        "left": left.astype(float),
-        **{name: values[N - left] for name, values in columns.items()},
-    }
+        even = np.geomspace(1, N, round(np.log(N) / np.log(_RATIO))).round().astype(int)
+        left = np.unique(even)[::-1]
+    columns = {name: getattr(path, name) for name in STEP}
+    kept = {name: values[N - left] for name, values in columns.items() if values is not None}
+    return {"left": left.astype(float), **dict.fromkeys(STEP, np.full(left.size, np.nan)), **kept}
 
 
 def describe_trajectory(g: Guarantee) -> tuple[str, ...]:
@@ -131,7 +125,7 @@ class Inside(View):
         self.param.watch(self.changed, "bound")
 
     async def refresh(self) -> None:
-        g = (await ask(guarantees, self.state.setting, self.state.accounting))[self.bound]
+        g = (await ask(guarantees, *self.state.run))[self.bound]
         path = g.trajectory
         with pn.io.hold():
             self.grid.visible, self.words.visible = path is not None, path is None
@@ -152,18 +146,8 @@ class Inside(View):
         # it begins inside the frame
         data["z"] = np.where(data["z"] > 1.005 * np.nanmax(data["z"][paid:]), np.nan, data["z"])
         top = max(np.nanmax(data[column][paid:], initial=0) for column in drawn)
-        end, most = (
-            1.06 * nice(top / 1.05) if top > 0 else 1.0,
-            max(float(path.rho.size), 2.0) * 1.05,
-        )
-        mantissas = (1, 2, 5) if most < 60 else (1,)
-        ticks = {
-            m * 10.0**k: format_short(m * 10.0**k)
-            for k in range(16)
-            for m in mantissas
-            if m * 10**k <= most
-        }
-        up = {float(y): format_short(float(y)) for y in np.arange(0, end, nice(end / 3.5))}
+        end, most = 1.06 * nice(top / 1.05) if top > 0 else 1.0, max(path.rho.size, 2) * 1.05
+        across = log_span(1, most, title="steps left", symbol="steps left")
         named = len(drawn) > 1
         chart.lines = [
             line(c, data["left"], data[c], style, name if named else "")
@@ -172,8 +156,8 @@ class Inside(View):
         chart.put(
             title,
             f"{title}, against the steps left",
-            span(most, 0.95, ticks, log=True, title="steps left", symbol="steps left"),
-            span(0, end, up),
+            across | {"start": most, "end": 0.95},
+            even_span(0, end, 3.5),
         )
         chart.draws = f'plots.inside(setting, "{self.bound}", accounting)'
 

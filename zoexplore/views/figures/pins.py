@@ -1,6 +1,5 @@
 """Pins: lines in the figure of curves, and rows of its table."""
 
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,9 @@ from zoexplore.run.fields import FIELDS
 from zoexplore.run.formatting import format_number
 from zoexplore.views.figures.chart import line
 from zoexplore.views.figures.legend import entry
+from zoexplore.views.html import written
 from zoexplore.views.panels.readouts import times
 from zoexplore.views.pins import Pin, Pins, grouped
-from zoexplore.views.style.widgets import region
 
 WIDTH, DASH = 1.7, (7, 2)
 
@@ -106,35 +105,14 @@ class PinnedCurves:
             for g in (next(iter(each.values())) for each in every)
         ]
         lasts = [smallest(each).epsilon for each in every]
-        rows = [
-            (
-                FIELDS[name].noun if name in FIELDS else name,
-                [grouped(run[name]) or "–" for run in runs],
-            )
+        rows = {
+            FIELDS[name].noun if name in FIELDS else name: [
+                grouped(run[name]) or "–" for run in runs
+            ]
             for name in runs[0]
             if len({run[name] for run in runs}) > 1
-        ]
-        rows.append(
-            ("ε, every step", [format_number(each["composition"].epsilon) for each in every])
-        )
-        rows.append(("ε, only the last", [format_number(last) for last in lasts]))
-        rows.append(
-            ("against the first", ["–", *(times(lasts[0], last) or "=" for last in lasts[1:])])
-        )
-        cells = "".join(
-            f'<tr><th scope="row">{escape(name)}</th>{_cells(values)}</tr>' for name, values in rows
-        )
-        heads = "".join(
-            f'<th scope="col">{escape(name)}</th>'
-            for name in [*(name for _, name, *_ in known), "now"]
-        )
-        head = f"<thead><tr><th></th>{heads}</tr></thead>"
-        return region(
-            "pinned runs, and what differs", f"<table>{head}<tbody>{cells}</tbody></table>"
-        )
-
-
-def _cells(values: list[str]) -> str:
-    """A value for each run, bold where it is another than the first one's."""
-    texts = (escape(value) if value == values[0] else f"<b>{escape(value)}</b>" for value in values)
-    return "".join(f"<td>{text}</td>" for text in texts)
+        }
+        rows["ε, every step"] = [format_number(each["composition"].epsilon) for each in every]
+        rows["ε, only the last"] = [format_number(last) for last in lasts]
+        rows["against the first"] = ["–", *(times(lasts[0], last) or "=" for last in lasts[1:])]
+        return written("figures", "pins", [*(name for _, name, *_ in known), "now"], rows)

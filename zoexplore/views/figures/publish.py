@@ -2,6 +2,7 @@
 that move together.
 """
 
+from contextlib import suppress
 from functools import lru_cache
 from math import isfinite
 from typing import Any, NamedTuple
@@ -16,8 +17,17 @@ from zoexplore.bounds.words import Style
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import CurveSet, curve_set, guarantees, smallest
 from zoexplore.run.axes import AXES, T_MOST, nice
-from zoexplore.run.formatting import format_count, format_delta, format_number, format_short
-from zoexplore.views.figures.chart import Chart, dot, dragged, handle, line, script, span
+from zoexplore.run.formatting import format_count, format_delta, format_number
+from zoexplore.views.figures.chart import (
+    Chart,
+    count_text,
+    dot,
+    dragged,
+    even_span,
+    handle,
+    line,
+    script,
+)
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
@@ -66,10 +76,9 @@ class Two(NamedTuple):
         """The known values up to the first at or beyond `end`, and those at the run's own T among
         them.
         """
-        known = self.T[: np.searchsorted(self.T, end) + 1]
-        steps = np.union1d(known, T)
-        new, drawn = ~np.isin(steps, known), self.at(steps)
-        return Two(steps, *(np.where(new, epsilons[name], getattr(drawn, name)) for name in NAMES))
+        steps = np.union1d(self.T[: np.searchsorted(self.T, end) + 1], T)
+        drawn = self.at(steps)._asdict()
+        return Two(steps, *(np.where(steps == T, epsilons[name], drawn[name]) for name in NAMES))
 
     def at(self, T: np.ndarray) -> "Two":
         """The values at steps T, interpolated between the known ones."""
@@ -120,20 +129,19 @@ class Publish(View):
         self.ends = (400.0, 12.0)  # of the axes
         self.chart = Chart("publish", self.state, dragged(self.state, "T"), CODE)
         self.clouds = Clouds(of=self.chart.of)
-        self.param.watch(self._draw, ["publish", "only", "yours"])
-        self.param.watch(self._begun, "draws")
+        self.param.watch(self._draw, ["publish", "only", "yours", "draws"])
         self.chart.param.watch(self._drew, "drew")
 
     async def refresh(self) -> None:
-        run = self.state.setting, self.state.accounting
+        run = self.state.run
         self.found = await ask(guarantees, *run)
         self.two = Two.of(await ask(curve_set, *run, "T"))
         self.sketch = self.state.moving  # the axis is fitted once no slider is held
         T, most = self.state.T, max(int(self.two.T[-1]), T_MOST)
         if not self.state.moving or not self.ends[0] / 20 <= T <= self.ends[0]:
             self._fit(min(nice(2 * T), most))
-        self.drawn = self.two.until(self.ends[0], T, self.epsilons)
         with pn.io.hold():
+            self.drawn = self.two.until(self.ends[0], T, self.epsilons)
             self._clouds(T)
             self._draw()
 
@@ -158,64 +166,37 @@ class Publish(View):
         if not self.found:
             return
         self.clouds.shown, self.switch.disabled = self.publish, bool(self.only)
-        (end, top), at, T = self.ends, self.epsilons, self.state.T
-        kinds = [name for name in NAMES if self.only in ("", name)]
-        mine = {name: name == self.publish for name in kinds}
-        lines = [
-            line(
-                name,
-                self.drawn.T,
-                getattr(self.drawn, name),
-                STYLES[name],
-                NAMES[name],
-                bold=mine[name],
-                alpha=1.0 if mine[name] else 0.5,
-                note=f"ε = {format_number(at[name])}",
-                plays=True,
-                aloud=True,
+        at, T, delta, lines, dots = self.epsilons, self.state.T, self.state.setting.delta, [], []
+        kinds = [self.only] if self.only else sorted(NAMES, key=lambda name: name == self.publish)
+        for name in kinds:
+            mine, curve = name == self.publish, getattr(self.drawn, name)
+            look = {"bold": mine, "alpha": 1.0 if mine else 0.5, "plays": True, "aloud": True}
+            note = f"ε = {format_number(at[name])}"
+            lines.append(
+                line(name, self.drawn.T, curve, STYLES[name], NAMES[name], note=note, **look)
             )
-            for name in kinds
-        ]
-        dots = [
-            dot(name, T, at[name], STYLES[name], size=6.5 if mine[name] else 4.5)
-            for name in kinds
-            if isfinite(at[name])
-        ]
-        delta = format_delta(self.state.setting.delta)
-        across, up = (
-            np.arange(0, end * 1.001, nice(end / 4.01)),
-            np.arange(0, top * 1.001, nice(top / 4.01)),
-        )
-        steps: dict[str, Any] = {"title": "T, training steps", "symbol": "T"}
-        drawn = np.array(self.yours).reshape(-1, 2).T
-        yours = [line("yours", drawn[0], drawn[1], YOURS, "you", reads=False)] if self.yours else []
-        self.chart.lines = [*lines, *yours]
+            dots.append(dot(name, T, at[name], STYLES[name], size=6.5 if mine else 4.5))
+        if self.yours:
+            x, y = np.transpose(self.yours)
+            lines.append(line("yours", x, y, YOURS, "you", reads=False))
+        told = (f"{format_number(at[name])} if {NAMES[name]} is published" for name in kinds)
+        height = f"ε at δ = {format_delta(delta)}"
+        self.chart.param.update(lines=lines, draws_on=self.draws)
         self.chart.put(
-            f"ε at δ = {delta}: privacy loss, lower is better",
-            f"ε at δ = {delta} against training steps: at T = {format_count(T)} "
-            + ", ".join(
-                f"{format_number(at[name])} if {NAMES[name]} is published" for name in kinds
-            ),
-            span(0, end, {float(x): format_count(round(x)) for x in across}, **steps),
-            span(0, top, {float(y): format_short(float(y)) for y in up}),
+            f"{height}: privacy loss, lower is better",
+            f"{height} against training steps: at T = {format_count(T)} {', '.join(told)}",
+            even_span(0, self.ends[0], 4.01, count_text, title="T, training steps", symbol="T"),
+            even_span(0, self.ends[1], 4.01),
             handle=handle(AXES["T"], T),
-            dots=sorted(dots, key=lambda each: mine[each["key"]]),
+            dots=[each for each in dots if isfinite(each["y"])],
         )
-
-    def _begun(self, event: Any) -> None:
-        self.chart.draws_on = event.new
-        if event.new:
-            self.yours = []
 
     def _drew(self, event: Any) -> None:
         """Keep what the reader has drawn, if it is a curve."""
-        pairs = [pair for pair in event.new if isinstance(pair, list) and len(pair) == 2]
-        if (
-            self.draws
-            and len(pairs) > 1
-            and all(isinstance(x, (int, float)) and isfinite(x) for pair in pairs for x in pair)
-        ):
-            self.yours = [[float(T), max(float(epsilon), 0.0)] for T, epsilon in pairs]
+        with suppress(TypeError, ValueError):
+            drawn = np.array(event.new, float).reshape(-1, 2)
+            if self.draws and len(drawn) > 1 and np.isfinite(drawn).all():
+                self.yours = np.maximum(drawn, 0.0).tolist()
 
     def sketch_as(self, place: int) -> None:
         """Draw for the reader: as high as with every step published, half as high, or flat from
@@ -223,22 +204,17 @@ class Publish(View):
         """
         T, every = self.drawn.T, self.drawn.every
         curve = (every, every / 2, np.minimum(every, np.interp(self.ends[0] / 20, T, every)))[place]
-        self.yours = [[float(t), float(e)] for t, e in zip(T, curve, strict=True) if isfinite(e)]
+        self.yours = np.column_stack([T, curve])[np.isfinite(curve)].tolist()
 
     def _clouds(self, T: int) -> None:
-        steps = np.maximum(np.arange(PICTURES + 1) / PICTURES * T, 1e-9)
+        steps = np.linspace(0, T, PICTURES + 1)
         played = self.two.at(np.maximum(steps, 1.0))
         share = np.minimum(steps, 1.0)  # before the first step they coincide
         delta = self.state.setting.delta
-        apart = {
-            name: np.minimum(share * gaussian_of(getattr(played, name), delta), FARTHEST)
-            for name in NAMES
-        }
-        self.clouds.param.update(
-            steps=T,
-            shown=self.publish,
-            **{name: mu.round(4).tolist() for name, mu in apart.items()},
-        )
+        for name in NAMES:
+            apart = np.minimum(share * gaussian_of(getattr(played, name), delta), FARTHEST)
+            self.clouds.param.update({name: apart.round(4).tolist()})
+        self.clouds.param.update(steps=T, shown=self.publish)
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("publish", widgets.row("stage", self.chart, self.clouds))

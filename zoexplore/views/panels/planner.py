@@ -28,7 +28,6 @@ from zoexplore.run.axes import AXES
 from zoexplore.run.fields import FIELDS, in_symbols
 from zoexplore.run.formatting import (
     format_count,
-    format_delta,
     format_number,
     format_sentence,
     format_short,
@@ -39,15 +38,13 @@ from zoexplore.run.formatting import (
 from zoexplore.run.setting import LARGEST_INTEGER, Setting
 from zoexplore.views.figures.chart import Chart
 from zoexplore.views.figures.target import draw
+from zoexplore.views.html import written
 from zoexplore.views.state import refused
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.inputs import FieldSentence, Sentence
-from zoexplore.views.style.widgets import listed, unbroken, warning
+from zoexplore.views.style.widgets import warning
 from zoexplore.views.view import View
 
-_RECOMMENDED = """<p>It keeps the data, the loss, the ball and the forward passes, and chooses the rest. One clip limits a
-record's whole step.</p>"""
-_SUPPOSED = "Assumed; numbers cannot check this"
 _SOLVES = (
     "I train {d} parameters on {n} records for {T} steps, and publish {bound}. ε must stay below {target} at δ = {delta}. "
     "What is {field}?"
@@ -114,10 +111,9 @@ class Planner(View):
         """Set a blank from a text, or say why it is refused: here, and not beside the controls too."""
         self.state.refusal = why = ""
         try:
-            if name in _OF_RUN:
-                self.state.ask_text(name, text)
+            if name in _OF_RUN and not self.state.ask_text(name, text):
                 why, self.state.refusal = self.state.refusal, ""
-            else:
+            elif name not in _OF_RUN:
                 self.param.update(**{name: _positive(text) if name in _OWN else text})
         except ValueError as error:
             why = refused(name, text, error)
@@ -143,14 +139,6 @@ class Planner(View):
                 "options": [list(each) for each in options.items()],
             }
         self.sentence.write(_SOLVES if one else _PLANS, blanks)
-
-    def _goal(self) -> str:
-        """The target in words."""
-        target, delta = (
-            format_short(round_up(self.target, 6), 6),
-            format_delta(self.state.setting.delta),
-        )
-        return f"gives ε\u00a0≤\u00a0{target} at δ\u00a0=\u00a0{delta}"
 
     def ask(self, question: Callable[[], Coroutine[Any, Any, Any]]) -> None:
         """Compute an answer in another process, and cancel an earlier question."""
@@ -191,84 +179,49 @@ class Planner(View):
         late = 1 if run.full_batch else BATCHES_COOL
         if self.bound != BEST or run.beta < 1 or run.cooldown or run.K == run.d or run.T <= late:
             return ""
-        found = await ask(
-            solved,
-            run.replace(cooldown=late),
-            field,
-            float(self.target),
-            BEST,
-            self.state.accounting,
-        )
-        value, cooled = getattr(run, field), getattr(found, field, None)
-        if (
-            cooled is None
-            or value == cooled
-            or not (less := value / cooled)
-            or 1 / LEAST_GAIN < less < LEAST_GAIN
-        ):
+        cooler, value = run.replace(cooldown=late), getattr(run, field)
+        found = await ask(solved, cooler, field, float(self.target), BEST, self.state.accounting)
+        cooled = getattr(found, field, None)
+        if not cooled or not value or 1 / LEAST_GAIN < value / cooled < LEAST_GAIN:
             return ""
         self.cooled = found
-        steps = "in the last step" if late == 1 else f"in the last {late} steps"
-        return f"<p>With β = ½ {steps} and β = 1 until then, {AXES[field].symbol} = <b>{_found(field, cooled)}</b> will do.</p>"
+        return written("plan", "cooled", late, AXES[field].symbol, _found(field, cooled))
 
     async def _solve(self) -> None:
-        setting, accounting, field, target = (
-            self.state.setting,
-            self.state.accounting,
-            self.field,
-            float(self.target),
-        )
-        ways = {"last": self.bound, "every": "composition"}
-        found = {
-            name: await ask(solved, setting, field, target, bound, accounting)
-            for name, bound in ways.items()
-        }
-        curves = await ask(curve_set, setting, accounting, field)
+        setting, accounting = self.state.run
+        field, target = self.field, float(self.target)
+        ways = {"yours": self.bound, "last": self.bound, "every": "composition"}
         counted = accounting.replace(printed=accounting.printed and self.bound != BEST)
-        now = _by(await ask(guarantees, setting, counted), self.bound)
-        given = {
-            name: _by(await ask(guarantees, run, counted), ways[name])
-            for name, run in found.items()
-            if isinstance(run, Setting)
-        }
-        runs = {"yours": now, **given}
-        last = given["last"].setting if "last" in given else setting
+        found: dict[str, Setting | str] = {"yours": setting}
+        given: dict[str, Guarantee] = {}
+        for name, bound in ways.items():
+            if name not in found:
+                found[name] = await ask(solved, setting, field, target, bound, accounting)
+            if isinstance(run := found[name], Setting):
+                every = await ask(guarantees, run, counted)
+                given[name] = smallest(every) if bound == BEST else every[bound]
+        curves = await ask(curve_set, setting, accounting, field)
+        last = given.get("last", given["yours"]).setting
         offer, limit = await self._offer(last, field), await self._truth(last)
         # answer and figure in one change of the page: else a button moves before it is pressed
         with pn.io.hold():
-            drawn = {name: (g.setting, g.epsilon) for name, g in runs.items()}
+            drawn = {name: (g.setting, g.epsilon) for name, g in given.items()}
             draw(self.chart, field, "" if self.bound == BEST else self.bound, target, curves, drawn)
             if g := given.get("last"):
-                head, words = _solution(
-                    field,
-                    self._goal(),
-                    g,
-                    now,
-                    found["every"] if g.bound != "composition" else None,
-                )
+                head, words = _solution(field, target, given, found["every"])
                 self._say(limit + words, g.setting, head=head + offer)
             else:
-                self._say(
-                    warning(f"{format_sentence(in_symbols(str(found['last'])))}.") + limit,
-                    head=self._equals("–") + offer,
-                )
+                why = warning(f"{format_sentence(in_symbols(str(found['last'])))}.")
+                self._say(why + limit, head=self._equals("–") + offer)
 
     async def _recommend(self) -> None:
-        run = (
-            self.state.setting,
-            float(self.target),
-            self.bound,
-            self.state.accounting,
-            float(self.passes),
-        )
-        found = await ask(recommended, *run)
+        setting, accounting = self.state.run
+        numbers = float(self.target), self.bound, accounting, float(self.passes)
+        found = await ask(recommended, setting, *numbers)
         if isinstance(found, Plan):
-            head, words = _plan(found)
-            offer, limit = (
-                await self._offer(found.setting, "sigma"),
-                await self._truth(found.setting),
-            )
-            self._say(limit + words, found.setting, head=head + offer)
+            run, (head, words) = found.setting, _plan(found)
+            offer, limit = await self._offer(run, "sigma"), await self._truth(run)
+            self._say(limit + words, run, head=head + offer)
         else:
             self._refuse(f"{format_sentence(in_symbols(found))}.")
 
@@ -295,7 +248,8 @@ class Planner(View):
 
     def _equals(self, value: str) -> str:
         """What is sought, and its value as HTML."""
-        return f'<p class="found"><i>{AXES[self.field].symbol if self.whole == "one" else "K"}</i> = {value}</p>'
+        symbol = AXES[self.field].symbol if self.whole == "one" else "K"
+        return written("plan", "found", symbol, value)
 
     def _say(
         self, words: str, answer: Setting | None = None, busy: bool = False, head: str = ""
@@ -315,45 +269,32 @@ class Planner(View):
         return widgets.component("plan", self.kind, self.sentence, answer, self.drawing, self.words)
 
 
-def _by(found: dict[str, Guarantee], bound: str) -> Guarantee:
-    """The guarantee by a bound, or by the least that applies."""
-    return smallest(found) if bound == BEST else found[bound]
-
-
 def _differs(one: Setting, other: Setting) -> bool:
     """Whether two runs differ by more than a search's tolerance."""
     pairs = zip(one.as_dict().values(), other.as_dict().values(), strict=True)
     return any(
-        a != b and not (isinstance(a, float) and b is not None and isclose(a, b, rel_tol=1e-4))
+        a != b and not (isinstance(a, float) and b and isclose(a, b, rel_tol=1e-4))
         for a, b in pairs
     )
 
 
 def _solution(
-    field: str, goal: str, g: Guarantee, before: Guarantee, every: Setting | str | None
+    field: str, target: float, given: dict[str, Guarantee], every: Setting | str
 ) -> tuple[str, str]:
     """The solved field's value, large, beside what it takes if every step is published and the
     sliders' value; why it is that one, and what the bound assumes.
     """
-    symbol, value, now = (
-        AXES[field].symbol,
-        getattr(g.setting, field),
-        getattr(before.setting, field),
+    g, before, symbol = given["last"], given["yours"], AXES[field].symbol
+    value, now = getattr(g.setting, field), getattr(before.setting, field)
+    public = None if g.bound == "composition" else getattr(every, field, "")
+    more = format_number(public / value, 2) if public and field == "sigma" and value > 0 else ""
+    found, beside, yours = (
+        _found(field, each) if isinstance(each, (int, float)) else each
+        for each in (value, public, now)
     )
-    found, by = _found(field, value), escape(BOUNDS[g.bound].in_text)
-    most = f"That is {FIELDS[field].best} with which {by} {goal}"
-    if found == "∞":
-        most = f"{by[0].upper()}{by[1:]} {goal} however large {symbol} is"
-    beside = "If every step is published, nothing will do." if isinstance(every, str) else ""
-    if isinstance(every, Setting):
-        public = getattr(every, field)
-        beside = f"If every step is published: {symbol} = <b>{_found(field, public)}</b>."
-        if field == "sigma" and value > 0:
-            beside = f"To publish every step takes <b>{format_number(public / value, 2)} times</b> as much noise."
-    yours = f" Your run has {symbol} = {_found(field, now)}." if now is not None else ""
-    head = f'<p class="found"><i>{symbol}</i> = <b>{found}</b></p><p>{beside}{yours}</p>'
-    said = f"<p>{most}. Now ε = {format_number(before.epsilon)}.</p>"
-    return unbroken(head), said + listed("Keep in mind", [g.reason]) + listed(_SUPPOSED, g.supposes)
+    goal = BOUNDS[g.bound].in_text, format_short(round_up(target, 6), 6), g, before.epsilon
+    said = written("plan", "solution", symbol, found, FIELDS[field].best, *goal)
+    return written("plan", "head", symbol, found, beside, more, yours), said
 
 
 def _positive(text: str) -> float:
@@ -377,16 +318,5 @@ def _found(field: str, value: float) -> str:
 
 def _plan(plan: Plan) -> tuple[str, str]:
     """A recommended run with its reasons and warnings; the first says so if noise drowns the steps."""
-    s, why = plan.setting, plan.reasons
-    drowned, why = (warning(why[0]), why[1:]) if plan.signal < 1 else ("", why)
-    head = (
-        f'<p class="found"><i>K</i> = {format_count(s.K)}, <i>β</i> = {format_short(s.beta)}, '
-        f"<i>σ</i> = {_found('sigma', s.sigma)}</p>"
-    )
-    by = f"by {escape(BOUNDS[plan.bound].in_text)} after {format_count(s.T)} steps"
-    said = (
-        f"{drowned}<p>ε = {format_number(plan.epsilon)} {by}.</p>{_RECOMMENDED}{listed('Why', why)}"
-    )
-    return unbroken(head), said + listed("Keep in mind", plan.warnings) + listed(
-        _SUPPOSED, plan.supposed
-    )
+    head = written("plan", "run", plan.setting, _found("sigma", plan.setting.sigma))
+    return head, written("plan", "why", plan, BOUNDS[plan.bound].in_text)

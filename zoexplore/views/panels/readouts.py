@@ -21,13 +21,12 @@ from zoexplore.run.formatting import (
     format_count,
     format_number,
     format_percent,
-    format_sentence,
     format_share,
     format_short,
 )
+from zoexplore.views.html import written
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
-from zoexplore.views.style.widgets import listed
 from zoexplore.views.view import View
 
 AS_PRINTED = (
@@ -35,7 +34,6 @@ AS_PRINTED = (
     "The paper's constants are used as printed, errors included.</p>"
 )
 FPR = 0.01
-_NONE = "With batches there is no Gaussian budget, and so neither μ nor ρ."
 _SAYS = """<h2>Statement to copy</h2>
 <p>For a paper or a model card: what is protected, what may be seen, what was assumed and what is not covered.</p>"""
 TRAINED = {  # by what is published; "same" where hiding gains nothing
@@ -108,7 +106,7 @@ class Headline(View):
         self.param.watch(self.changed, ["by", "compares"])
 
     async def refresh(self) -> None:
-        run = self.state.setting, self.state.accounting
+        run = self.state.run
         found = await ask(guarantees, *run)
         best, other = (
             (found[self.by], smallest(found))
@@ -122,11 +120,9 @@ class Headline(View):
             as_printed(best.bound, best.accounting),
         )
         told = TRAINED[kind if by else "same"] if self.compares and best.valid else ""
-        self.number.object = (
-            f"{AS_PRINTED if printed else ''}"
-            f'<p class="epsilon {kind}"><i>ε</i> = <b>{number}</b> {by and f"""<span class="by">{by}</span>"""}</p>'
-            f'<p class="sentence">{told.format(T=format_count(run[0].T), other=instead, now=number)}</p>'
-        )
+        said = told.format(T=format_count(run[0].T), other=instead, now=number)
+        above = AS_PRINTED if printed else ""
+        self.number.object = written("readouts", "number", kind, number, by, above, said)
         # the odds follow at rest: they cost as much as a redraw
         self.sketch, self.waiting = self.state.moving, False
         self.odds.styles = {theme.STATE: theme.VEILED}
@@ -178,14 +174,16 @@ class More(View):
             copier.disabled = self.waiting
 
     async def refresh(self) -> None:
-        run = self.state.setting, self.state.accounting
+        run = self.state.run
         found = await ask(guarantees, *run)
         best = smallest(found)
         words, data = await ask(computations.stated, *run, best.bound)
         with pn.io.hold():
             self.verdict.object, self.assumptions.object = (
                 verdict(found),
-                _assumed(best) if best.valid else "",
+                written("readouts", "assumed", best, BOUNDS[best.bound].in_text, MARKS)
+                if best.valid
+                else "",
             )
             self.copiers["text"].tags, self.copiers["json"].tags = [words], [data]
             self.statement.object = (
@@ -199,48 +197,14 @@ class More(View):
 def verdict(found: dict[str, Guarantee]) -> str:
     """Which bound is the least, why, and in other measures; or what each one lacks."""
     best = smallest(found)
-    if not best.valid:
-        return listed(
-            "No bound applies to this run", (f"{g.title}: {g.reason}." for g in found.values())
-        )
     kind = "number" if as_printed(best.bound, best.accounting) else "guarantee"
-    why = f"<p><b>{escape(best.title)}</b> gives the least {kind} of this run. {words_of(best.bound).explain(best)}</p>"
-    return why + listed("In other measures", measures_of(best))
-
-
-def measures_of(g: Guarantee) -> list[str]:
-    """Further measures of a guarantee, a line each."""
-    found = [f"noise multiplier of a step, z = {format_short(g.setting.noise_multiplier, 4)}"]
-    if not (g.gaussian_dp and g.zero_concentrated):
-        return [*found, _NONE]
-    found += [f"Gaussian privacy, μ = {format_number(g.gaussian_dp.mu)}"]
-    found += [f"zero-concentrated privacy, ρ = {format_number(g.zero_concentrated.rho)}"]
-    return found + ([f"failure probability, δ_f = {format_number(g.delta_f)}"] if g.delta_f else [])
-
-
-def _assumed(g: Guarantee) -> str:
-    key = ", ".join(
-        f'<span class="{kind}">{mark}</span> {name}' for mark, kind, name in MARKS.values()
-    )
-    said = f"{key}: numbers cannot check this, so you must guarantee it."
-    return (
-        f'<h2>What {BOUNDS[g.bound].in_text} assumes</h2><p class="key">{said}</p>{assumptions(g)}'
-    )
+    why = words_of(best.bound).explain(best) if best.valid else ""
+    return written("readouts", "verdict", best, list(found.values()), kind, why)
 
 
 def assumptions(g: Guarantee) -> str:
     """A list of what a bound assumes: whether each is met, and by how much it fails."""
-    rows = ""
-    for check in g.checks:
-        mark, kind, name = MARKS[check.met]
-        lacks = (
-            f' <span class="lacks">{escape(format_sentence(check.shortfall))}.</span>'
-            if check.shortfall
-            else ""
-        )
-        words = f"<span>{escape(check.words)}{lacks}</span>"
-        rows += f'<li><span class="{kind}" role="img" aria-label="{name}">{mark}</span>{words}</li>'
-    return f"<ul>{rows}</ul>"
+    return written("readouts", "checks", g, MARKS)
 
 
 class Readouts(pn.viewable.Viewer):

@@ -2,7 +2,7 @@
 the reader's own run.
 """
 
-from collections.abc import Callable
+from bisect import bisect
 from dataclasses import dataclass, field
 from functools import partial
 from html import escape
@@ -12,14 +12,13 @@ import numpy as np
 import panel as pn
 import param
 
-from zoexplore.bounds import BOUNDS, Guarantee
+from zoexplore.bounds import Guarantee
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees, smallest
 from zoexplore.compute.session_task import SessionTask
 from zoexplore.run.formatting import format_count, format_number
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import Accounting
-from zoexplore.views.figures.legend import UNASKED
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.state import State
 from zoexplore.views.style import widgets
@@ -47,9 +46,9 @@ class Step:
         view: the open view, and `turned` the options selected in it.
         question: the question, and `guesses` the possible answers; the last step has none, and
             leads to the reader's own run.
-        tells: the index of the right guess and the reason, from the guarantees before and after.
+        over: the numbers of `told` whose quotient decides between the guesses, at `cuts`.
+        why: the reason, with those numbers.
         run: changes of the demonstration run at first, and `then` those for the answer.
-        shows: the one curve before the answer; all if empty.
         reveals: options selected in the view with the answer.
     """
 
@@ -59,53 +58,40 @@ class Step:
     view: str
     question: str = ""
     guesses: tuple[str, ...] = ()
-    tells: Callable[[Found, Found], tuple[int, str]] | None = None
+    over: tuple[str, str] = ("", "")
+    cuts: tuple[float, ...] = ()
+    why: str = ""
     turned: dict[str, Any] = field(default_factory=dict)
     run: dict[str, Any] = field(default_factory=dict)
     then: dict[str, Any] = field(default_factory=dict)
-    shows: str = ""
     reveals: dict[str, Any] = field(default_factory=dict)
 
-
-def _ceiling(before: Found, after: Found) -> tuple[int, str]:
-    last, every = (ROUNDS * (1 + g.advantage) / 2 for g in (smallest(after), after["composition"]))
-    return int(last > 13) + int(last > 18), (
-        f"On average at most {last:.1f} of {ROUNDS} rounds, whatever the attacker knows and computes: that is what ε = "
-        f"{format_number(smallest(after).epsilon)} means. An attacker who sees every step may be right "
-        f"{every:.1f} times. Play it both ways."
-    )
-
-
-def _composition(before: Found, after: Found) -> tuple[int, str]:
-    was, now = before["composition"].epsilon, after["composition"].epsilon
-    return (0 if now < 2 * was else 2 if now > 60 * was else 1), (
-        f"ε goes from {format_number(was)} to {format_number(now)}, {now / was:.0f} times as much: every step that is published "
-        "is one more look at the record. At first ε grows like √T, later like T."
-    )
+    def tells(self, before: Found, after: Found) -> tuple[int, str]:
+        """The place of the right guess, and the reason, from the guarantees before and after."""
+        numbers = told(before, after)
+        above, below = (numbers[name] for name in self.over)
+        shown = {
+            name: f"{value:.1f}" if "right" in name else format_number(value)
+            for name, value in numbers.items()
+        }
+        return bisect(self.cuts, above / below), self.why.format(
+            **shown, times=f"{above / below:.0f}"
+        )
 
 
-def _hidden(before: Found, after: Found) -> tuple[int, str]:
-    every, last = after["composition"].epsilon, smallest(after).epsilon
-    return (2 if last <= 0.2 * every else 1 if last <= 0.7 * every else 0), (
-        f"Of ε = {format_number(every)} only {format_number(last)} is left. Every step pulls the two runs together and covers "
-        "the rest with fresh noise: only the last few steps leave a trace."
-    )
-
-
-def _share(before: Found, after: Found) -> tuple[int, str]:
-    was, now = smallest(before).epsilon, smallest(after).epsilon
-    return (0 if now > 1.01 * was else 2 if now < 0.99 * was else 1), (
-        f"ε falls from {format_number(was)} to {format_number(now)}. Every step has new directions. Noise along them cannot "
-        "cover what earlier steps left across them; noise in all directions can, and along the directions it gives up little."
-    )
-
-
-def _price(before: Found, after: Found) -> tuple[int, str]:
-    every, last = after["composition"].epsilon, smallest(after).epsilon
-    return (0 if last < 0.99 * every else 1), (
-        f"The models are the same, and so is their accuracy. Only the guarantee changes: ε = {format_number(last)} instead of "
-        f"{format_number(every)}, and every mark moves to the left."
-    )
+def told(before: Found, after: Found) -> dict[str, float]:
+    """Epsilon with every step published and with only the last, before and after; and how many of
+    `ROUNDS` the best attacker gets right on average, seeing every step or only the last.
+    """
+    ends = {"was_": before, "": after}
+    numbers = {"rounds": float(ROUNDS)}
+    for when, found in ends.items():
+        for way, g in {"every": found["composition"], "last": smallest(found)}.items():
+            numbers |= {
+                f"{when}{way}": g.epsilon,
+                f"{when}right_{way}": ROUNDS * (1 + g.advantage) / 2,
+            }
+    return numbers
 
 
 STEPS = {
@@ -118,7 +104,10 @@ STEPS = {
         turned={"seen": "last", "masked": True},
         question=f"Of {ROUNDS} rounds, how many does the best attacker get right?",
         guesses=("About 11", "About 15", "All of them"),
-        tells=_ceiling,
+        over=("right_last", "rounds"),
+        cuts=(0.65, 0.9),
+        why=f"On average at most {{right_last}} of {ROUNDS} rounds, whatever the attacker knows and computes: that is what "
+        "ε = {last} means. An attacker who sees every step may be right {right_every} times. Play it both ways.",
         reveals={"masked": False},
     ),
     "2": Step(
@@ -126,24 +115,28 @@ STEPS = {
         "Suppose every step of the training is published. Then every step is paid for: that is composition.",
         control="T",
         view="publish",
-        turned={"publish": "every"},
+        turned={"publish": "every", "only": "every"},
         run={"T": 10},
-        shows="every",
         question="A hundred times as many steps: how much larger is ε?",
         guesses=("Not at all", "10 to 60 times", "100 times or more"),
         then={"T": 1000},
-        tells=_composition,
+        over=("every", "was_every"),
+        cuts=(2.0, 60.0),
+        why="ε goes from {was_every} to {every}, {times} times as much: every step that is published is one more look at the "
+        "record. At first ε grows like √T, later like T.",
     ),
     "3": Step(
         "Draw it yourself",
         "The orange line is ε if every step is published. Now publish only the last model: same run, same noise, same steps.",
         control="",
         view="publish",
-        turned={"publish": "every", "draws": True},
-        shows="every",
+        turned={"publish": "every", "only": "every", "draws": True, "yours": []},
         question="Where does ε go? Draw it on the figure, from left to right, or have it drawn:",
         guesses=("Just as high", "Half as high", "It goes flat"),
-        tells=_hidden,
+        over=("every", "last"),
+        cuts=(1.5, 5.0),
+        why="Of ε = {every} only {last} is left. Every step pulls the two runs together and covers the rest with fresh noise: "
+        "only the last few steps leave a trace.",
         reveals={"publish": "last", "only": "", "draws": False},
     ),
     "4": Step(
@@ -152,13 +145,16 @@ STEPS = {
         "energy. Now all of it goes along them.",
         control="beta",
         view="curves",
-        turned={"along": "beta"},
+        turned={"along": "beta", "only": "composition"},
         run={"beta": 1.0},
-        shows="composition",
         question="Move half of the noise off the directions. What does ε do?",
         guesses=("It rises", "It stays", "It falls"),
         then={"beta": 0.5},
-        tells=_share,
+        reveals={"only": ""},
+        over=("was_last", "last"),
+        cuts=(0.99, 1.01),
+        why="ε falls from {was_last} to {last}. Every step has new directions. Noise along them cannot cover what earlier steps "
+        "left across them; noise in all directions can, and along the directions it gives up little.",
     ),
     "5": Step(
         "What it costs",
@@ -169,7 +165,10 @@ STEPS = {
         turned={"hidden": False, "told": True},
         question="Hide the steps in between. What changes?",
         guesses=("ε falls, accuracy stays", "Nothing", "Both get worse"),
-        tells=_price,
+        over=("last", "every"),
+        cuts=(0.99,),
+        why="The models are the same, and so is their accuracy. Only the guarantee changes: ε = {last} instead of {every}, and "
+        "every mark moves to the left.",
         reveals={"hidden": True},
     ),
     "6": Step(
@@ -197,7 +196,7 @@ class Story(pn.viewable.Viewer):
     def __init__(self, state: State, tabs: Tabs, controls: Controls, **params: Any) -> None:
         super().__init__(**params)
         self.state, self.tabs, self.controls = state, tabs, controls
-        self.publish, self.curves = tabs["publish"], tabs["curves"]
+        self.publish = tabs["publish"]
         self.dots = widgets.short("", "dots")
         self.words, self.answer = (
             widgets.html("", "words", "story", css_classes=["zx-words"]) for _ in range(2)
@@ -239,27 +238,15 @@ class Story(pn.viewable.Viewer):
 
     def _set_up(self, event: Any) -> None:
         """Set the run, the view and the one control of a step."""
-        step, left = STEPS.get(self.step), STEPS.get(event.old)
+        step = STEPS.get(self.step)
         self._answering.stop()
         self.guess = -1
         with pn.io.hold():
             self.panel.visible = step is not None
             self.tabs.offer(tabs=step is None)
-            if left:  # options changed by an earlier step return to their defaults
+            if left := STEPS.get(event.old):  # its options return to their defaults
                 view = self.tabs[left.view]
                 view.param.update(**{name: view.param[name].default for name in left.turned})
-            self.publish.yours, self.publish.only = (
-                [],
-                step.shows if step and step.view == "publish" else "",
-            )
-            self.curves.choice.visible, self.curves.legend.visible = (
-                step is None,
-                step is None or not step.shows,
-            )
-            alone = step and step.shows and step.view == "curves"
-            self.curves.legend.muted = (
-                [name for name in BOUNDS if step and name != step.shows] if alone else list(UNASKED)
-            )
             self.controls.sole = step.control or "none" if step else ""
             if step:
                 self.tabs[step.view].param.update(**step.turned)
@@ -306,7 +293,6 @@ class Story(pn.viewable.Viewer):
 
     async def _reveal(self) -> None:
         step, drawn = STEPS[self.step], self.publish.yours
-        assert step.tells
         before = await ask(guarantees, DEMONSTRATION.replace(**step.run), Accounting())
         after = await ask(guarantees, DEMONSTRATION.replace(**step.run | step.then), Accounting())
         right, why = step.tells(before, after)
@@ -319,20 +305,14 @@ class Story(pn.viewable.Viewer):
             if drawn:
                 said = self._of_drawing(*drawn[-1])
             for place, button in enumerate(() if drawn else self.guesses):
-                kind = (
-                    "zx-right"
-                    if place == right
-                    else "zx-wrong"
-                    if place == self.guess
-                    else "zx-other"
-                )
-                button.css_classes = ["zx-button", kind]  # whose style sheet marks it
+                kind = {self.guess: "wrong", right: "right"}
+                # whose style sheet marks it
+                button.css_classes = ["zx-button", f"zx-{kind.get(place, 'other')}"]
             self.answer.object = widgets.unbroken(
                 f'<p role="status"><b>{escape(said)}</b> {escape(why)}</p>'
             )
             self._tell(step, "answered")
             self.state.ask(**step.then)
-            self.curves.legend.param.update(muted=list(UNASKED), visible=True)
             self.tabs[step.view].param.update(**step.reveals)
             self.publish.clouds.again += 1
 

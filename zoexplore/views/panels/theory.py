@@ -45,7 +45,7 @@ class Theory(View):
         self.checks = {bound: _html("", "assumptions") for bound in BOUNDS}
 
     async def refresh(self) -> None:
-        found = await ask(guarantees, self.state.setting, self.state.accounting)
+        found = await ask(guarantees, *self.state.run)
         with pn.io.hold():
             for bound, g in found.items():
                 formula = substituted(g)

@@ -9,10 +9,8 @@ from typing import Any
 import panel as pn
 
 from zoexplore.compute.ask import ask
-from zoexplore.questions.export import from_yaml, to_python, to_yaml
-from zoexplore.run.fields import in_symbols
+from zoexplore.questions.export import to_python, to_yaml
 from zoexplore.run.presets import PRESETS
-from zoexplore.run.reading import LARGEST_FILE
 from zoexplore.views.address import Bridge
 from zoexplore.views.pins import Pins
 from zoexplore.views.state import State
@@ -80,7 +78,7 @@ class Toolbar(pn.viewable.Viewer):
 
     def _shown(self) -> list[str]:
         """The presets equal to the current setting; an empty name if none is."""
-        now = (self.state.setting, self.state.accounting)
+        now = self.state.run
         return [key for key, p in PRESETS.items() if (p.setting, p.accounting) == now] or [""]
 
     def __panel__(self) -> pn.viewable.Viewable:
@@ -90,7 +88,7 @@ class Toolbar(pn.viewable.Viewer):
 
 
 class Files(View):
-    """A drawer with the run as YAML and as code and a box for a setting; `toggle` opens it."""
+    """A drawer with the run as YAML and as code; `toggle` opens it."""
 
     precedence = 2
 
@@ -100,11 +98,7 @@ class Files(View):
         self.yaml = widgets.download(
             "YAML",
             "zoexplore.yaml",
-            lambda: StringIO(to_yaml(self.state.setting, self.state.accounting)),
-        )
-        look = widgets.look("pasted", **theme.STRETCH)
-        self.pasted = pn.widgets.TextAreaInput(
-            label="a setting as YAML", rows=2, max_length=LARGEST_FILE, **look
+            lambda: StringIO(to_yaml(*self.state.run)),
         )
         self.code = widgets.html("", "code")
         self.copy = widgets.copier("Copy code")
@@ -116,7 +110,6 @@ class Files(View):
         self.drawer = widgets.component(
             "files",
             widgets.tools(run, self.yaml),
-            widgets.row("paste", self.pasted, widgets.button("Open", self.take, align="end")),
             widgets.tools(code, self.copy),
             self.code,
             sheet="files",
@@ -124,26 +117,13 @@ class Files(View):
         )
         self.toggle.param.watch(self._open, "value")
 
-    def take(self) -> None:
-        """Show what was pasted, and report what is wrong with it."""
-        self.toggle.value = False
-        loaded = from_yaml(self.pasted.value_input.strip())
-        said = "; ".join(map(in_symbols, loaded.problems))
-        if loaded.read:
-            self.state.replace(loaded.setting, loaded.accounting)
-        self.state.note = (
-            f"{'In this text, ' if loaded.read else 'Nothing was changed: '}{said}."
-            if said
-            else "Opened."
-        )
-
     def _open(self, event: Any) -> None:
         self.active = self.drawer.visible = event.new
 
     async def refresh(self) -> None:
         self.copy.disabled, self.sketch = True, self.state.moving
         if not self.sketch:
-            code = await ask(to_python, self.state.setting, self.state.accounting)
+            code = await ask(to_python, *self.state.run)
             with pn.io.hold():
                 self.code.object = (
                     f'<pre tabindex="0" aria-label="Python code">{escape(code)}</pre>'

@@ -8,11 +8,10 @@ import param
 
 from zoexplore.bounds.words import Style
 from zoexplore.methods import look_of, ranked
-from zoexplore.run.axes import nice
 from zoexplore.run.formatting import format_delta, format_short
 from zoexplore.training import METHODS, TASKS, Frontier
 from zoexplore.training.comparison import load
-from zoexplore.views.figures.chart import Chart, dot, line, span
+from zoexplore.views.figures.chart import Chart, dot, even_span, line, span
 from zoexplore.views.style import widgets
 from zoexplore.views.view import View
 
@@ -69,47 +68,30 @@ def draw(chart: Chart, frontier: Frontier) -> None:
     epsilon.
     """
     targets = sorted({p.target for p in frontier.points if p.target is not None})
-    least, most, ends = targets[0] / 1.2, 1.2 * targets[-1], []
-    lines, dots = [], []
+    least, most = targets[0] / 1.2, 1.2 * targets[-1]
+    lines, dots, ends = [], [], []
     for method, points in ranked(frontier).items():
-        look, noisy, y = (
-            look_of(method),
-            METHODS[method].noisy,
-            [p.mean("accuracy") for p in points],
-        )
+        look, noisy = look_of(method), METHODS[method].noisy
+        style = Style(look.colour, () if noisy else (6, 4), 2.4)
+        y = [p.mean("accuracy") for p in points]
         x = [p.epsilon[p.by] for p in points] if noisy else [least, most]
-        style, thin = Style(look.colour, () if noisy else (6, 4), 2.4), Style(look.colour, (), 1.2)
         lines.append(line(method, x, y if noisy else [y[-1]] * 2, style, look.short))
-        bars = [
-            np.nan_to_num(p.error("accuracy")) * np.array([-1, 1]) + mean
-            for p, mean in zip(points, y, strict=True)
-        ]
-        ends += [*np.ravel(bars)]
-        if noisy:
-            lines += [
-                line(f"{method} {e:g}", [e, e], bar, thin, reads=False)
-                for e, bar in zip(x, bars, strict=True)
-            ]
-            dots += [dot(method, e, mean, style) for e, mean in zip(x, y, strict=True)]
+        for e, mean, p in zip(x, y, points, strict=False):
+            bar = mean + np.nan_to_num(p.error("accuracy")) * np.array([-1, 1])
+            ends += [*bar]
+            if noisy:
+                thin = Style(look.colour, (), 1.2)
+                lines.append(line(f"{method} {e:g}", [e, e], bar, thin, reads=False))
+                dots.append(dot(method, e, mean, style))
     low, high = min(ends), max(ends)
-    margin = 0.03 * max(high - low, LEAST)
-    low, high = low - margin, high + margin
-    step = nice((high - low) / 5)
-    up = {y: format_short(y) for y in np.arange(np.ceil(low / step), high / step) * step}
+    margin, delta = 0.03 * max(high - low, LEAST), format_delta(frontier.delta)
+    ticks = {x: format_short(x) for x in targets}
     chart.lines = lines
-    delta = format_delta(frontier.delta)
     chart.put(
         "accuracy on held-out data",
         f"Accuracy on held-out data against ε at δ = {delta}, a line a method",
-        span(
-            least,
-            most,
-            {x: format_short(x) for x in targets},
-            log=True,
-            title=f"ε at δ = {delta}",
-            symbol="ε",
-        ),
-        span(low, high, up),
+        span(least, most, ticks, log=True, title=f"ε at δ = {delta}", symbol="ε"),
+        even_span(low - margin, high + margin, 5),
         dots=dots,
     )
 

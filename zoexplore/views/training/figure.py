@@ -80,6 +80,17 @@ class Picture(NamedTuple):
     named: str = ""
     free: float | None = None
 
+    @property
+    def own(self) -> Model | None:
+        """The model at the reader's own noise; None where none is."""
+        return None if self.mine is None or self.mine % 1 else self.models[int(self.mine)]
+
+    @property
+    def nearest(self) -> Model:
+        """The model nearest to the reader's noise, or the middle one."""
+        place = round(len(self.models) / 2 if self.mine is None else self.mine)
+        return self.models[min(place, len(self.models) - 1)]
+
     def drawn(self) -> dict[str, Any]:
         """What the browser draws. The axis goes from the least epsilon after one step to the
         largest after the last.

@@ -4,10 +4,8 @@ eyes.
 
 import re
 from functools import cache
-from html import escape
 from math import floor, inf, log
 from pathlib import Path
-from typing import Any
 
 import panel as pn
 import param
@@ -21,15 +19,26 @@ from zoexplore.run.setting import Accounting
 from zoexplore.training import Frontier, load
 from zoexplore.training.privacy import Privacy
 from zoexplore.training.tasks import FACTS
+from zoexplore.views.html import written
 from zoexplore.views.style import widgets
 from zoexplore.views.training import sentences
 from zoexplore.views.training.figure import GUESSING, WAYS, Growing, Model, Picture
-from zoexplore.views.training.jobs import INSTALL, SCALES, Asked, missing, obstacle, prices
+from zoexplore.views.training.jobs import (
+    INSTALL,
+    SCALES,
+    SEEDS,
+    Asked,
+    expected_seconds,
+    missing,
+    obstacle,
+    prices,
+)
 from zoexplore.views.training.running import Running, most_steps
 from zoexplore.views.view import View
 
 # trained in advance: the demonstration, and of few directions
 PRICE, FEW = Path(training.__file__).with_name("price.json"), 26
+DURING = "Each ring is the mean of the models so far; it is filled when they are done."
 Found = tuple[Asked, Frontier]  # what was asked for, and what has been trained of it
 
 
@@ -153,51 +162,48 @@ class Train(View):
 
     def _write(self, picture: Picture, asked: Asked) -> None:
         """Show a picture, and write what stands around it."""
-        run, lacks, s = self.running, missing(), asked.setting
-        note = sentences.below(picture, asked)
-        if lacks:
-            note = f"Training needs {' and '.join(lacks)}: {INSTALL}"
-        elif run.waits:
-            note = "Others are training: yours is next."
-        elif picture.stage == "stopped" and self.found:
-            note = (
-                f"Stopped at step {format_count(max(p.steps[-1] for p in self.found[1].points))}."
-            )
+        run, s, stage = self.running, asked.setting, picture.stage
+        busy, done = run.busy and run.update, run.update and stage == "done"
         ended = run.problem if run.asked and run.asked.fields == asked.fields else ""
-        below = (
-            f'<p class="warn" role="alert">{escape(ended)}</p>'
-            if ended
-            else f"<p>{escape(note)}</p>"
-        )
-        said = sentences.sentence(picture)
+        said = written("train", "sentence", picture)
         plain = re.sub("<.>|</.>", "", said)
-        spoken = f"Trained. {plain}" if run.update and picture.stage == "done" else ""
-        self.said.object = f'<h2>{said}</h2>{below}<p class="sr" role="status">{spoken}</p>'
-        progress: dict[str, Any] = {"progress": "", "part": 0.0}
-        if run.busy and run.update:
-            progress = {
-                "progress": sentences.progress(run.update, s.T),
-                "part": run.update.done / run.update.total,
-            }
-        self.growing.picture = (
-            picture.drawn() | progress | {"delta": format_delta(s.delta), "says": plain}
-        )
-        self.side.object = sentences.table(picture)
+        spoken = f"Trained. {plain}" if done else ""
+        around = said, self._note(picture, asked), ended, spoken
+        self.said.object = written("train", "head", *around)
+        self.growing.picture = picture.drawn() | {
+            "progress": sentences.progress(busy, s.T) if busy else "",
+            "part": busy.done / busy.total if busy else 0.0,
+            "delta": format_delta(s.delta),
+            "says": plain,
+        }
+        self.side.object = written("train", "table", picture, WAYS, SEEDS)
         self.head.visible = self.beside.visible = not self.told
-        again = "Train again" if self.found else f"Train {len(SCALES)} models"
-        label = (
-            "Needs PyTorch"
-            if lacks
-            else "Stop, keep these"
-            if run.busy
-            else self.cannot.offer
-            if self.cannot
-            else again
-        )
-        quiet = ["zx-quiet"] if run.busy or label == "Train again" else []
-        self.button.param.update(
-            label=label, disabled=bool(lacks), css_classes=["zx-button", *quiet]
-        )
+        label = "Train again" if self.found else f"Train {len(SCALES)} models"
+        quiet = self.found is not None
+        if missing():
+            label = "Needs PyTorch"
+        elif run.busy:
+            label, quiet = "Stop, keep these", True
+        elif self.cannot:
+            label, quiet = self.cannot.offer, False
+        look = ["zx-button", *(["zx-quiet"] if quiet else [])]
+        self.button.param.update(label=label, disabled=bool(missing()), css_classes=look)
+
+    def _note(self, picture: Picture, asked: Asked) -> str:
+        """The grey line below the sentence."""
+        if lacks := missing():
+            return f"Training needs {' and '.join(lacks)}: {INSTALL}"
+        if self.running.waits:
+            return "Others are training: yours is next."
+        if picture.stage == "before":
+            given = asked.setting.n, SCALES, SEEDS, expected_seconds(asked)
+            return written("train", "before", *given)
+        if picture.stage == "during":
+            return DURING
+        if picture.stage == "stopped" and self.found:
+            steps = max(p.steps[-1] for p in self.found[1].points)
+            return f"Stopped at step {format_count(steps)}."
+        return written("train", "after", picture, GUESSING)
 
     def __panel__(self) -> pn.viewable.Viewable:
         figure = widgets.stack(self.growing, widgets.html(f"<p>{sentences.FOOT}</p>", "train_foot"))
