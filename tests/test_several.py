@@ -255,7 +255,7 @@ OTHER = PUBLIC.replace(neighbours="add-remove")
             lambda: compose([PUBLIC, PUBLIC.replace(delta=1e-6)]),
             "δ = 1e-06, 1e-05: give the delta of all together",
         ),
-        (lambda: compose([gaussian(1.0)]), "no run has a δ: give the delta"),
+        (lambda: compose([gaussian(1.0)]), "δ = nothing: give the delta"),
         (lambda: compose([], 1e-5), r"runs = \[\]"),
         (lambda: compose([PUBLIC], delta=1.0), "delta = 1.0 is not allowed"),
         (lambda: compose(["run.yaml"], 1e-5), "'run.yaml' cannot be"),

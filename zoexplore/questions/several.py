@@ -8,6 +8,7 @@
 (3.74, [0.34, 1.99])
 """
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,8 +23,8 @@ from zoexplore.bounds.conversion import epsilon_of
 from zoexplore.bounds.guarantee import BEST, DEFAULT, RISK_DELTAS
 from zoexplore.bounds.kernels.gaussian import ROUND_UP
 from zoexplore.bounds.known_pairs import Pairs
-from zoexplore.bounds.loss_distribution import Losses, epsilon_of_parts
 from zoexplore.bounds.loss_distribution import Part as Alike
+from zoexplore.bounds.loss_distribution import epsilon_of_parts
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.subsampling import Sampled
 from zoexplore.bounds.tradeoff import Answers, TradeOff
@@ -38,30 +39,19 @@ SLACK = 1e-9  # relative, of a law's mean
 
 
 @dataclass(frozen=True)
-class Mechanism:
-    """`times` Gaussian mechanisms, each on a batch if `rate` is below 1. `shift` is the most that
-    the differing record moves one, in standard deviations of its noise; `neighbours` is empty where
-    any will do.
+class Steps:
+    """Equal steps with Gaussian noise: their number, the chance q that one has the record, and by
+    how many standard deviations of the noise it then moves the step. With q = 1 they are a Gaussian
+    shift. `neighbours` is empty where any will do.
     """
 
-    shift: float
-    rate: float
-    times: int
+    count: float
+    q: float
+    mu: float
     neighbours: str = ""
 
-    @cached_property
-    def risk(self) -> TradeOff:
-        """What it allows an attacker."""
-        if self.rate == 1:
-            return TradeOff(rho=self.times * self.shift**2 / 2 * ROUND_UP)
-        sampling = next(
-            sampling for sampling, who in NEIGHBOURS_OF.items() if who == self.neighbours
-        )
-        losses = Losses(float(self.times), 0.0, self.rate, self.shift, sampling)
-        return TradeOff(epsilons=tuple(losses.epsilon(RISK_DELTAS)), deltas=tuple(RISK_DELTAS))
 
-
-def gaussian(noise_multiplier: float, times: int = 1) -> Mechanism:
+def gaussian(noise_multiplier: float, times: int = 1) -> Steps:
     """Numbers with Gaussian noise, such as a count or a mean. The noise multiplier is the noise
     over the most that one of them moves between neighbours, which differ as in the other runs: a
     record is added or replaced, or a person's records.
@@ -69,14 +59,13 @@ def gaussian(noise_multiplier: float, times: int = 1) -> Mechanism:
     Raises:
         ValueError: a number is not allowed.
     """
-    return Mechanism(
-        1 / number("noise_multiplier", noise_multiplier, above=0.0), 1.0, whole("times", times)
-    )
+    mu = 1 / number("noise_multiplier", noise_multiplier, above=0.0)
+    return Steps(float(whole("times", times)), 1.0, mu)
 
 
 def subsampled(
     noise_multiplier: float, rate: float, times: int, sampling: str = "poisson"
-) -> Mechanism:
+) -> Steps:
     """Steps of DP-SGD: sums over secret batches with Gaussian noise.
 
     Args:
@@ -93,37 +82,19 @@ def subsampled(
         raise ValueError(
             f"sampling = {shown(sampling)} is not allowed: give one of {', '.join(map(repr, NEIGHBOURS_OF))}"
         )
-    drawn = number("rate", rate, above=0.0, below=1.0)
-    return replace(
-        gaussian(noise_multiplier, times), rate=drawn, neighbours=NEIGHBOURS_OF[sampling]
-    )
-
-
-@dataclass(frozen=True)
-class Steps:
-    """Equal steps: their number, the chance q that one has the record, and by how many standard
-    deviations of the noise it then moves the step. With q = 1 it is a Gaussian shift.
-    """
-
-    count: float
-    q: float
-    mu: float
+    q = number("rate", rate, above=0.0, below=1.0)
+    return replace(gaussian(noise_multiplier, times), q=q, neighbours=NEIGHBOURS_OF[sampling])
 
 
 class Part(NamedTuple):
-    """One of the runs: what is known of it (None for a search), its epsilon alone, its losses, and
-    what these rest on.
+    """One of the runs: its guarantee, which names the bound (None where there is no choice of
+    bounds), its epsilon alone, its losses, and what these rest on.
     """
 
-    known: Guarantee | Mechanism | None
+    guarantee: Guarantee | None
     epsilon: float
     losses: tuple[Steps | Pairs, ...]
     supposes: tuple[str, ...] = ()
-
-    @property
-    def guarantee(self) -> Guarantee | None:
-        """Its guarantee, which names the bound; None where there is no choice of bounds."""
-        return self.known if isinstance(self.known, Guarantee) else None
 
 
 @dataclass(frozen=True)
@@ -139,7 +110,7 @@ class Composed(Answers):
     @cached_property
     def epsilon(self) -> float:
         """The loss of all together; inf where a part has none."""
-        return self._at(self.delta)
+        return self.at(self.delta)
 
     @property
     def valid(self) -> bool:
@@ -150,11 +121,10 @@ class Composed(Answers):
         """Why there is no guarantee; empty where there is one."""
         if self.valid:
             return ""
-        known = ((i, part.guarantee) for i, part in enumerate(self.parts, 1))
-        whys = (f"run {i} has no guarantee: {g.reason}" for i, g in known if g and not g.valid)
-        return next(
-            whys, f"the losses are too large, or known at too few δ, for δ = {self.delta:g}"
-        )
+        for i, (g, *_) in enumerate(self.parts, 1):
+            if g and not g.valid:
+                return f"run {i} has no guarantee: {g.reason}"
+        return f"the losses are too large, or known at too few δ, for δ = {self.delta:g}"
 
     @property
     def supposes(self) -> tuple[str, ...]:
@@ -169,30 +139,28 @@ class Composed(Answers):
         shift, others = self._merged
         if not others:
             return TradeOff(rho=shift / 2)
-        deltas = (*RISK_DELTAS[::6], self.delta)
-        return TradeOff(epsilons=tuple(map(self._at, deltas)), deltas=deltas)
+        deltas = (*RISK_DELTAS, self.delta)
+        return TradeOff(epsilons=tuple(map(self.at, deltas)), deltas=deltas)
 
     @cached_property
     def _merged(self) -> tuple[float, list[Steps | Pairs]]:
         """The square of all Gaussian shifts together, and the other losses, equal ones counted
         together.
         """
-        counts: dict[Any, float] = {}
+        counts: dict[Any, float] = defaultdict(float)
         for losses in (losses for part in self.parts for losses in part.losses):
-            alike = replace(losses, count=1.0)
-            counts[alike] = counts.get(alike, 0.0) + losses.count
-        shifts = [
-            count * s.mu**2 for s, count in counts.items() if isinstance(s, Steps) and s.q == 1
-        ]
-        others = [
-            replace(s, count=count)
-            for s, count in counts.items()
-            if not (isinstance(s, Steps) and s.q == 1)
-        ]
-        return sum(shifts) * ROUND_UP, others
+            counts[replace(losses, count=1.0)] += losses.count
+        shift, others = 0.0, []
+        for alike, count in counts.items():
+            if isinstance(alike, Steps) and alike.q == 1:
+                shift += count * alike.mu**2
+            else:
+                others.append(replace(alike, count=count))
+        return shift * ROUND_UP, others
 
-    def _at(self, delta: float) -> float:
-        if any(map(_fails, self.parts)):
+    def at(self, delta: float) -> float:
+        """epsilon at another delta; inf where a part has none."""
+        if not all(part.losses for part in self.parts):
             return inf
         shift, others = self._merged
         if not others:
@@ -226,20 +194,20 @@ def compose(
             composed, or several reports are of one run.
     """
     runs = list(runs)
+    if not runs:
+        raise ValueError("runs = [] is not allowed: give at least one")
     branched = _branched(
         [run.record for run in {id(run): run for run in runs}.values() if hasattr(run, "record")]
     )
     runs = [_reported(run, branched) for run in runs]
     about = [getattr(run, "setting", run) for run in runs]  # a guarantee's
-    deltas = {run.delta for run in about if not isinstance(run, Mechanism)}
-    if delta is None and len(deltas) != 1:
-        given = (
-            f"the runs have δ = {', '.join(f'{d:g}' for d in sorted(deltas))}"
-            if deltas
-            else "no run has a δ"
-        )
-        raise ValueError(f"{given}: give the delta of all together")
-    delta = number("delta", min(deltas) if delta is None else delta, above=0.0, below=1.0)
+    if delta is None:
+        deltas = sorted({run.delta for run in about if not isinstance(run, Steps)})
+        if len(deltas) != 1:
+            given = ", ".join(f"{d:g}" for d in deltas) or "nothing"
+            raise ValueError(f"the runs have δ = {given}: give the delta of all together")
+        delta = deltas[0]
+    delta = number("delta", delta, above=0.0, below=1.0)
     neighbours = {run.neighbours for run in about} - {""}
     persons = {run.records_per_person for run in about if isinstance(run, Setting)}
     for unlike, words in ((persons, "records a person"), (neighbours, "neighbours")):
@@ -247,8 +215,6 @@ def compose(
             raise ValueError(
                 f"runs with unlike {words} are not composed: {', '.join(map(str, sorted(unlike)))}"
             )
-    if not runs:
-        raise ValueError("runs = [] is not allowed: give at least one")
     once = {id(run): run for run in runs}
     parts = {
         key: run.parts if isinstance(run, Composed) else (_part(run, delta, accounting),)
@@ -298,14 +264,12 @@ def search(
     alone = compose([run], delta, accounting)
     if not alone.valid:
         return alone
-    risk = _as_pairs(alone)
-    epsilons, deltas = (
-        np.array(risk.epsilons) + _log_ratio(risk, law, mean),
-        np.array(risk.deltas) * mean * (1 + SLACK),
-    )
+    deltas = RISK_DELTAS * mean * (1 + SLACK)
     kept = deltas < 1
-    searched = Pairs(tuple(epsilons[kept] * ROUND_UP), tuple(deltas[kept]))
-    found = replace(alone, parts=(Part(None, 0.0, (searched,), alone.supposes),))
+    more = _log_ratio(alone.risk, law, mean)
+    epsilons = [(alone.at(delta) + more) * ROUND_UP for delta in RISK_DELTAS[kept]]
+    losses = (Pairs(tuple(epsilons), tuple(deltas[kept])),)
+    found = replace(alone, parts=(Part(None, 0.0, losses, alone.supposes),))
     return replace(found, parts=(found.parts[0]._replace(epsilon=found.epsilon),))
 
 
@@ -325,24 +289,8 @@ def _log_ratio(risk: TradeOff, law: str, mean: float) -> float:
 def _gamma_of(mean: float) -> float:
     """The parameter of the logarithmic law with this mean."""
     return exp(
-        -float(
-            scipy.optimize.brentq(
-                lambda x: log(np.expm1(x) / x) - log(mean), 1e-12, 700.0, xtol=1e-14
-            )
-        )
+        -scipy.optimize.brentq(lambda x: log(np.expm1(x) / x) - log(mean), 1e-12, 700.0, xtol=1e-14)
     )
-
-
-def _as_pairs(alone: Composed) -> TradeOff:
-    """The trade-off of what is searched, as pairs."""
-    known = alone.parts[0].known if len(alone.parts) == 1 else None
-    risk = alone.risk if known is None else known.risk
-    if risk.rho < inf:
-        of_shift = epsilon_of(risk.rho, RISK_DELTAS - risk.delta_f)
-        risk = replace(
-            risk, epsilons=(*risk.epsilons, *of_shift), deltas=(*risk.deltas, *RISK_DELTAS)
-        )
-    return risk
 
 
 def _branched(records: list[Any]) -> set[str]:
@@ -375,16 +323,16 @@ def _reported(run: Any, branched: set[str]) -> Any:
     )
     if isinstance(guarantees, dict) and run.record.root in branched:
         found = guarantees["composition"]
-    if not isinstance(found, (Setting, Guarantee, Mechanism, Composed)):
+    if not isinstance(found, (Setting, Guarantee, Steps, Composed)):
         raise ValueError(
             f"{shown(run)} cannot be composed: give settings, guarantees, reports, gaussian() or subsampled()"
         )
     return found
 
 
-def _part(run: Setting | Guarantee | Mechanism, delta: float, accounting: Accounting) -> Part:
-    if isinstance(run, Mechanism):
-        part = Part(run, 0.0, (Steps(float(run.times), run.rate, run.shift),))
+def _part(run: Setting | Guarantee | Steps, delta: float, accounting: Accounting) -> Part:
+    if isinstance(run, Steps):
+        part = Part(None, 0.0, (run,))
         return part._replace(epsilon=Composed((part,), delta, run.neighbours).epsilon)
     if isinstance(run, Setting):
         run = guarantee(
@@ -405,10 +353,6 @@ def _few_kinds(steps: list[Steps]) -> list[Steps]:
         kind = s.q, float(grid[np.searchsorted(grid, s.mu)])
         counts[kind] = counts.get(kind, 0.0) + s.count
     return [Steps(count, *kind) for kind, count in counts.items()]
-
-
-def _fails(part: Part) -> bool:
-    return part.epsilon == inf and not part.losses
 
 
 def _losses(g: Guarantee) -> tuple[Steps | Pairs, ...]:
