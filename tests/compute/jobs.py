@@ -44,13 +44,13 @@ _workers = []
 def begun():
     """Begin a worker here; its id and this process's."""
     _workers.append(Process())
-    return [os.getpid(), _workers[-1].submit(os.getpid).result()]
+    return [os.getpid(), _workers[-1].compute(os.getpid)]
 
 
 def priorities():
     """Of this process and of one that it begins."""
     _workers.append(Process())
-    return [os.nice(0), _workers[-1].submit(os.nice, (0,)).result()]
+    return [os.nice(0), _workers[-1].compute(os.nice, (0,))]
 
 
 def fail(words):

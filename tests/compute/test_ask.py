@@ -5,6 +5,7 @@ waits for goes no further.
 import asyncio
 import os
 from functools import partial
+from math import inf
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from zoexplore.compute.ask import REDRAW, ask, pool, quick
 from zoexplore.compute.cache import cached, lookup
 from zoexplore.compute.computations import attack, curve_set, guarantees
 from zoexplore.compute.limits import TRAININGS
-from zoexplore.compute.pool import LongWork, Pool
+from zoexplore.compute.pool import LongWork, Pool, trainings
 from zoexplore.compute.process import Died
 from zoexplore.compute.session_task import SessionTask
 from zoexplore.run.axes import T_VALUES
@@ -67,7 +68,7 @@ def test_runs_on_batches_are_never_quick_and_others_as_they_were_lately(monkeypa
     )
     assert quick(guarantees, full, account) and not quick(guarantees, long, account)
     for run, seconds in ((full, 2 * REDRAW), (long, REDRAW / 2), (batch, REDRAW / 2)):
-        asking._latest[asking._kind(guarantees, run, run, account)] = seconds, seconds
+        asking._latest[asking._kind(guarantees, run, (run, account))] = seconds
     assert not quick(guarantees, full, account) and quick(guarantees, long, account)
     assert not quick(guarantees, batch, account)
     assert quick(guarantees, full, Accounting(conversion="cks"))
@@ -81,8 +82,7 @@ def test_a_process_that_is_asked_loads_no_panel():
 
 def test_quick_settings_are_drawn_at_once_and_in_this_process(elsewhere, monkeypatch):
     state = State()
-    # as on a machine that is not busy
-    monkeypatch.setattr(asking, "_lately", lambda *_: (0.0, 0.0))
+    monkeypatch.setattr(asking, "REDRAW", inf)  # as on a machine that is not busy
     parts = [Curves(state), Headline(state)]
 
     async def move():
@@ -295,15 +295,25 @@ def test_there_is_room_for_so_many_and_whoever_came_first_is_next():
     seen = []
 
     async def wait():
-        first, second = LongWork(jobs.count, 1), LongWork(jobs.count, 1)
+        first, second = LongWork(jobs.count, 1), LongWork(jobs.tell_pid_and_be_busy, 600)
         task = SessionTask(partial(items, first, seen))
-        await asyncio.sleep(0.1)
-        assert first.waits and second.waits and LongWork.counts() == (2, 2) and not seen
+        await until(lambda: trainings().counts() == (2, 2))
+        assert first.waits and second.waits and not seen
         works[0].__exit__()
-        assert not first.waits and second.waits
-        second.__exit__()
         await until(lambda: not task.waits)
+        second.__exit__()
 
     asyncio.run(wait())
     works[1].__exit__()
-    assert seen == [0] and LongWork.counts() == (0, 0)
+    soon(lambda: trainings().counts() == (0, 0))
+    assert seen == [0]
+
+
+def test_work_of_another_session_follows_in_a_process_that_was_ended():
+    """Whatever is killed just then, nobody else's work dies of it."""
+    for _ in range(3):
+        ended, seen = LongWork(jobs.count, 10**9), []
+        soon(lambda ended=ended: len(ended._coming) > 1)
+        ended.__exit__()
+        SessionTask(partial(items, LongWork(jobs.count, 2), seen))
+        assert seen == [0, 1]

@@ -128,7 +128,7 @@ def test_what_is_computed_for_a_reader_ends_when_the_reader_leaves(origin, monke
     async def leaves():
         reader = await Reader.open(origin)
         await reader.show("plan")
-        while not any(jobs.endless_answer in call.args for call in pool()._running.values()):
+        while not any(jobs.endless_answer in call.args for call in pool()._running):
             await asyncio.sleep(0.05)
         reader.close()
 

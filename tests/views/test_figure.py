@@ -10,7 +10,7 @@ from tests.convention import DEMONSTRATION as BEFORE
 from tests.views.drawn import lines
 from tests.waiting import until
 from zoexplore import BOUNDS
-from zoexplore.compute.process import Answer
+from zoexplore.compute.pool import Answer
 from zoexplore.views import Curves, State
 from zoexplore.views.style import theme
 from zoexplore.views.view import View

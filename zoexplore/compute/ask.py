@@ -6,6 +6,7 @@ for. How long a kind of call takes is measured each time.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from math import inf
 from typing import Any
@@ -19,8 +20,8 @@ from zoexplore.run.setting import Setting
 REDRAW = 0.05  # seconds that a call may take on the event loop
 _FEW_STEPS = 10_000  # steps of a run up to which all figures took less where we measured
 
-# seconds that the latest two calls of each kind took
-_latest: dict[tuple[Any, ...], tuple[float, float]] = {}
+# seconds that the latest call of each kind took
+_latest: dict[tuple[Any, ...], float] = {}
 
 
 @cache
@@ -40,21 +41,20 @@ async def ask(function: Callable[..., Any], *args: Any) -> Any:
         Died: it ended several processes.
         TooLong: it took longer than any call may.
     """
-    if not hasattr(function, "canonical"):
-        return (await _by_the_pool(function, args, urgent=False))[0]
-    args = function.canonical(*args)
-    try:
-        return lookup(function, args)
-    except KeyError:
-        pass
-    in_background = event_loop_is_running() and function.in_background  # type: ignore[attr-defined]
-    if not in_background and quick(function, *args):
+    kept = hasattr(function, "canonical")
+    if kept:
+        args = function.canonical(*args)  # type: ignore[attr-defined]
+        with suppress(KeyError):
+            return lookup(function, args)
+    behind = not kept or (function.in_background and event_loop_is_running())  # type: ignore[attr-defined]
+    if not behind and quick(function, *args):
         found, seconds = timed(function, *args)
     else:
-        found, seconds = await _by_the_pool(function, args, urgent=not in_background)
+        found, seconds = await _by_the_pool(function, args, urgent=not behind)
+    if kept:
+        store(function, args, found)
     if run := _run(args):
-        _latest[_kind(function, run, *args)] = seconds, _lately(function, run, *args)[0]
-    store(function, args, found)
+        _latest[_kind(function, run, args)] = seconds
     return found
 
 
@@ -68,9 +68,8 @@ def no_answer(error: Exception) -> str:
 
 
 def quick(function: Callable[..., Any], *args: Any) -> bool:
-    """Whether a call will take less than a redraw, as one of the latest two of its kind did: those
-    on batches never do, and those with few steps do at first. The very first call loads compiled
-    code.
+    """Whether a call will take less than a redraw, as the latest of its kind did: those on batches
+    never do, and those with few steps do at first.
 
     A call without a `Setting` is never quick, since its time cannot be predicted. A `Miniature`
     therefore holds a `Setting`.
@@ -78,30 +77,19 @@ def quick(function: Callable[..., Any], *args: Any) -> bool:
     run = _run(args)
     if run is None or not run.full_batch:
         return False
-    return min(_lately(function, run, *args)) < REDRAW
+    return _latest.get(_kind(function, run, args), 0.0 if run.T <= _FEW_STEPS else inf) < REDRAW
 
 
 def _run(args: tuple[Any, ...]) -> Setting | None:
     return next((arg for arg in args if isinstance(arg, Setting)), None)
 
 
-def _lately(function: Callable[..., Any], run: Setting, *args: Any) -> tuple[float, float]:
-    return _latest.get(
-        _kind(function, run, *args), (0.0, 0.0) if run.T <= _FEW_STEPS else (inf, inf)
-    )
-
-
-def _kind(function: Callable[..., Any], run: Setting, *args: Any) -> tuple[Any, ...]:
+def _kind(function: Callable[..., Any], run: Setting, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """What calls that take about as long share: assumptions and accounting, and as many digits of
     T.
     """
-    return (
-        function.__qualname__,
-        run.regime,
-        run.full_batch,
-        len(str(run.T)),
-        *(arg for arg in args if arg is not run),
-    )
+    others = (arg for arg in args if arg is not run)
+    return function.__qualname__, run.regime, run.full_batch, len(str(run.T)), *others
 
 
 async def _by_the_pool(function: Callable[..., Any], args: tuple[Any, ...], urgent: bool) -> Any:

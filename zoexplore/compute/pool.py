@@ -8,17 +8,20 @@ dropped; a running one may finish, and its worker is replaced only after a long 
 worker of any call beyond the longest allowed time.
 """
 
+import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Hashable
-from concurrent.futures import Future, InvalidStateError
+from collections.abc import Callable, Generator, Hashable
+from concurrent.futures import Future
 from contextlib import suppress
-from functools import partial
-from typing import Any, ClassVar, Self
+from contextvars import ContextVar
+from functools import cache
+from math import inf
+from typing import Any, Self
 
 from zoexplore.compute.limits import TRAININGS, WORKERS
-from zoexplore.compute.process import Answer, Died, Process
+from zoexplore.compute.process import Died, Process, ignored
 
 # seconds that a call may take: on a machine that is busy with other things, too
 LONGEST_CALL = 180.0
@@ -33,6 +36,21 @@ class TooLong(RuntimeError):
     """A call exceeded the time limit."""
 
 
+# by a `SessionTask` of ours, and not by asyncio
+driven: ContextVar[bool] = ContextVar("driven", default=False)
+
+
+class Answer(Future[Any]):
+    """A future for coroutines of a `SessionTask` and of asyncio."""
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        if not driven.get():
+            return (yield from asyncio.shield(asyncio.wrap_future(self)).__await__())
+        if not self.done():
+            yield self
+        return self.result()
+
+
 class Call:
     """A function, its arguments, the session that asks, and the answer that will come."""
 
@@ -40,7 +58,9 @@ class Call:
         self, function: Callable[..., Any], args: tuple[Any, ...], session: Hashable, urgent: bool
     ) -> None:
         self.function, self.args, self.session, self.urgent = function, args, session, urgent
+        self.item: Callable[[Any], None] = ignored  # what takes a generator's values
         self.answer = Answer()
+        self.begun = False
         self.waiting = 1  # how many wait for it
         self.deaths = 0  # workers that died of it, or with it
         self.turn = 0  # calls of its session and urgency that were there before it
@@ -48,12 +68,13 @@ class Call:
 
 
 class Pool:
-    """Worker processes, begun when they are first needed.
+    """Worker processes, begun when they are first needed, each with a thread that hands it calls.
 
     Args:
         count: how many. A session may use all but one of the workers, and so may the work that no
             slider waits for.
         longest, grace: seconds that a call may take, and may go on when nobody waits for it.
+        tries: how many workers a call may have, where they die of it.
         first: what a new worker calls before anything else.
     """
 
@@ -62,36 +83,36 @@ class Pool:
         count: int | None = None,
         longest: float = LONGEST_CALL,
         grace: float = GRACE,
+        tries: int = TRIES,
         first: Callable[[], None] | None = None,
     ) -> None:
-        self.count, self.longest, self.grace, self.first = (
-            count or WORKERS.value,
-            longest,
-            grace,
-            first,
-        )
+        self.count, self.longest, self.grace = count or WORKERS.value, longest, grace
+        self.tries, self.first = tries, first
         self.deaths = 0  # workers that died during a call, or were ended
         self.waited = 0.0  # seconds, of all calls that have begun
+        self._threads, self._closed = 0, False
         self._queue: list[Call] = []
-        self._idle: list[Process] = []
-        self._running: dict[Process, Call] = {}
-        self._lock = threading.RLock()
+        self._running: dict[Call, Process] = {}
+        self._changed = threading.Condition()
 
-    def begin(self) -> None:
-        """Start all workers before they are needed."""
-        with self._lock:
-            while len(self._idle) + len(self._running) < self.count:
-                self._idle.append(self._new())
+    def begin(self, count: int | None = None) -> None:
+        """Start so many workers, or all, before they are needed."""
+        with self._changed:
+            while self._threads < min(self.count, count or self.count):
+                self._threads += 1
+                threading.Thread(target=self._work, daemon=True).start()
 
     def end(self) -> None:
-        """Cancel the calls that wait, and kill all workers."""
-        with self._lock:
-            for call in [*self._queue, *self._running.values()]:
-                call.waiting = 0  # it is not begun once more
+        """Cancel all calls, and end all workers."""
+        with self._changed:
+            for call in (*self._queue, *self._running):
                 call.answer.cancel()
-            for worker in [*self._idle, *self._running]:
-                worker.end()
-            self._queue, self._idle = [], []
+            for process in self._running.values():
+                process.kill()
+            self._closed = True
+            self._queue.clear()
+            self._running.clear()
+            self._changed.notify_all()
 
     def submit(
         self,
@@ -100,19 +121,21 @@ class Pool:
         session: Hashable = None,
         urgent: bool = False,
         share: bool = False,
+        item: Callable[[Any], None] = ignored,
     ) -> Call:
         """Queue a call of a module-level function until its session is next, or share one that is
-        the same.
+        the same. `item` takes, in a thread, the values that a generator function yields.
 
         Returns:
-            The call, whose `answer` raises what the function raised; `Died` where it ended `TRIES`
+            The call, whose `answer` raises what the function raised; `Died` where it ended `tries`
             workers; `TooLong`.
         """
         call = Call(function, args, session, urgent)
-        with self._lock:
-            there = (*self._queue, *self._running.values())
+        call.item = item
+        with self._changed:
+            there = (*self._queue, *self._running)
             for other in there if share else ():
-                if (other.function, other.args) == (function, args) and not other.answer.done():
+                if (other.function, other.args) == (function, args):
                     other.waiting += 1
                     return other
             if session is not None:
@@ -120,129 +143,132 @@ class Pool:
                     (other.session, other.urgent) == (session, urgent) for other in there
                 )
             self._queue.append(call)
-            self._dispatch()
+            self.begin(len(there) + 1)
+            self._changed.notify_all()
         return call
 
     def counts(self) -> tuple[int, int]:
         """How many calls are being computed, and how many wait."""
-        with self._lock:
+        with self._changed:
             return len(self._running), len(self._queue)
 
     def drop(self, call: Call) -> None:
         """One waiter of a call stops waiting."""
-        with self._lock:
+        with self._changed:
             call.waiting -= 1
-            if call.waiting > 0 or call.answer.done():
+            if call.waiting > 0:
                 return
             if call in self._queue:
                 self._queue.remove(call)
                 call.answer.cancel()
-            for worker, running in self._running.items():
-                if running is call:
-                    _later(self.grace, partial(self._replace, worker, call, None))
+            elif call in self._running:
+                _later(self.grace, self._give_up, call)
+
+    def _give_up(self, call: Call, late: TooLong | None = None) -> None:
+        """End the worker of a call that is late, or that nobody waits for any more. Whoever asks
+        the same from then on has it computed anew.
+        """
+        with self._changed:
+            if call not in self._running or (call.waiting > 0 and not late):
+                return
+            self._running.pop(call).kill()
+        call.answer.set_exception(late) if late else call.answer.cancel()
+
+    def _work(self) -> None:
+        """Begin a worker, and hand it one call after another, in a thread of its own."""
+        process: Process | None = self._new()
+        while process:
+            process = self._after_next(process)
 
     def _new(self) -> Process:
-        worker = Process()
+        process = Process()
         if self.first:
-            worker.submit(self.first)
-        return worker
+            with suppress(Exception):  # whatever is wrong fails in the calls too, which say so
+                process.compute(self.first)
+        return process
 
-    def _dispatch(self) -> None:
-        while (self._idle or len(self._running) < self.count) and (call := self._next()):
-            self._queue.remove(call)
-            self.waited += time.monotonic() - call.made
-            worker = self._ready()
-            self._running[worker] = call
-            late = TooLong(
-                f"This takes longer than the {self.longest:g} s that one computation may take here."
-            )
-            timer = _later(self.longest, partial(self._replace, worker, call, late))
-            worker.submit(call.function, call.args).add_done_callback(
-                partial(self._answered, worker, call, timer)
-            )
-
-    def _next(self) -> Call | None:
-        """The call that begins next: one whose worker died, then one for a slider or of long ago,
-        then a session's first, then whichever came first.
+    def _after_next(self, process: Process) -> Process | None:
+        """Compute the next call; the worker for the one after it, None at the end. Between calls
+        nothing here holds on to the last one's session.
         """
-        self._queue = [call for call in self._queue if not call.answer.cancelled()]
-        then = time.monotonic() - AGO
+        call = self._next(process)
+        if call is None:
+            process.end()
+            return None
+        words = f"This takes longer than the {self.longest:g} s that one computation may take here."
+        timer = _later(self.longest, self._give_up, call, TooLong(words))
+        found, error = _tried(process, call)
+        timer.cancel()
+        died = isinstance(error, Died)
+        with self._changed:
+            mine = self._running.pop(call, None) is process  # else it was given up
+            self.deaths, call.deaths = self.deaths + died, call.deaths + died
+            again = mine and died and call.deaths < self.tries and call.waiting > 0
+            self._queue += [call] if again else []
+            self._changed.notify_all()
+        if mine and not again:
+            call.answer.set_exception(error) if error else call.answer.set_result(found)
+        if mine and not died:
+            return process
+        process.end()
+        return None if self._closed else self._new()
 
-        def place(call: Call) -> tuple[Any, ...]:
-            return -call.deaths, not (call.urgent or call.made < then), call.turn
-
-        return min(filter(self._allowed, self._queue), key=place, default=None)
+    def _next(self, process: Process) -> Call | None:
+        """The call that begins next, once there is one; None at the end."""
+        with self._changed:
+            while not self._closed:
+                if call := min(filter(self._allowed, self._queue), key=_place, default=None):
+                    self._queue.remove(call)
+                    self._running[call], call.begun = process, True
+                    self.waited += time.monotonic() - call.made
+                    return call
+                self._changed.wait()
+        return None
 
     def _allowed(self, call: Call) -> bool:
         """Whether a call may begin, for all that others leave to it."""
-        running = self._running.values()
         most = max(self.count - 1, 1)
-        mine = call.session is not None and sum(other.session == call.session for other in running)
-        return mine < most and (call.urgent or sum(not other.urgent for other in running) < most)
-
-    def _ready(self) -> Process:
-        """An idle worker, or a new one: a worker killed while idle costs no call a try."""
-        while self._idle:
-            worker = self._idle.pop()
-            if worker.alive:
-                return worker
-            self.deaths += 1
-            worker.end()
-        return self._new()
-
-    def _answered(self, worker: Process, call: Call, timer: threading.Timer, done: Answer) -> None:
-        timer.cancel()
-        error, again = done.exception(), False
-        with self._lock:
-            if self._running.get(worker) is not call:
-                return  # it was replaced
-            del self._running[worker]
-            if not isinstance(error, Died):
-                self._idle.append(worker)
-            else:
-                self.deaths += 1
-                worker.end()
-                call.deaths += 1
-                again = call.deaths < TRIES and call.waiting > 0
-                self._queue += [call] if again else []
-            self._dispatch()
-        if not again:
-            _settle(call, error, None if error else done.result())
-
-    def _replace(self, worker: Process, call: Call, error: Exception | None) -> None:
-        """End the worker that still runs a call; another starts at once."""
-        with self._lock:
-            if self._running.get(worker) is not call or (error is None and call.waiting > 0):
-                return
-            del self._running[worker]
-            self.deaths += 1
-            worker.end()
-            self._idle.append(self._new())
-            self._dispatch()
-        if error:
-            _settle(call, error)
-        else:
-            call.answer.cancel()
+        mine = call.session is not None and sum(
+            other.session == call.session for other in self._running
+        )
+        return mine < most and (
+            call.urgent or sum(not other.urgent for other in self._running) < most
+        )
 
 
-def _settle(call: Call, error: BaseException | None, result: Any = None) -> None:
-    """Answer a call, unless nobody waits for it any more."""
-    with suppress(InvalidStateError):
-        call.answer.set_exception(error) if error else call.answer.set_result(result)
+def _place(call: Call) -> tuple[Any, ...]:
+    """In which order calls begin: one whose worker died, then one for a slider or of long ago, then
+    a session's first, then whichever came first.
+    """
+    return -call.deaths, not (call.urgent or call.made < time.monotonic() - AGO), call.turn
 
 
-def _later(seconds: float, act: Callable[[], None]) -> threading.Timer:
-    timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), act)
+def _tried(process: Process, call: Call) -> tuple[Any, BaseException | None]:
+    """What a call returns, or the error that it raises: that is its answer, whatever it is."""
+    try:
+        return process.compute(call.function, call.args, call.item), None
+    except BaseException as error:
+        return None, error
+
+
+def _later(seconds: float, act: Callable[..., None], *args: Any) -> threading.Timer:
+    timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), act, args)
     timer.daemon = True
     timer.start()
     return timer
 
 
+@cache
+def trainings() -> Pool:
+    """The processes of long work, which nothing ends but the reader who asked for it."""
+    return Pool(TRAININGS.value, longest=inf, grace=0.0, tries=1)
+
+
 class LongWork:
     """Long work of one session, such as a training run: the values that a generator function yields
-    in a process of its own.
+    in another process.
 
-    `TRAININGS` of them go on at a time; others wait, first come first served. The process ends with
+    `TRAININGS` of them go on at a time; others wait, first come first served. The work ends with
     the `with` block, even in the middle of a computation. Await it in a coroutine of a
     `SessionTask`; it then ends with the task's session:
 
@@ -254,39 +280,21 @@ class LongWork:
         Exception: what the generator raised; from the loop.
     """
 
-    _lock = threading.RLock()
-    _all: ClassVar["list[LongWork]"] = []  # those that go on, and then those that wait
-
-    def __init__(self, call: Callable[..., Any], *args: Any) -> None:
-        self._call, self._args = call, args
+    def __init__(self, function: Callable[..., Any], *args: Any) -> None:
         self._coming = deque([Answer()])  # updates not delivered yet, and a last one to be filled
-        self._process: Process | None = None
-        with self._lock:
-            self._all.append(self)
-            self._begin_first()
-
-    @classmethod
-    def counts(cls) -> tuple[int, int]:
-        """How many are running, and how many wait."""
-        with cls._lock:
-            waiting = sum(work.waits for work in cls._all)
-            return len(cls._all) - waiting, waiting
+        self._call = trainings().submit(function, args, urgent=True, item=self._item)
+        self._call.answer.add_done_callback(self._ended)
 
     @property
     def waits(self) -> bool:
         """Whether it is still waiting for a place."""
-        return self._process is None
+        return not self._call.begun
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with self._lock:
-            if self in self._all:
-                self._all.remove(self)
-            if self._process:
-                self._process.end()
-            self._begin_first()
+        trainings().drop(self._call)
 
     def __aiter__(self) -> Self:
         return self
@@ -296,20 +304,10 @@ class LongWork:
         self._coming.popleft()
         return item
 
-    @classmethod
-    def _begin_first(cls) -> None:
-        for work in cls._all[: TRAININGS.value]:
-            if work.waits:
-                work._process = Process()
-                work._process.submit(work._call, work._args, work._item).add_done_callback(
-                    work._ended
-                )
-
     def _item(self, item: Any) -> None:
         self._coming.append(Answer())
-        with suppress(InvalidStateError):
-            self._coming[-2].set_result(item)
+        self._coming[-2].set_result(item)
 
     def _ended(self, done: Future[Any]) -> None:
-        with suppress(InvalidStateError):
+        if not done.cancelled():
             self._coming[-1].set_exception(done.exception() or StopAsyncIteration())

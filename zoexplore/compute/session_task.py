@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import panel as pn
 
-from zoexplore.compute.process import driven
+from zoexplore.compute.pool import driven
 
 _LOG = logging.getLogger("zoexplore")
 # of each session's document

@@ -13,7 +13,7 @@ from tornado.websocket import WebSocketClosedError
 
 from zoexplore.compute.ask import pool
 from zoexplore.compute.limits import READERS
-from zoexplore.compute.pool import LongWork
+from zoexplore.compute.pool import trainings
 from zoexplore.server.seats import seats
 
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -30,8 +30,8 @@ METRICS: dict[str, Callable[[], float]] = {
     "calls_running": lambda: pool().counts()[0],
     "calls_waiting": lambda: pool().counts()[1],
     "calls_waited_seconds_total": lambda: pool().waited,
-    "trainings_running": lambda: LongWork.counts()[0],
-    "trainings_waiting": lambda: LongWork.counts()[1],
+    "trainings_running": lambda: trainings().counts()[0],
+    "trainings_waiting": lambda: trainings().counts()[1],
     "worker_deaths_total": lambda: pool().deaths,
 }
 
