@@ -16,7 +16,7 @@ import pytest
 
 from benchmarks.frontier import horizons
 from zoexplore import Accounting, Setting, epsilon, guarantee
-from zoexplore.questions.risk import of_pair
+from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.run.presets import DEMONSTRATION, PRESETS
 
 ROOT = Path(__file__).parents[1]
@@ -179,13 +179,13 @@ PRINTED = [
     Printed(
         "concepts",
         rf"finds at most ({NUMBER}) % of the members",
-        lambda: [100 * float(of_pair(1.0, 1e-5).true_positive_rate(0.01))],
+        lambda: [100 * float(TradeOff(epsilons=(1.0,), deltas=(1e-5,)).true_positive_rate(0.01))],
     ),
     Printed(
         "concepts",
         rf"advantage is at most ({NUMBER}); from the whole curve, ({NUMBER})\.",
         lambda: [
-            of_pair(epsilon(DEMONSTRATION, "sharp"), 1e-5).advantage,
+            TradeOff(epsilons=(epsilon(DEMONSTRATION, "sharp"),), deltas=(1e-5,)).advantage,
             guarantee(DEMONSTRATION, "sharp").advantage,
         ],
         loosely=True,

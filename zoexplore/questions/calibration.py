@@ -9,14 +9,15 @@ can only cost tightness.
 
 import dataclasses
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from math import inf, log
+from typing import NamedTuple
 
 import numpy as np
 import scipy
 
-from zoexplore.bounds import BOUNDS, curve, guarantee
-from zoexplore.bounds import epsilon as epsilon_of_run
+from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
 from zoexplore.bounds.guarantee import BEST, DEFAULT
 from zoexplore.questions import risk
 from zoexplore.run.fields import FIELDS
@@ -49,53 +50,44 @@ class Unreachable(ValueError):
         self.epsilon, self.value = epsilon, value
 
 
-@dataclass(frozen=True)
-class _Target:
-    """The aim that `measure` of a setting, bound and accounting, called `name` in messages, be at
-    most `most`.
+class _Target(NamedTuple):
+    """The aim that `measure` of a guarantee, called `name` in messages, be at most `most`.
 
-    A pair (epsilon, delta) would meet it; delta is None for the setting's own.
+    The pair (epsilon, delta) would meet it.
     """
 
     name: str
     most: float
-    measure: Callable[[Setting, str, Accounting], float]
+    measure: Callable[[Guarantee], float]
     epsilon: float
-    delta: float | None = None
-
-    @classmethod
-    def of(
-        cls, epsilon: float | None, advantage: float | None, tpr: tuple[float, float] | None
-    ) -> "_Target":
-        """The target of the one keyword given. Raises ValueError for none, several, or an
-        impossible value.
-        """
-        given = {
-            k: v
-            for k, v in (("epsilon", epsilon), ("advantage", advantage), ("tpr", tpr))
-            if v is not None
-        }
-        if len(given) != 1:
-            raise ValueError(
-                f"{' and '.join(given) or 'no target'} is not allowed: give one of epsilon, advantage and tpr"
-            )
-        if advantage is not None:
-            advantage = number("advantage", advantage, above=0.0, below=1.0)
-            return cls("advantage", advantage, _advantage, *risk.pair_for_advantage(advantage))
-        if tpr is not None:
-            fpr, most = risk.wanted_positives(tpr)
-
-            def positives(setting: Setting, bound: str, accounting: Accounting) -> float:
-                return float(guarantee(setting, bound, accounting).true_positive_rate(fpr))
-
-            name = f"true positives at a false-positive rate of {fpr:g}"
-            return cls(name, most, positives, *risk.pair_for_positives(fpr, most))
-        wanted = number("epsilon", epsilon, above=0.0)
-        return cls("ε", wanted, epsilon_of_run, wanted)
+    delta: float
 
 
-def _advantage(setting: Setting, bound: str, accounting: Accounting) -> float:
-    return guarantee(setting, bound, accounting).advantage
+def _target(
+    delta: float,
+    epsilon: float | None,
+    advantage: float | None,
+    tpr: tuple[float, float] | None,
+) -> _Target:
+    """The target of the one keyword given. Raises ValueError for none, several, or an impossible
+    value.
+    """
+    wanted = {"epsilon": epsilon, "advantage": advantage, "tpr": tpr}
+    given = [name for name, value in wanted.items() if value is not None]
+    if len(given) != 1:
+        raise ValueError(
+            f"{' and '.join(given) or 'no target'} is not allowed: give one of epsilon, advantage and tpr"
+        )
+    if tpr is not None:
+        fpr, most = risk.wanted_positives(tpr)
+        name = f"true positives at a false-positive rate of {fpr:g}"
+        pair = risk.pair_for_positives(fpr, most)
+        return _Target(name, most, lambda g: float(g.true_positive_rate(fpr)), *pair)
+    if advantage is not None:
+        most = number("advantage", advantage, above=0.0, below=1.0)
+        return _Target("advantage", most, lambda g: g.advantage, *risk.pair_for_advantage(most))
+    most = number("epsilon", epsilon, above=0.0)
+    return _Target("ε", most, lambda g: g.epsilon, most, delta)
 
 
 def calibrate(
@@ -152,13 +144,19 @@ def calibrate(
         raise ValueError(
             f"field = {shown(field)} is not allowed: give one of {', '.join(SOLVABLE_FIELDS)}"
         )
-    target = _Target.of(epsilon, advantage, tpr)
+    target = _target(setting.delta, epsilon, advantage, tpr)
     if field == "n" and setting.full_batch:
         setting = setting.replace(batch=None)
     if field == "beta":  # the answer is the share that the bound counts
         accounting = accounting.replace(schedule="constant")
-    search = _Search(setting, field, bound, accounting, target)
-    return search.with_its_share(search.found())
+    found = _Search(setting, field, bound, accounting, target).found()
+    share = guarantee(found, bound, accounting).beta
+    if accounting.schedule == "constant" or not isinstance(share, float):
+        return found
+    own, counted = found.replace(beta=share), accounting.replace(schedule="constant")
+    with suppress(Unreachable):  # rounding moved it above the target
+        found = _Search(own, field, bound, counted, target).found()
+    return found
 
 
 def changes_nothing(
@@ -227,86 +225,53 @@ class _Search:
     def at(self, value: float) -> Setting:
         return self.setting.replace(**{self.field: value})
 
+    def measured(self, value: float) -> float:
+        return self.target.measure(guarantee(self.at(value), self.bound, self.accounting))
+
     def excess(self, value: float) -> float:
         if value not in self.known:
-            found, most = (
-                self.target.measure(self.at(value), self.bound, self.accounting),
-                self.target.most,
-            )
+            found, most = self.measured(value), self.target.most
             excess = log(found / most) if found > 0 else -inf
             # the ratio may round to 1
             self.known[value] = max(excess, 1e-300) if found > most else excess
         return self.known[value]
 
     def found(self) -> Setting:
-        """The run with the field's best value.
-
-        Raises:
-            Unreachable: as `best` does.
-        """
-        return self.at(self.best(_LADDERS[self.field](self.setting)))
-
-    def with_its_share(self, found: Setting) -> Setting:
-        """The result with the single share that the accountant chose, if it chose one and the
-        target is still met.
-        """
-        share = guarantee(found, self.bound, self.accounting).beta
-        if self.accounting.schedule == "constant" or not isinstance(share, float):
-            return found
-        counted = self.accounting.replace(schedule="constant")
-        try:
-            return _Search(
-                found.replace(beta=share), self.field, self.bound, counted, self.target
-            ).found()
-        except Unreachable:  # rounding moved it above the target
-            return found
-
-    def best(self, ladder: np.ndarray) -> float:
-        """The best value, from a ladder of them, best first.
+        """The run with the field's best value, from a ladder of values.
 
         Raises:
             Unreachable: no rung meets the target, nor a value between those next to the smallest
                 epsilon.
         """
-        if self._along(ladder[:1]) <= self.target.epsilon and self.excess(float(ladder[0])) <= 0:
+        values = _LADDERS[self.field](self.setting).tolist()
+        if self._along(values[:1]) <= self.target.epsilon and self.excess(values[0]) <= 0:
             # any value meets the target: the rest, which may take long, need not be computed
-            return float(ladder[0])
-        values = ladder
+            return self.at(values[0])
         for _ in range(1 + ZOOMS):
             found = self._along(values)
             least = int(found.argmin())
             # a curve may lie slightly above its points, so its smallest value is always checked
-            for i in [*np.flatnonzero(found <= self.target.epsilon), least]:
-                if self.excess(float(values[i])) <= 0:
-                    return self._climb(values, int(i))
-            nearest = float(values[least])
-            around = values[max(least - 1, 0)], values[min(least + 1, values.size - 1)]
+            for i in [*np.flatnonzero(found <= self.target.epsilon).tolist(), least]:
+                if self.excess(values[i]) <= 0:
+                    while i > 0 and self.excess(values[i - 1]) <= 0:
+                        i -= 1
+                    return self.at(self.edge(values[i - 1], values[i]) if i else values[0])
+            nearest = values[least]
+            around = values[max(least - 1, 0)], values[min(least + 1, len(values) - 1)]
             if found[least] == inf or not np.isfinite(around).all() or around[0] == around[1]:
                 break
             values = self._between(*around)
         raise self._unreachable(nearest)
 
-    def _along(self, values: np.ndarray) -> np.ndarray:
-        at = (
-            self.setting
-            if self.target.delta is None
-            else self.setting.replace(delta=self.target.delta)
-        )
+    def _along(self, values: list[float]) -> np.ndarray:
+        at = self.setting.replace(delta=self.target.delta)
         return curve(at, self.field, values, [self.bound], self.accounting)[self.bound]
 
-    def _climb(self, values: np.ndarray, i: int) -> float:
-        """From rung i up to the last better one in a row that meets the target, and then on to the
-        edge.
-        """
-        while i > 0 and self.excess(float(values[i - 1])) <= 0:
-            i -= 1
-        return float(values[0]) if i == 0 else self.edge(float(values[i - 1]), float(values[i]))
-
-    def _between(self, low: float, high: float) -> np.ndarray:
+    def _between(self, low: float, high: float) -> list[float]:
         to, back = self._scale()
         values = back(np.linspace(to(low), to(high), FINER))
-        values = np.unique(values.round() if self.field in INTEGER_FIELDS else values)
-        return values if low < high else values[::-1]
+        values = values.round() if self.field in INTEGER_FIELDS else values
+        return list(dict.fromkeys(values.tolist()))
 
     def _scale(self) -> tuple[Callable[..., np.ndarray], Callable[..., np.ndarray]]:
         """Coordinates in which ln epsilon is nearly linear: logarithms, except for beta."""
@@ -329,34 +294,23 @@ class _Search:
             )
 
         scipy.optimize.brentq(over, *ends, xtol=ADJACENT if whole else NARROW)
-        met = (
-            value
-            for value, excess in self.known.items()
-            if excess <= 0 and min(good, bad) <= value <= max(good, bad)
-        )
+        met = [value for value, excess in self.known.items() if excess <= 0]
         return max(met) if bad > good else min(met)
 
     def _unreachable(self, nearest: float) -> Unreachable:
-        symbol, at = (
-            FIELDS[self.field].symbol,
-            f"{FIELDS[self.field].symbol} = {format_short(nearest)}",
-        )
+        symbol = FIELDS[self.field].symbol
+        at = f"{symbol} = {format_short(nearest)}"
         g = guarantee(self.at(nearest), self.bound, self.accounting)
         by = BOUNDS[g.bound].in_text
         if not g.valid:
             as_set = guarantee(self.setting, self.bound, self.accounting).reason
             why = f": {as_set}" if as_set == g.reason else f"; at {at}, {g.reason}"
             return Unreachable(f"out of reach: {by} applies at no {symbol}{why}")
-        found = self.target.measure(self.at(nearest), self.bound, self.accounting)
+        found = self.measured(nearest)
         least = f"{self.target.name} = {format_number(found)}"
+        said = f"even {at} gives {least} by {by}"
         if changes_nothing(self.setting, self.field, self.bound, self.accounting):
-            return Unreachable(
-                f"out of reach: {symbol} changes nothing here, and leaves {least} by {by}",
-                found,
-                nearest,
-            )
-        if self.field in ("sigma", "clip", "R"):  # their ranges end at extremes that say nothing
-            return Unreachable(
-                f"out of reach: no {symbol} brings {by} below {least}", found, nearest
-            )
-        return Unreachable(f"out of reach: even {at} gives {least} by {by}", found, nearest)
+            said = f"{symbol} changes nothing here, and leaves {least} by {by}"
+        elif self.field in ("sigma", "clip", "R"):  # their ranges end at extremes that say nothing
+            said = f"no {symbol} brings {by} below {least}"
+        return Unreachable(f"out of reach: {said}", found, nearest)

@@ -1,39 +1,13 @@
-"""An attacker's advantage, true positives and posterior (docs/concepts.md, "What an attacker can
-do").
-
-`Guarantee` answers for one run, from its trade-off function (`bounds/tradeoff.py`). This module
-answers for a single pair (epsilon, delta), and gives the pair that guarantees a wanted answer.
-
->>> from zoexplore import guarantee
->>> from zoexplore.run.presets import DEMONSTRATION
->>> from zoexplore.questions.risk import of_pair
->>> g = guarantee(DEMONSTRATION, "sharp")
->>> g.advantage < 0.1, of_pair(g.epsilon, DEMONSTRATION.delta).advantage > 0.4
-(True, True)
+"""What an attacker can do at a single pair (epsilon, delta): the pair that guarantees a wanted
+answer (docs/concepts.md, "What an attacker can do"). `Guarantee` answers for a run.
 """
 
 from math import inf, log, log1p
 
 import numpy as np
 
-from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.run.formatting import format_count, format_short
-from zoexplore.run.setting import Setting, number, shown
-
-__all__ = ["TradeOff", "of_pair"]
-
-
-def of_pair(epsilon: float, delta: float) -> TradeOff:
-    """The trade-off of a single pair (epsilon, delta); a run with a known budget has a better one.
-
-    Raises:
-        ValueError: epsilon is negative, or delta not in [0, 1].
-    """
-    pair = (
-        number("epsilon", epsilon, least=0.0, infinite=True),
-        number("delta", delta, least=0.0, most=1.0),
-    )
-    return TradeOff(epsilons=(pair[0],), deltas=(pair[1],))
+from zoexplore.run.setting import Setting, shown
 
 
 def pair_for_advantage(advantage: float) -> tuple[float, float]:
