@@ -15,7 +15,7 @@ from zoexplore.mechanism.batches import number_of, part
 from zoexplore.mechanism.losses import Losses
 from zoexplore.mechanism.perturbation import Perturbed
 from zoexplore.mechanism.record import Step
-from zoexplore.mechanism.slopes import made_of
+from zoexplore.mechanism.slopes import at, made_of
 
 ENOUGH = 2  # fewest records in a batch for a check of mixing
 RARER = 4  # factor between the steps of two checks
@@ -239,7 +239,8 @@ def check_precision(
     are not rounded.
     """
     some = part(batch, slice(0, min(number_of(batch), MEASURED)))
-    values = torch.stack([_at(losses, perturbed, some, x) for x in (xi, -xi, 2 * xi, -2 * xi)])
+    values = torch.stack([at(losses, perturbed, some, x) for x in (xi, -xi, 2 * xi, -2 * xi)])
+    values = values.double().nan_to_num(0.0, 0.0, 0.0)
     perturbed.back()
     near, far = (values[0] - values[1]) / (2 * xi), (values[2] - values[3]) / (4 * xi)
     apart, signal = float((near - far).norm()), float(far.norm())
@@ -261,8 +262,3 @@ def check_precision(
             f"xi = {xi:g} is not allowed in {kind}: at the first step quotients over this distance and twice as much differ by "
             f"{apart:.2g}, and are {signal:.2g} together: rounding. Take {larger}, a more precise kind, or xi = 0"
         )
-
-
-def _at(losses: Losses, perturbed: Perturbed, batch: Any, xi: float) -> Tensor:
-    perturbed.to(0, xi)
-    return losses.here(batch).double().nan_to_num(0.0, 0.0, 0.0)

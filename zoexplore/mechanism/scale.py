@@ -7,8 +7,7 @@ mean with a step's noise, so that it costs what a step costs. Everything else fo
 release.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from math import exp, log, sqrt
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -19,7 +18,7 @@ from torch import Tensor
 from zoexplore.mechanism.losses import Losses
 from zoexplore.mechanism.perturbation import Perturbed
 from zoexplore.mechanism.record import Found, Step
-from zoexplore.mechanism.slopes import Slopes, quotient
+from zoexplore.mechanism.slopes import Slopes, at, quotient
 from zoexplore.questions.recommendation import LEAST_CLIP, MOST_CLIP, PROBES
 from zoexplore.run.setting import Setting
 
@@ -33,40 +32,6 @@ DECAYS: Mapping[str, Callable[[float], float]] = {
     "constant": lambda part: 1.0,
     "linear": lambda part: 1 - part,
 }
-
-
-@dataclass
-class Search:
-    """A positive number, approached in logarithms by noisy means of answers.
-
-    Args:
-        log: the logarithm now.
-        share: the mean that is sought, of answers from -1 to 1.
-        turn: 1 where a larger number makes the mean smaller, -1 where larger.
-        full: how many changes are of full size.
-        logs: the logarithms after each answer.
-    """
-
-    log: float
-    share: float
-    turn: int
-    full: int
-    logs: list[float]
-
-    @property
-    def is_done(self) -> bool:
-        return len(self.logs) == PROBES
-
-    @property
-    def value(self) -> float:
-        """What was found, or the number to ask about next."""
-        return exp(fmean(self.logs[-COUNTED:]) if self.is_done else self.log)
-
-    def take(self, mean: float) -> None:
-        """Go on from a released mean."""
-        size = FIRST * SHRINK ** max(0, len(self.logs) + 1 - self.full)
-        self.log += self.turn * size * min(max(mean - self.share, -1.0), 1.0)
-        self.logs.append(self.log)
 
 
 class Choices(NamedTuple):
@@ -87,43 +52,44 @@ class Scale:
 
     Args:
         choices: what is to be found.
+
+    Attributes:
+        means: what probes have released.
         first: the first entry after the probes, None before it is known.
     """
 
     def __init__(self, choices: Choices) -> None:
-        self.choices = choices
-        # r: a quarter of the records' losses double
-        self.length = Search(0.0, -0.5, -1, 5, []) if choices.auto else None
-        self.quotient: Search | None = None  # c, from 1/r on: half of the quotients are larger
-        self.first: int | None = None if choices.auto and not choices.public else 0
+        self.choices, self.means = choices, list[float]()
+        self.first: int | None = None if self.left else 0
+
+    @property
+    def sought(self) -> int:
+        """How many means tell it."""
+        return PROBES * (bool(self.choices.auto) + ("clip" in self.choices.auto))
+
+    @property
+    def is_found(self) -> bool:
+        return len(self.means) == self.sought
 
     @property
     def planned(self) -> int:
         """How many probes a run of these choices makes."""
-        return (
-            0
-            if self.choices.public
-            else PROBES * (bool(self.choices.auto) + ("clip" in self.choices.auto))
-        )
-
-    @property
-    def asking(self) -> Search | None:
-        """The search that goes on; None where everything is found."""
-        if self.length is not None and not self.length.is_done:
-            return self.length
-        if "clip" in self.choices.auto and self.quotient is None and self.length is not None:
-            self.quotient = Search(-log(self.length.value), 0.0, 1, 3, [])
-        return None if self.quotient is None or self.quotient.is_done else self.quotient
+        return 0 if self.choices.public else self.sought
 
     @property
     def left(self) -> int:
         """How many probes are still to be made."""
-        searches = (self.length, self.quotient)
-        return (
-            0
-            if self.choices.public
-            else self.planned - sum(len(x.logs) for x in searches if x is not None)
-        )
+        return 0 if self.choices.public else self.sought - len(self.means)
+
+    @property
+    def length(self) -> float:
+        """r: a quarter of the records' losses double."""
+        return approached(self.means[:PROBES], 0.0, -0.5, -1, 5)
+
+    @property
+    def quotient(self) -> float:
+        """c, from 1/r on: half of the quotients are larger."""
+        return approached(self.means[PROBES:], -log(self.length), 0.0, 1, 3)
 
     def answers(self, losses: Losses, perturbed: Perturbed, batch: Any) -> Slopes:
         """What the records answer to the probe at hand, -1, 0 or 1, as quotients are measured. 0 is
@@ -132,52 +98,36 @@ class Scale:
         Raises:
             ValueError: a loss is below 0, which does not double.
         """
-        asking = self.asking
-        assert asking is not None and self.length is not None
-        if asking is self.length:
-            here = losses.here(batch)
-            perturbed.to(0, asking.value)
-            found, mean = _doubled(here, losses.here(batch)), here
+        if len(self.means) < PROBES:
+            mean = losses.here(batch)
+            found = _doubled(mean, at(losses, perturbed, batch, self.length))
         else:
-            xi = self.length.value / FAR
-            perturbed.to(0, xi)
-            ahead = losses.here(batch)
-            perturbed.to(0, -xi)
-            behind = losses.here(batch)
-            found, mean = _larger(quotient(ahead, behind, xi), asking.value), (ahead + behind) / 2
-        loss = mean[mean.isfinite()].double()
-        return Slopes(
-            found.double().unsqueeze(1), 0, float(loss.mean()) if len(loss) else float("nan")
-        )
+            xi = self.length / FAR
+            ahead, behind = (at(losses, perturbed, batch, x) for x in (xi, -xi))
+            found, mean = _larger(quotient(ahead, behind, xi), self.quotient), (ahead + behind) / 2
+        return Slopes(found.double().unsqueeze(1), 0, float(mean[mean.isfinite()].double().mean()))
 
     def take(self, mean: float, made: int) -> None:
         """Go on from what a probe has released, the entry `made` of the ledger."""
-        asking = self.asking
-        assert asking is not None
-        asking.take(mean)
-        if self.asking is None and not self.choices.public:
+        self.means.append(mean)
+        if self.is_found and not self.choices.public:
             self.first = made + 1
 
     def found(self, plan: Setting) -> Found | None:
         """What a plan, in units of the scale, becomes; None where probes go on or there are none."""
-        if self.asking is not None or self.length is None:
+        auto, sigma, b = self.choices.auto, plan.sigma / plan.clip_each, plan.batch or plan.n
+        if not auto or not self.is_found:
             return None
-        r, c = self.length.value, None if self.quotient is None else self.quotient.value
-        sigma, b = plan.sigma / plan.clip_each, plan.batch or plan.n
-        clip = (
-            plan.clip_each
-            if c is None
-            else c * min(max(1 / (sigma * sqrt(b)), LEAST_CLIP), MOST_CLIP)
-        )
+        r, clip, c = self.length, plan.clip_each, self.quotient if "clip" in auto else None
+        if c is not None:
+            clip = c * min(max(1 / (sigma * sqrt(b)), LEAST_CLIP), MOST_CLIP)
         walk = self._walk(plan) * clip * sqrt(plan.K * (plan.K * sigma**2 + SPREAD / b))
-        rate = r / walk if "lr" in self.choices.auto else plan.eta / plan.K
-        xi = r / FAR if "xi" in self.choices.auto else plan.xi
         return Found(
             length=r,
             quotient=c,
-            xi=xi,
+            xi=r / FAR if "xi" in auto else plan.xi,
             clip=clip,
-            rate=rate,
+            rate=r / walk if "lr" in auto else plan.eta / plan.K,
             decay=self.choices.decay,
             public=self.choices.public,
         )
@@ -200,29 +150,37 @@ class Scale:
         """The length of all training steps together over that of one of full rate: they lead in
         random directions.
         """
-        first = self.first or 0
-        return sqrt(sum(self.decayed(plan.T, t) ** 2 for t in range(first, plan.T))) or 1.0
+        entries = range(self.first or 0, plan.T)
+        return sqrt(sum(self.decayed(plan.T, t) ** 2 for t in entries)) or 1.0
 
     def state_dict(self) -> dict[str, Any]:
-        searches = {"length": self.length, "quotient": self.quotient}
-        return {"first": self.first} | {
-            name: None if x is None else list(x.logs) for name, x in searches.items()
-        }
+        return {"first": self.first, "means": [*self.means]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where a run stopped; what it did not look for, and this one is to find, is looked
         for next.
         """
-        if not self.choices.auto or state["length"] is None:
-            return
-        self.__init__(self.choices)  # type: ignore[misc]
-        for name in ("length", "quotient"):
-            search = self.asking
-            if search is not None and search is getattr(self, name) and state[name]:
-                search.logs = [float(x) for x in state[name]]
-                search.log = search.logs[-1]
-        if self.asking is None:
-            self.first = state["first"]
+        if self.choices.auto and state["means"]:
+            self.means = [float(x) for x in state["means"][: self.sought]]
+            self.first = state["first"] if self.is_found else None
+
+
+def approached(means: Sequence[float], start: float, share: float, turn: int, full: int) -> float:
+    """A positive number, approached in logarithms by noisy means of answers: what was found, or the
+    number to ask about next.
+
+    Args:
+        means: of answers from -1 to 1.
+        start: the logarithm at first.
+        share: the mean that is sought.
+        turn: 1 where a larger number makes the mean smaller, -1 where larger.
+        full: how many changes are of full size.
+    """
+    logs = [start]
+    for i, mean in enumerate(means, 1):
+        size = FIRST * SHRINK ** max(0, i - full)
+        logs.append(logs[-1] + turn * size * min(max(mean - share, -1.0), 1.0))
+    return exp(fmean(logs[-COUNTED:]) if len(means) == PROBES else logs[-1])
 
 
 def probe_of(plan: Setting, batch: int | None) -> Step:

@@ -76,13 +76,16 @@ def made_of(losses: Losses, perturbed: Perturbed, xi: float) -> dict[str, Callab
     )
 
 
+def at(losses: Losses, perturbed: Perturbed, batch: Any, xi: float, k: int = 0) -> Tensor:
+    """The losses at w + xi v_k, where the parameters stay."""
+    perturbed.to(k, xi)
+    return losses.here(batch)
+
+
 def _two_points(
     losses: Losses, perturbed: Perturbed, k: int, batch: Any, xi: float
 ) -> tuple[Tensor, Tensor]:
-    perturbed.to(k, xi)
-    ahead = losses.here(batch)
-    perturbed.to(k, -xi)
-    behind = losses.here(batch)
+    ahead, behind = (at(losses, perturbed, batch, x, k) for x in (xi, -xi))
     return quotient(ahead, behind, xi).double(), torch.cat([ahead, behind])
 
 

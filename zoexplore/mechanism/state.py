@@ -126,7 +126,7 @@ class RunState:
         setting, t = self.setting, self.counts.steps
         if not (lr >= 0 and isfinite(lr)):
             raise ValueError(f"lr = {lr!r} is not allowed: give a finite number of at least 0")
-        if self.scale.asking is not None:
+        if not self.scale.is_found:
             step = probe_of(self.plan, setting.batch)
         else:
             part = self.scale.decayed(setting.T, t)
@@ -163,7 +163,7 @@ class RunState:
 
     def _settle(self) -> None:
         """Take over what the scale's probes have found."""
-        if self.setting is self.plan and self.scale.choices.auto and self.scale.asking is None:
+        if self.setting is self.plan and self.scale.choices.auto and self.scale.is_found:
             self.settle()
             self.watch.begin_again()
 

@@ -129,7 +129,7 @@ class Steps:
         """Let public data tell the scale, as probes would without noise."""
         losses = self._losses(batches.number_of(data))
         self.run.watch.seen.public = of_records(data, batches.number_of(data))
-        while scale.asking is not None:
+        while not scale.is_found:
             with (
                 torch.no_grad(),
                 self.perturbation.along(self._directions(1), losses.here, data) as perturbed,

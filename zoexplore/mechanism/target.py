@@ -2,8 +2,8 @@
 the rest.
 """
 
+from bisect import bisect_left, bisect_right
 from dataclasses import replace
-from math import sqrt
 from typing import NamedTuple
 
 from zoexplore.mechanism.guarantees import composition
@@ -11,6 +11,7 @@ from zoexplore.mechanism.record import RunRecord, Step
 from zoexplore.run.setting import LARGEST_INTEGER, Accounting
 
 CLOSE = 1e-4  # relative, by which solved noise may exceed the least
+POWERS = range(-200_000, 200_000)  # of 1 + `CLOSE`: from 2e-9 to 5e8 times the noise planned
 # relative, below the target, at which noise is solved for: sums of losses are not smooth in it
 MARGIN = 1e-5
 HEADROOM = 1e-9  # relative: noise planned beyond the least, so that rounding exceeds no target
@@ -39,42 +40,36 @@ def spent(record: RunRecord, step: Step | None = None, count: int = 0) -> float:
 
 def steps_left(record: RunRecord, step: Step, target: float) -> int:
     """How many more entries keep to a target."""
-    if spent(record, step, 1) > target:
-        return 0
-    good, bad = 1, 2
-    while bad < LARGEST_INTEGER and spent(record, step, bad) <= target:
-        good, bad = bad, 2 * bad
-    while bad - good > 1:
-        middle = (good + bad) // 2
-        good, bad = (middle, bad) if spent(record, step, middle) <= target else (good, middle)
-    return good
+
+    def reached(count: int) -> float:
+        return spent(record, step, count)
+
+    bad = 1
+    while bad < LARGEST_INTEGER and reached(bad) <= target:
+        bad *= 2
+    return bisect_right(range(1, bad), target, key=reached)
 
 
 def noise_for(record: RunRecord, step: Step, count: int, target: float) -> float:
     """The least sigma, but for `CLOSE`, with which so many entries like this one keep to a target.
 
     Raises:
-        ValueError: the record exceeds it already.
+        ValueError: the record exceeds it already, or leaves nothing for them.
     """
     if (already := spent(record)) > target:
         raise ValueError(
             f"ε = {target:g} is not allowed: the steps so far cost {already:.4g}; give a larger one, or begin anew"
         )
-    limit = target * (1 - MARGIN)
-    bad = good = step.sigma
-    while spent(record, replace(step, sigma=good), count) > limit:
-        bad, good = good, 2 * good
-        if good > 1e100:
-            raise ValueError(
-                f"ε = {target:g} leaves nothing for {count} more steps: give a larger one, or fewer steps"
-            )
-    while bad == good or spent(record, replace(step, sigma=bad), count) <= limit:
-        bad, good = bad / 2, bad
-    while good > bad * (1 + CLOSE):
-        middle = sqrt(good * bad)
-        good, bad = (
-            (middle, bad)
-            if spent(record, replace(step, sigma=middle), count) <= limit
-            else (good, middle)
+
+    def at(power: int) -> Step:
+        return replace(step, sigma=step.sigma * (1 + CLOSE) ** power)
+
+    def keeps(power: int) -> bool:
+        return spent(record, at(power), count) <= target * (1 - MARGIN)
+
+    found = POWERS[0] + bisect_left(POWERS, True, key=keeps)
+    if found not in POWERS:
+        raise ValueError(
+            f"ε = {target:g} leaves nothing for {count} more steps: give a larger one, or fewer steps"
         )
-    return good
+    return at(found).sigma
