@@ -22,7 +22,6 @@ from zoexplore.mechanism.rounding import coarse_products
 
 Loss = Callable[[Any, Any], Tensor]
 LOSS_OF = ("outputs", "model")
-LABELS = ("labels", "label", "targets", "target", "y")  # of a batch that is a dict
 
 
 class Vector(nn.Module):
@@ -44,8 +43,7 @@ class Objective:
     """The records' losses of what is trained: of a module's outputs, `loss(outputs, targets)`; of
     the module itself, `loss(module, batch)`; or of one flat vector, `loss(w, batch)`.
 
-    With outputs a batch is `(inputs, targets)`, or a dict with an entry called label, labels,
-    target, targets or y. Inputs that are a dict go to the module as keywords, a tuple or list as
+    With outputs a batch is `(inputs, targets)`; inputs that are a tuple or list go to the module as
     arguments. Only parameters with `requires_grad` are trained; the vector has them in the order of
     `named_parameters`, tied ones once.
 
@@ -106,12 +104,14 @@ class Objective:
     def _of(self, model: Callable[..., Any], batch: Any) -> Tensor:
         if self.of_vector or self.loss_of == "model":
             return self.loss(model() if self.of_vector else model, batch)
-        inputs, targets = _inputs_and_targets(batch)
-        if isinstance(inputs, Mapping):
-            return self.loss(model(**inputs), targets)
-        return self.loss(
-            model(*inputs) if isinstance(inputs, tuple | list) else model(inputs), targets
-        )
+        if isinstance(batch, Mapping):
+            raise ValueError(
+                f"a batch with the entries {', '.join(map(repr, batch))} is not allowed: give (inputs, targets), or take "
+                "loss_of='model' and a loss of (model, batch)"
+            )
+        inputs, targets = batch
+        many = inputs if isinstance(inputs, tuple | list) else (inputs,)
+        return self.loss(model(*many), targets)
 
     def check(self) -> None:
         """Raises RuntimeError where the module's parameters have been replaced."""
@@ -310,20 +310,6 @@ def _switches(part: nn.Module) -> Iterator[tuple[Any, ...]]:
 def _version(buffer: Tensor) -> int:
     """Torch's count of writes; -1 for inference tensors, where it does not count."""
     return -1 if buffer.is_inference() else buffer._version
-
-
-def _inputs_and_targets(batch: Any) -> tuple[Any, Any]:
-    """Raises ValueError where a dict has no entry, or several, that is called as targets are."""
-    if not isinstance(batch, Mapping):
-        inputs, targets = batch
-        return inputs, targets
-    found = [name for name in LABELS if name in batch]
-    if len(found) != 1:
-        raise ValueError(
-            f"a batch with the entries {', '.join(map(repr, batch))} is not allowed: name one of them "
-            f"{', '.join(map(repr, LABELS))}, or take loss_of='model' and a loss of (model, batch)"
-        )
-    return {name: x for name, x in batch.items() if name != found[0]}, batch[found[0]]
 
 
 @contextmanager

@@ -49,8 +49,7 @@ class NoisyZOGD(torch.optim.Optimizer):
 
     Args:
         parameters: a module, trained in place, or the start as a flat vector, shape (d,).
-        loss: with a module, `loss(outputs, targets)`, and a batch is `(inputs, targets)` or a dict
-            with labels; with a vector, `loss(w, batch)`. It returns one loss a record, shape (b,),
+        loss: with a module, `loss(outputs, targets)`, and a batch is `(inputs, targets)`; with a vector, `loss(w, batch)`. It returns one loss a record, shape (b,),
             each of its own record alone. The ridge is not part of it.
         setting: the run. xi > 0 is the two-point estimator, 0 the directional derivative. It needs
             an eta.

@@ -19,9 +19,8 @@ LEAST = 2**14  # the smallest block
 PIECE = 2**15  # numbers of two kinds that are added at once, on a CPU
 # numbers of a model whose directions, or a copy of which, may well be kept in memory
 SMALL, MIDDLING = 2**19, 2**22
-MORE_DIGITS = {torch.bfloat16: 16, torch.float16: 13}  # that a float32 has, binary
-HALVES = tuple(MORE_DIGITS)
-LEAST_NORMAL = 2.0**-14  # of float16: below it the spacing of numbers stays the same
+HALVES = (torch.bfloat16, torch.float16)
+EXPONENT, LEAST_NORMAL = 0x7F800000, torch.finfo(torch.float32).tiny  # of a float32
 KINDS = (torch.float64, torch.float32, *HALVES)
 
 
@@ -159,21 +158,12 @@ def add(block: Tensor, update: Tensor, rounding: torch.Generator | None) -> None
         # several times as fast as adding in place with fewer digits
         block.copy_(update.double().add_(block))
         return
-    total, more = block.float().add_(update), MORE_DIGITS[block.dtype]
-    draws = torch.empty(-(-len(total) // 4), dtype=torch.int64, device=total.device).random_(
-        -(2**63), None, generator=rounding
-    )
-    chance = draws.view(torch.int16)[: len(total)] >> 16 - more  # about 0
-    raised = (
-        total.sign().mul_(total.abs() < LEAST_NORMAL).mul_(LEAST_NORMAL)
-        if block.dtype == torch.float16
-        else None
-    )
-    if raised is not None:  # up to where a float32 has so many more digits, as everywhere above
-        total.add_(raised)
-    # the lower digits' sum carries over
-    total.view(torch.int32).add_(chance).add_(2 ** (more - 1)).bitwise_and_(-(2**more))
-    block.copy_(total if raised is None else total.sub_(raised))
+    total, kind = block.float().add_(update), torch.finfo(block.dtype)
+    # the power of two below each number, of which two neighbours are so many digits apart
+    powers = total.view(torch.int32).bitwise_and(EXPONENT).view(torch.float32)
+    apart = powers.mul_(kind.eps).clamp_(min=max(kind.tiny * kind.eps, LEAST_NORMAL))
+    chance = torch.rand(total.shape, generator=rounding, device=total.device)
+    block.copy_(total.div_(apart).add_(chance).floor_().mul_(apart))
 
 
 def pieces(numbers: Tensor) -> tuple[Tensor, ...]:

@@ -2,7 +2,7 @@
 guessed or estimated.
 """
 
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, astuple, dataclass, field, fields, replace
 from functools import cached_property
 from itertools import groupby
 from math import inf, isfinite, nextafter, sqrt
@@ -53,14 +53,8 @@ class Counts:
     clipped: int = 0
     not_finite: int = 0
 
-    def after(self, looked_at: int = 0, clipped: int = 0, not_finite: int = 0) -> "Counts":
-        """One more step."""
-        return Counts(
-            self.steps + 1,
-            self.looked_at + looked_at,
-            self.clipped + clipped,
-            self.not_finite + not_finite,
-        )
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(*(x + y for x, y in zip(astuple(self), astuple(other), strict=True)))
 
 
 class Found(NamedTuple):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from math import inf, isfinite
 from threading import Lock
 from typing import Any
@@ -22,6 +23,7 @@ from zoexplore.run.setting import Setting
 
 # eta sigma: so far above the least double that a coordinate's part does not underflow
 LEAST_NOISE = 1e-270
+NONE = Counts()
 FIXED = ("K", "sigma", "clip", "clipping", "batch", "xi", "ridge", "R", "sampling")
 
 
@@ -195,11 +197,11 @@ class RunState:
         record, step = self.entries(self.ledger), probe_of(self.plan, self.plan.batch)
         return Left(spent(record), self.target, steps_left(record, step, self.target))
 
-    def write_down(self, step: Step, counts: Counts, xi_factor: float = 1.0) -> None:
-        """Count the step before anybody can see it."""
+    def write_down(self, step: Step, counts: Counts = NONE, xi_factor: float = 1.0) -> None:
+        """Count the step, and what its part of `counts` is, before anybody can see it."""
         self.ledger.add(step, xi_factor)
         self.draws.used()
-        self.counts = counts
+        self.counts += replace(counts, steps=1)
         if step.eta > 0:
             self.watch.fingerprint.claim()
 

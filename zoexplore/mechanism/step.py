@@ -22,7 +22,7 @@ from zoexplore.mechanism.noise import deviations
 from zoexplore.mechanism.parallel import Ranks
 from zoexplore.mechanism.parameters import Parameters, add, pieces
 from zoexplore.mechanism.perturbation import Perturbation, Perturbed
-from zoexplore.mechanism.record import Step
+from zoexplore.mechanism.record import Counts, Step
 from zoexplore.mechanism.rng import Sources, normal, untouched_on_error, words
 from zoexplore.mechanism.scale import Scale
 from zoexplore.mechanism.slopes import Slopes, measure
@@ -48,7 +48,7 @@ class Steps:
             watch.batch(batch)
             if step.eta == 0:  # as at either end of many learning rates' schedules
                 watch.gather(step, drawn, data, None)
-                run.write_down(step, run.counts.after())
+                run.write_down(step)
                 return nan
             with watch.step(step, drawn, data), untouched_on_error(run.sources.directions):
                 return self._made(step, drawn, data)
@@ -67,11 +67,10 @@ class Steps:
                 watch.gather(step, drawn, data, clipped(slopes, step)), step, run.setting.n, ridge
             )
             if step.kind == "probe":
-                run.write_down(step, run.counts.after())
+                run.write_down(step)
                 run.answered(-float(self._released(step, found).along))
                 return found.loss
-            counts = run.counts.after(found.looked_at, found.clipped, found.not_finite)
-            run.write_down(step, counts, directions.xi_factor if step.xi > 0 else 1.0)
+            run.write_down(step, found.counts, directions.xi_factor if step.xi > 0 else 1.0)
             with watch.moving():
                 apply(
                     run.parameters,
@@ -106,10 +105,10 @@ class Steps:
             return self.run.scale.answers(losses, perturbed, part)
         return measure(losses, perturbed, part, step.xi)
 
-    def _released(self, step: Step, found: "Estimate") -> "Released":
+    def _released(self, step: Step, found: "Found") -> "Released":
         """What leaves the step: `noisy`, of the first process."""
         own = (
-            noisy(step, found.mean, self.run.parameters.d, self.run.sources.noise)
+            noisy(step, found.values, self.run.parameters.d, self.run.sources.noise)
             if self.ranks.rank == 0
             else None
         )
@@ -138,28 +137,15 @@ class Steps:
             scale.take(float(answers.mean()), 0)
 
 
-class Part(NamedTuple):
-    """What one process found on its records: clipped quotients, shape (records, K), float64; the
-    mean loss; how many numbers were evaluated, clipped and not finite.
+class Found(NamedTuple):
+    """What was found: clipped quotients of a process' records, shape (records, K), or of a step
+    their mean along each direction, ridge included, shape (K,), both float64; the mean loss; how
+    many numbers were evaluated, clipped and not finite.
     """
 
     values: Tensor
     loss: float
-    looked_at: int
-    clipped: int
-    not_finite: int
-
-
-class Estimate(NamedTuple):
-    """A step's estimate: the mean of clipped quotients along each direction, ridge included, shape
-    (K,), float64; the mean loss; and the numbers evaluated, clipped and not finite.
-    """
-
-    mean: Tensor
-    loss: float
-    looked_at: int
-    clipped: int
-    not_finite: int
+    counts: Counts
 
 
 class Released(NamedTuple):
@@ -171,29 +157,24 @@ class Released(NamedTuple):
     key: tuple[int, ...]
 
 
-def clipped(found: Slopes, step: Step) -> Part:
+def clipped(slopes: Slopes, step: Step) -> Found:
     """A process' slopes within the clip."""
-    values, active = RULES[step.clipping](found.values, step.clip)
-    return Part(values.cpu(), found.loss, active.numel(), int(active.sum()), found.not_finite)
+    values, active = RULES[step.clipping](slopes.values, step.clip)
+    counts = Counts(0, active.numel(), int(active.sum()), slopes.not_finite)
+    return Found(values.cpu(), slopes.loss, counts)
 
 
-def estimated(parts: list[Part], step: Step, n: int, ridge: Tensor | float) -> Estimate:
+def estimated(parts: list[Found], step: Step, n: int, ridge: Tensor | float) -> Found:
     """Combine all processes' parts. Sums are exact but for one rounding, so that they depend on no
     order and no record says more than it may. The mean divides by the setting's batch size, however
     many were drawn.
     """
     columns = torch.cat([part.values for part in parts]).T.tolist()
-    mean = (
-        torch.tensor([fsum(column) for column in columns], dtype=torch.float64) / (step.batch or n)
-        + ridge
-    )
-    losses = [
-        (part.loss * len(part.values), len(part.values)) for part in parts if isfinite(part.loss)
-    ]
-    loss = sum(x for x, _ in losses) / sum(b for _, b in losses) if losses else nan
-    return Estimate(
-        mean, loss, *(sum(counts) for counts in zip(*(part[2:] for part in parts), strict=True))
-    )
+    sums = torch.tensor([fsum(column) for column in columns], dtype=torch.float64)
+    losses = [(part.loss, len(part.values)) for part in parts if isfinite(part.loss)]
+    loss = sum(x * b for x, b in losses) / sum(b for _, b in losses) if losses else nan
+    counts = sum((part.counts for part in parts), Counts())
+    return Found(sums / (step.batch or n) + ridge, loss, counts)
 
 
 def noisy(step: Step, estimate: Tensor, d: int, noise: np.random.Generator) -> Released:
