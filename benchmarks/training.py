@@ -11,7 +11,9 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
 from benchmarks.timing import milliseconds, table
-from zoexplore.mechanism import clipping, hybrid, project, stiefel
+from zoexplore.mechanism import clipping, stiefel
+from zoexplore.mechanism.noise import hybrid, project
+from zoexplore.mechanism.rng import normal
 from zoexplore.training import TASKS
 from zoexplore.training.configuration import Configuration
 from zoexplore.training.engine import Job, problem_of
@@ -193,7 +195,9 @@ def mapped(task: Any) -> Any:
             U
         )
         slopes = clipping.each(quotients, setting.clip).values.mean(1) + setting.ridge * (w @ U)
-        noise = hybrid(U, setting.sigma, setting.beta, setting.eta, source)
+        noise = hybrid(
+            U, setting.sigma, setting.beta, setting.eta, lambda size: normal(source, (size,))
+        )
         w = project(w - setting.eta / K * (U @ slopes) + noise, setting.R).point
 
     return seconds(step)

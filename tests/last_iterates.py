@@ -9,7 +9,7 @@ from zoexplore.mechanism.batches import cyclic
 from zoexplore.mechanism.clipping import RULES
 from zoexplore.mechanism.directions import stiefel
 from zoexplore.mechanism.noise import combine, hybrid, project
-from zoexplore.mechanism.rng import Sources
+from zoexplore.mechanism.rng import Sources, normal
 from zoexplore.run.setting import Setting
 
 
@@ -32,6 +32,10 @@ def last_iterates(
         sources: as in `NoisyZOGD`.
     """
     w = start.expand(runs, -1)
+
+    def draw(size: int) -> Tensor:
+        return normal(sources.noise, (runs, size), dtype=w.dtype)
+
     for t in range(setting.T):
         U = stiefel(setting.d, setting.K, sources.directions, runs=(runs,), dtype=w.dtype)
         found = quotients(w, U)
@@ -40,7 +44,7 @@ def last_iterates(
             values = values * _drawn(setting, t, runs, sources).unsqueeze(-1)
         mean = values.sum(1) / (setting.batch or setting.n)
         estimate = mean + setting.ridge * (U.mT @ w.unsqueeze(-1)).squeeze(-1)
-        noise = hybrid(U, setting.sigma, setting.beta_at(t), setting.eta, sources.noise)
+        noise = hybrid(U, setting.sigma, setting.beta_at(t), setting.eta, draw)
         w = project(w - (setting.eta / setting.K) * combine(U, estimate) + noise, setting.R).point
     return w
 

@@ -16,7 +16,8 @@ from tests.mechanism.problems import (
     optimiser,
     run,
 )
-from zoexplore.mechanism import NoisyZOGD, Sources, clipping, project
+from zoexplore.mechanism import NoisyZOGD, Sources, clipping
+from zoexplore.mechanism.noise import project
 from zoexplore.run.presets import DEMONSTRATION
 
 CLIP, N, K = 0.8, 5, 3

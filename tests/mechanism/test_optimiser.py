@@ -22,7 +22,8 @@ from tests.mechanism.problems import (
     optimiser,
     run,
 )
-from zoexplore.mechanism import NoisyZOGD, Sources, project, stiefel
+from zoexplore.mechanism import NoisyZOGD, Sources, stiefel
+from zoexplore.mechanism.noise import project
 
 INF = float("inf")
 DEVICES = [

@@ -14,8 +14,9 @@ from tests.convention import DEMONSTRATION, Accounting, epsilon
 from tests.mechanism.problems import SETTING as SMALL
 from tests.mechanism.problems import optimiser, run
 from tests.mechanism.test_report import ran, step_of
-from zoexplore.mechanism import Declared, privacy_report, variances
+from zoexplore.mechanism import Declared, privacy_report
 from zoexplore.mechanism.guarantees import composition, constant, of_last
+from zoexplore.mechanism.noise import deviations
 
 SETTING = DEMONSTRATION.replace(
     n=2000, d=60, K=25, T=80, sigma=0.03, R=0.3, M=0.75, m=0.5, ridge=0.5
@@ -38,8 +39,8 @@ def test_the_constant_run_has_the_least_noise_and_the_largest_moves_of_all_steps
     steps = [step_of(setting, eta=setting.eta * rate) for rate in rates]
     found = constant(replace(ran(setting), stages=tuple((step, 1) for step in steps)))
     eta, least = max(s.eta for s in steps), min(s.eta for s in steps)
-    noise = np.array([variances(s.sigma, s.beta, s.eta, 60, K) for s in steps]).min(0)
-    ours = np.array(variances(found.sigma, found.beta, found.eta, 60, K))
+    noise = np.square([deviations(s.sigma, s.beta, s.eta, 60, K) for s in steps]).min(0)
+    ours = np.square(deviations(found.sigma, found.beta, found.eta, 60, K))
     assert (noise * (1 - 1e-9) <= ours).all() and (ours <= noise * (1 + 1e-14)).all()
     assert found.eta == eta and (found.clip, found.xi) == (setting.clip, setting.xi)
     slowest = getattr(found, "slowest", 1.0)

@@ -11,7 +11,9 @@ from benchmarks.frontier.law import Run, accuracy, ended, parted, validated
 from benchmarks.frontier.search import multiplier, split
 from tests.effort import proof, times
 from tests.training.small import blobs, small_task
-from zoexplore.mechanism import Sources, hybrid, stiefel
+from zoexplore.mechanism import Sources, stiefel
+from zoexplore.mechanism.noise import hybrid
+from zoexplore.mechanism.rng import normal
 from zoexplore.run.setting import Accounting
 from zoexplore.training.aims import Choice, aimed
 from zoexplore.training.data import Data
@@ -41,7 +43,8 @@ def drawn(K, beta, independent, count):
             )
         else:
             U = stiefel(D, K, sources.directions)
-        yield hybrid(U, sigma, beta, rate * K, sources.noise) - rate * U @ (U.T @ v)
+        noise = hybrid(U, sigma, beta, rate * K, lambda size: normal(sources.noise, (size,)))
+        yield noise - rate * U @ (U.T @ v)
 
 
 @pytest.mark.parametrize(

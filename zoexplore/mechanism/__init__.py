@@ -5,7 +5,6 @@ from zoexplore.mechanism.audit import audit
 from zoexplore.mechanism.batches import Batch, PrivateSampler
 from zoexplore.mechanism.checksums import mark_moved
 from zoexplore.mechanism.directions import stiefel
-from zoexplore.mechanism.noise import hybrid, project, variances
 from zoexplore.mechanism.optimiser import NoisyZOGD
 from zoexplore.mechanism.record import Declared, RunRecord, Step
 from zoexplore.mechanism.report import Report, privacy_report
@@ -22,10 +21,7 @@ __all__ = [
     "Step",
     "audit",
     "clipping",
-    "hybrid",
     "mark_moved",
     "privacy_report",
-    "project",
     "stiefel",
-    "variances",
 ]

@@ -2,59 +2,33 @@
 once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from zoexplore.mechanism.rng import Generator, normal
 
-
-def hybrid(
-    U: Tensor,
-    sigma: float | Tensor,
-    beta: float | Tensor,
-    eta: float | Tensor,
-    generator: Generator | Sequence[Generator],
-) -> Tensor:
+def hybrid(U: Tensor, sigma: Any, beta: Any, eta: Any, draw: Callable[[int], Tensor]) -> Tensor:
     """(eta/sqrt(K)) sum_k G_k u_k + (eta/sqrt(d)) G, with G_k ~ N(0, beta sigma^2) and G ~ N(0,
-    (1-beta) sigma^2 I).
+    (1-beta) sigma^2 I), of C runs, which may share directions, never noise: shape (C, d).
 
-    Given the directions its variance is s1 + s2 along each of them and s2 elsewhere (see
-    `variances`); its mean squared length is (eta sigma)^2.
+    Given the directions its variance is s1^2 + s2^2 along each of them and s2^2 elsewhere (see
+    `deviations`); its mean squared length is (eta sigma)^2.
 
     Args:
-        U: orthonormal directions, shape (d, K), or (C, d, K) for C runs; the noise has its dtype
-            and device.
-        sigma, beta, eta: numbers, or tensors of shape (C,) for C runs; runs may share directions,
-            never noise.
-        generator: source of the noise, in no way derived from the directions' (`Sources.noise`);
-            for C runs also C of them.
-
-    Returns:
-        Shape (d,), or (C, d) where an argument tells C runs apart.
+        U: orthonormal directions, shape (d, K), or (C, d, K).
+        sigma, beta, eta: numbers, or tensors of shape (C,).
+        draw: makes so many independent standard normal numbers a run, shape (C, numbers), in no way
+            derived from the directions (`Sources.noise`).
     """
     d, K = U.shape[-2:]
-    sigma, beta, eta = (
-        torch.as_tensor(x, dtype=U.dtype, device=U.device) for x in (sigma, beta, eta)
+    along, across = (
+        torch.as_tensor(s, dtype=U.dtype).unsqueeze(-1) for s in deviations(sigma, beta, eta, d, K)
     )
-    # torch's would import sympy first
-    runs = np.broadcast_shapes(U.shape[:-2], sigma.shape, beta.shape, eta.shape)
-    along, across = (s.expand(runs).unsqueeze(-1) for s in deviations(sigma, beta, eta, d, K))
-
-    def draw(size: int) -> Tensor:
-        if isinstance(generator, Sequence):
-            return torch.stack(
-                [normal(g, (size,), dtype=U.dtype, device=U.device) for g in generator]
-            )
-        return normal(generator, (*runs, size), dtype=U.dtype, device=U.device)
-
     inside = combine(U, along * draw(K))
-    if not across.any():  # isotropic noise is not drawn where all of it is directional
-        return inside
-    return inside.add(across * draw(d))
+    # isotropic noise is not drawn where all of it is directional
+    return inside.add(across * draw(d)) if across.any() else inside
 
 
 def combine(U: Tensor, coefficients: Tensor) -> Tensor:
@@ -66,14 +40,8 @@ def combine(U: Tensor, coefficients: Tensor) -> Tensor:
     return (U @ coefficients.unsqueeze(-1)).squeeze(-1)
 
 
-def variances(sigma: Any, beta: Any, eta: Any, d: int, K: int) -> tuple[Any, Any]:
-    """(s1, s2): the variance that is added along each direction, and the one in every coordinate."""
-    along, across = deviations(sigma, beta, eta, d, K)
-    return along**2, across**2
-
-
 def deviations(sigma: Any, beta: Any, eta: Any, d: int, K: int) -> tuple[Any, Any]:
-    """The square roots of `variances`, which do not underflow where eta and sigma are small."""
+    """(s1, s2): of the noise that is added along each direction, and of that in every coordinate."""
     return eta * sigma * (beta / K) ** 0.5, eta * sigma * ((1 - beta) / d) ** 0.5
 
 

@@ -8,7 +8,7 @@ A job's complete state lets it stop anywhere and continue elsewhere.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import product
 from math import sqrt
 from threading import Lock
@@ -19,8 +19,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from zoexplore.mechanism import Sources, batches, hybrid, project, stiefel
-from zoexplore.mechanism.noise import combine
+from zoexplore.mechanism import Sources, batches, stiefel
+from zoexplore.mechanism.noise import combine, hybrid, project
 from zoexplore.mechanism.rng import Generator, normal
 from zoexplore.run.setting import Setting
 from zoexplore.training.configuration import Configuration
@@ -104,14 +104,12 @@ class Job:
                 slopes, active = means(here, U, clip, rows, first.batch)
                 state.clipped[members] += active.numpy()
             slopes = slopes + ridge[:, None] * along(here, U)
-            moved = here - (eta / group.K)[:, None] * (slopes if U is None else combine(U, slopes))
-            noise = [draws.noise[i] for i in places]
-            moved += (
-                everywhere(problem.d, eta * sigma, noise)
-                if U is None
-                else hybrid(U, sigma, beta, eta, noise)
-            )
-            w[members], hit = project(moved, R)
+            draw = partial(normals, [draws.noise[i] for i in places])
+            if U is None:
+                noise = (eta * sigma)[:, None] / sqrt(problem.d) * draw(problem.d)
+            else:
+                slopes, noise = combine(U, slopes), hybrid(U, sigma, beta, eta, draw)
+            w[members], hit = project(here - (eta / group.K)[:, None] * slopes + noise, R)
             state.projected[members] += hit.numpy()
         state.w, state.t = w, state.t + 1
 
@@ -142,9 +140,9 @@ def along(vectors: Tensor, U: Tensor | None) -> Tensor:
     return vectors if U is None else vectors @ U
 
 
-def everywhere(d: int, power: Tensor, generators: list[Generator]) -> Tensor:
-    """Isotropic noise of C runs with root mean square length `power`, shape (C, d)."""
-    return power[:, None] / sqrt(d) * torch.stack([normal(g, (d,)) for g in generators])
+def normals(generators: list[Generator], size: int) -> Tensor:
+    """Standard normal numbers, so many of each generator, shape (generators, size)."""
+    return torch.stack([normal(g, (size,)) for g in generators])
 
 
 def drawn(setting: Setting, generator: np.random.Generator) -> Tensor | None:
