@@ -132,10 +132,8 @@ def made(way: str, d: int, K: int, kind: Any, device: Any) -> Any:
         return lambda: replay.step(batch), size, 0
     setting = Setting(
         n=RECORDS, d=d, K=K, T=10**6, sigma=SIGMA, beta=BETA, clip=CLIP, eta=lr * K, xi=xi
-    )
-    optimiser = NoisyZOGD(
-        module, losses, setting, sources=Sources(1, 2, device=device), clipping="joint"
-    )
+    ).replace(clipping="joint")
+    optimiser = NoisyZOGD(module, losses, setting, sources=Sources(1, 2, device=device))
     return (
         lambda: optimiser.step(optimiser.batch(batch)),
         size,

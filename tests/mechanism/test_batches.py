@@ -47,23 +47,17 @@ class TestBatches:
         X, y = classes()
         made = over(Extra(6, 3, dtype=torch.float64))
         with pytest.raises(ValueError, match=r"a batch of .* is not allowed: give tensors"):
-            run(made, 1, {"X": X, "extra": extra, "labels": y})
+            run(made, 1, ((X, extra), y))
 
     def test_entries_that_are_nothing_are_fine(self):
         X, y = classes()
-        assert run(over(network()), 1, {"input": X, "labels": y}).steps == 1
 
         class Optional(nn.Linear):
             def forward(self, X, mask=None):
                 assert mask is None
                 return super().forward(X)
 
-        assert (
-            run(
-                over(Optional(6, 3, dtype=torch.float64)), 2, {"X": X, "mask": None, "labels": y}
-            ).steps
-            == 2
-        )
+        assert run(over(Optional(6, 3, dtype=torch.float64)), 2, ((X, None), y)).steps == 2
 
     def test_strings_of_a_data_set(self):
         X, y = classes()

@@ -90,9 +90,8 @@ def test_neighbours_steps_are_within_the_accounted_distance(rule, xi):
             optimiser = NoisyZOGD(
                 torch.zeros(d, dtype=torch.float64),
                 lambda w, X: X @ w,
-                setting,
+                setting.replace(clipping=rule),
                 sources=Sources(trial, 1000),
-                clipping=rule,
             )
             optimiser.step(optimiser.batch(torch.cat([data[1:], record[None]])))
             ends.append(optimiser.w)
@@ -129,9 +128,8 @@ def test_a_record_of_enormous_slopes_is_clipped_or_not_counted(clipping, options
     y[0] = 2.0
     for seed in range(8):
         made = optimiser(
-            FREE.replace(xi=xi, K=3),
+            FREE.replace(xi=xi, K=3, clipping=clipping),
             loss=loss,
-            clipping=clipping,
             seeds=(seed + 10, seed),
             **options,
         )

@@ -168,7 +168,7 @@ def test_a_run_stays_on_its_device_and_resumes_there(device, xi, batch, directio
     def made(*seeds):
         sources = Sources(*seeds, device=device)
         return NoisyZOGD(
-            network(), cross_entropy, setting, sources=sources, device=device, directions=directions
+            network().to(device), cross_entropy, setting, sources=sources, directions=directions
         )
 
     straight, first, second = (

@@ -77,9 +77,8 @@ def apart(kind, clipping, xi, options, trials=3):
             made = NoisyZOGD(
                 Slope(kind),
                 itself,
-                setting,
+                setting.replace(clipping=clipping),
                 sources=Sources(trial, 1000),
-                clipping=clipping,
                 **options,
             )
             made.step(made.batch((torch.cat([X[1:], record[None]]), torch.zeros(N))))

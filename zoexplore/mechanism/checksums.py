@@ -38,15 +38,8 @@ def checksums(tensors: Iterable[Tensor]) -> list[int]:
         ValueError: a tensor is sparse, or on the meta device.
     """
     found = [_of_one(tensor) for tensor in tensors]
-    devices = {x.device for x in found}
-    together = (
-        torch.cat(found)
-        if len(devices) == 1
-        else torch.cat([x.cpu() for x in found])
-        if found
-        else torch.empty(0)
-    )
-    return together.tolist()  # wait for a GPU once
+    # wait for a GPU once
+    return torch.cat([x.to(found[0].device) for x in found]).tolist() if found else []
 
 
 def _of_one(tensor: Tensor) -> Tensor:
@@ -138,22 +131,17 @@ class Fingerprint:
     steps.
 
     Args:
-        trained: the tensors that the run moves, by name.
-        rest: the model's frozen parameters and buffers, by name.
-        saved: names in the model's `state_dict`. Other buffers, such as caches, may be made anew in
-            another shape.
+        objective: has what is `trained`, the `rest` of the model, and what of it is `saved`. Other
+            buffers, such as caches, may be made anew in another shape.
 
     Raises:
         ValueError: a part is no plain tensor.
     """
 
-    def __init__(
-        self,
-        trained: dict[str, Tensor],
-        rest: Callable[[], dict[str, Tensor]],
-        saved: Callable[[], set[str]],
-    ) -> None:
-        self.trained, self.rest, self.saved = trained, rest, saved
+    def __init__(self, objective: Any) -> None:
+        self.trained: dict[str, Tensor] = objective.trained
+        self.rest: Callable[[], dict[str, Tensor]] = objective.rest
+        self.saved: Callable[[], set[str]] = objective.saved
         self.run = object()  # identifies the run that moves them
         self.start()
 

@@ -65,54 +65,42 @@ def against(record: RunRecord, bound: str) -> list[str]:
     """The conditions on a run under which a bound does not apply, beyond those of the accountant."""
     if bound == "composition" or record.flaw:
         return [record.flaw] if record.flaw else []
-    missing = []
-    if record.returned:
-        missing.append(
-            "the parameters went back to an earlier iterate, and only what covers every iterate covers the choice"
-        )
-    if record.probes:
-        missing.append(
-            "probes of the data chose its constants, and this bound is for constants that data did not choose"
-        )
-    if record.rounded:
-        missing.append(
-            "parameters in half precision are rounded at every step, which no proof about distances covers"
-        )
-    if record.halves:
-        missing.append(
-            "losses were computed in half precision, whose rounding parts two runs where a proof brings them together"
-        )
-    if bound == "output-perturbation":
-        return missing
-    varied = record.varies(
-        "K", "clipping", "batch", "sampling", "xi", "ridge", "R", "sigma", "clip"
-    )
-    # twice: the second share is that of the last steps
-    if varied := varied + ["beta"] * (len(record.shares) > 2):
-        missing.append(
-            f"{', '.join(varied)} changed during the run, which the proof does not cover"
-        )
-    if record.skips_batches:
-        missing.append("some of the cyclic batches moved nothing, which the proof does not cover")
-    if record.declared.M is None:
-        missing.append("the smoothness M of the loss is not declared")
-    K, xi, d = record.last.K, record.last.xi, record.setting.d
-    if record.disproved:
-        missing.append(record.disproved)
-    elif record.unproved and (
-        LIPSCHITZ in BOUNDS[bound].assumptions
-        or (bound == "noisy-gd" and record.last.clipping == "each")
-    ):
-        missing.append(record.unproved)
-    elif record.unproved and record.last.clipping == "joint" and record.xi_factor > 1 and xi > 0:
-        missing.append(
-            f"{record.unproved}; of a joint clip that acts, two points along streamed directions are not covered"
-        )
-    if bound == "noisy-gd" and (d > K or xi > 0):
-        missing.append(
-            f"the run is not gradient descent: K = {K} of d = {d} directions, ξ = {xi:g}"
-        )
-    return missing
+    declared, last, d = record.declared, record.last, record.setting.d
+    missing: dict[str, object] = {
+        "the parameters went back to an earlier iterate, and only what covers every iterate covers the choice": record.returned,
+        "probes of the data chose its constants, and this bound is for constants that data did not choose": record.probes,
+        "parameters in half precision are rounded at every step, which no proof about distances covers": record.rounded,
+        "losses were computed in half precision, whose rounding parts two runs where a proof brings them together": record.halves,
+    }
+    if bound != "output-perturbation":
+        # twice: the second share is that of the last steps
+        varied = [*record.varies(*CONSTANT), *["beta"] * (len(record.shares) > 2)]
+        missing |= {
+            f"{', '.join(varied)} changed during the run, which the proof does not cover": varied,
+            "some of the cyclic batches moved nothing, which the proof does not cover": record.skips_batches,
+            "the smoothness M of the loss is not declared": declared.M is None,
+            _of_clip(record, bound): True,
+            f"the run is not gradient descent: K = {last.K} of d = {d} directions, ξ = {last.xi:g}": (
+                bound == "noisy-gd" and (d > last.K or last.xi > 0)
+            ),
+        }
+    return [words for words, holds in missing.items() if words and holds]
+
+
+CONSTANT = "K", "clipping", "batch", "sampling", "xi", "ridge", "R", "sigma", "clip"
+
+
+def _of_clip(record: RunRecord, bound: str) -> str:
+    """Why a bound does not apply where the clip may act; empty if it does."""
+    last, unproved = record.last, record.unproved
+    if record.disproved or not unproved:
+        return record.disproved
+    idle = LIPSCHITZ in BOUNDS[bound].assumptions
+    if idle or (bound == "noisy-gd" and last.clipping == "each"):
+        return unproved
+    if last.clipping == "joint" and record.xi_factor > 1 and last.xi > 0:
+        return f"{unproved}; of a joint clip that acts, two points along streamed directions are not covered"
+    return ""
 
 
 def refused(like: Guarantee, bound: str, reasons: list[str]) -> Guarantee:

@@ -27,13 +27,13 @@ LOSS_OF = ("outputs", "model")
 class Vector(nn.Module):
     """One flat vector as a module, which returns it."""
 
-    def __init__(self, start: Tensor, device: torch.device | str | None) -> None:
+    def __init__(self, start: Tensor) -> None:
         super().__init__()
         if start.dim() != 1:
             raise ValueError(
                 f"parameters of shape {tuple(start.shape)} are not allowed: give one flat vector, or a module"
             )
-        self.w = nn.Parameter(start.detach().to(device=device, copy=True), requires_grad=False)
+        self.w = nn.Parameter(start.detach().clone(), requires_grad=False)
 
     def forward(self) -> Tensor:
         return self.w
@@ -59,22 +59,12 @@ class Objective:
 
     plain: nn.Module
 
-    def __init__(
-        self,
-        parameters: nn.Module | Tensor,
-        loss: Loss,
-        loss_of: str,
-        device: torch.device | str | None,
-    ) -> None:
+    def __init__(self, parameters: nn.Module | Tensor, loss: Loss, loss_of: str) -> None:
         if loss_of not in LOSS_OF:
             raise ValueError(
                 f"loss_of = {loss_of!r} is not allowed: give one of {', '.join(map(repr, LOSS_OF))}"
             )
-        self.module = (
-            parameters if isinstance(parameters, nn.Module) else Vector(parameters, device)
-        )
-        if device is not None:
-            self.module.to(device)
+        self.module = parameters if isinstance(parameters, nn.Module) else Vector(parameters)
         self.loss, self.loss_of, self.of_vector = loss, loss_of, self.module is not parameters
         self.plain = getattr(self.module, "_orig_mod", self.module)
         self.trained = {

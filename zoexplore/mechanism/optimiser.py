@@ -56,7 +56,6 @@ class NoisyZOGD(torch.optim.Optimizer):
         sources: the generators: `Sources(seed, noise_seed)` to try things out, `Sources.secure()`
             for a release.
         declared: known constants of the loss; without them, only composition holds.
-        clipping: overrides the setting's.
         loss_of: "outputs" of the module, or "model" for `loss(module, batch)`.
         directions: "dense", K vectors in memory; "streamed", regenerated from seeds; "auto" by
             size.
@@ -64,7 +63,6 @@ class NoisyZOGD(torch.optim.Optimizer):
         keep_copy: move the parameters in place, and back by a copy; where None, if they are few.
         Else a module's layers get moved parameters as they run. A vector, or a module that reads
         parameters elsewhere, is copied.
-        device: where to compute; where the parameters are, if None.
         group: of `torch.distributed`; its processes, all with the same arguments, make every step
             together. They begin with the first one's parameters, directions and batches; its noise
             alone counts.
@@ -84,21 +82,18 @@ class NoisyZOGD(torch.optim.Optimizer):
         *,
         sources: Sources,
         declared: Declared = UNDECLARED,
-        clipping: str | None = None,
         loss_of: str = "outputs",
         directions: str = "auto",
         microbatch: int | None = None,
         keep_copy: bool | None = None,
-        device: torch.device | str | None = None,
         group: Any = None,
     ) -> None:
         arguments.check_kinds(setting=setting, sources=sources, declared=declared)
         arguments.check_trained(parameters)
         arguments.check_processes(group)
-        setting = setting if clipping is None else setting.replace(clipping=clipping)
         arguments.check(setting, microbatch)
         declared.describe(setting)  # refuses what cannot be
-        self.objective = Objective(parameters, loss, loss_of, device)
+        self.objective = Objective(parameters, loss, loss_of)
         self._ranks = Ranks(group)
         self._ranks.agree("the kind of its sources", lambda: sources.kind)
         self._ranks.share(sources, self.objective.tensors)
@@ -185,7 +180,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         )
         scale = Scale(choices)
         show(arguments.described(setting, epsilon, scale))
-        device = options.get("device") or (tensors[0].device if tensors else "cpu")
+        device = tensors[0].device if tensors else "cpu"
         sources = options.pop("sources", None) or Sources.secure(device=device)
         plan = setting.replace(sigma=setting.sigma * (1 + HEADROOM)) if choices.auto else setting
         made = cls(parameters, loss, plan, sources=sources, **options)

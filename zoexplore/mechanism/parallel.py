@@ -44,11 +44,12 @@ class Ranks:
         """Give all processes the first one's tensors and generators, except that of the noise."""
         if self.size == 1:
             return
-        state = self.from_first(sources.shared_state() if self.rank == 0 else None)
+        # all but that of the noise
+        state = self.from_first(sources.states("directions", "data") if self.rank == 0 else None)
         with _answering():
             for tensor in tensors:
                 distributed.broadcast(flat(tensor).view(torch.uint8), group=self.group, group_src=0)
-        sources.take_shared(state)
+        sources.restore(state)
 
     def records(self, b: int, microbatch: int) -> slice:
         """This process' part of a batch: whole microbatches, so that each is evaluated as one

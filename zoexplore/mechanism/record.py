@@ -2,6 +2,7 @@
 guessed or estimated.
 """
 
+from collections.abc import Iterable
 from dataclasses import asdict, astuple, dataclass, field, fields, replace
 from functools import cached_property
 from itertools import groupby
@@ -32,6 +33,11 @@ class Step:
     R: float
     sampling: str = "without-replacement"
     kind: str = "step"
+
+    @property
+    def moves(self) -> bool:
+        """Whether it moved the parameters."""
+        return self.eta > 0 and self.kind == "step"
 
     def on_all(self, n: int) -> bool:
         """Whether its batch is all n records, however it was drawn."""
@@ -118,7 +124,7 @@ class Ledger:
     @property
     def has_moved(self) -> bool:
         """Whether a step moved the parameters."""
-        return any(step.eta > 0 and step.kind == "step" for step, _ in self.stages)
+        return any(step.moves for step, _ in self.stages)
 
     def facts(self) -> dict[str, Any]:
         """The fields that a `RunRecord` copies."""
@@ -281,36 +287,21 @@ class RunRecord:
         """The different entries that looked at data, and how many of each. What one costs has no
         eta in it, so all have 1.
         """
-        found: dict[Step, int] = {}
-        for step, count in self.stages:
-            if step.eta > 0:
-                alike = replace(step, eta=1.0)
-                found[alike] = found.get(alike, 0) + count
-        return found
+        return _counted((replace(step, eta=1.0), count) for step, count in self.stages if step.eta)
 
     @cached_property
     def moving(self) -> dict[Step, int]:
         """The different steps that moved anything, and how many of each."""
-        found: dict[Step, int] = {}
-        for step, count in self.stages:
-            if step.eta > 0 and step.kind == "step":
-                found[step] = found.get(step, 0) + count
-        return found
+        return _counted((step, count) for step, count in self.stages if step.moves)
 
     @cached_property
     def shares(self) -> list[tuple[float, int]]:
         """The shares beta of the steps that moved anything, in order, and how many steps in a row
         had each.
         """
-        moved = (
-            (step.beta, count)
-            for step, count in self.stages
-            if step.eta > 0 and step.kind == "step"
-        )
-        return [
-            (beta, sum(count for _, count in row))
-            for beta, row in groupby(moved, key=itemgetter(0))
-        ]
+        moved = ((step.beta, count) for step, count in self.stages if step.moves)
+        rows = groupby(moved, key=itemgetter(0))
+        return [(beta, sum(count for _, count in row)) for beta, row in rows]
 
     @property
     def steps(self) -> int:
@@ -335,8 +326,8 @@ class RunRecord:
     @property
     def last(self) -> Step:
         """The last step that moved anything, or else the last probe."""
-        kind = "step" if self.moving else "probe"
-        return next(step for step, _ in reversed(self.stages) if step.eta > 0 and step.kind == kind)
+        stages = reversed(self.stages)
+        return next(x for x, _ in stages if x.moves or (x.eta > 0 and not self.moving))
 
     def varies(self, *fields: str) -> list[str]:
         """The fields among these that changed during the run."""
@@ -395,3 +386,11 @@ class RunRecord:
             )
             return f"the clip was active: {clipped}, which what is declared rules out"
         return ""
+
+
+def _counted(stages: Iterable[tuple[Step, int]]) -> dict[Step, int]:
+    """How many steps there are of each kind."""
+    found: dict[Step, int] = {}
+    for step, count in stages:
+        found[step] = found.get(step, 0) + count
+    return found

@@ -104,9 +104,8 @@ class Sources:
         """Whether they are secure, and what draws directions: processes and phases of one run have
         the same.
         """
-        return self.is_secure, "NumPy" if isinstance(self.directions, np.random.Generator) else str(
-            self.directions.device.type
-        )
+        own = self.directions
+        return self.is_secure, "NumPy" if isinstance(own, np.random.Generator) else own.device.type
 
     @property
     def noise(self) -> np.random.Generator:
@@ -126,15 +125,13 @@ class Sources:
             return _chacha(sum(word << 64 * i for i, word in enumerate(words)))
         return np.random.Generator(np.random.SFC64(np.random.SeedSequence(list(words))))
 
-    def shared_state(self) -> dict[str, Any]:
-        """The state of all generators but the noise's, for other processes of the run. As secret as
-        a batch's records.
-        """
-        return {name: _state(getattr(self, name)) for name in ("directions", "data")}
+    def states(self, *names: str) -> dict[str, Any]:
+        """The state of some generators, as secret as what they draw."""
+        return {name: _state(getattr(self, name)) for name in names}
 
-    def take_shared(self, state: dict[str, Any]) -> None:
-        """Continue from another process's `shared_state`."""
-        for name, x in state.items():
+    def restore(self, states: dict[str, Any]) -> None:
+        """Continue from `states`."""
+        for name, x in states.items():
             _restore(getattr(self, name), x)
 
     def _take_new_keys(self) -> None:
@@ -168,9 +165,7 @@ class Sources:
         """The state of every generator; of a secure run only the directions', since its keys are
         never saved.
         """
-        return {"kind": self.kind, "origin": self.origin} | {
-            name: _state(getattr(self, name)) for name in self._kept
-        }
+        return {"kind": self.kind, "origin": self.origin} | self.states(*self._kept)
 
     def gone_on(self, state: dict[str, Any]) -> "Sources":
         """Sources that go on where `state` was taken, a secure run's with new keys for noise and
@@ -185,8 +180,7 @@ class Sources:
                 f"the saved run drew from {_named(state['kind'])}, this one draws from {_named(self.kind)}: use the same"
             )
         found = copy.deepcopy(self)
-        for name in self._kept:
-            _restore(getattr(found, name), state[name])
+        found.restore({name: state[name] for name in self._kept})
         found.origin = state["origin"]
         return found
 
@@ -259,11 +253,10 @@ def words(generator: Generator) -> np.ndarray:
 
 
 def _directions(seed: np.random.SeedSequence, device: torch.device) -> Generator:
-    return (
-        _ordinary(seed)
-        if device.type == "cpu"
-        else torch.Generator(device).manual_seed(_word(seed))
-    )
+    if device.type == "cpu":
+        return _ordinary(seed)
+    # in the range that torch accepts
+    return torch.Generator(device).manual_seed(int(seed.generate_state(1, np.uint64)[0] >> 1))
 
 
 def _ordinary(seed: np.random.SeedSequence) -> np.random.Generator:
@@ -279,11 +272,6 @@ def _chacha(key: int | None = None) -> np.random.Generator:
             "Sources.secure() draws from randomgen's ChaCha20: pip install 'zoexplore[train]'"
         ) from missing
     return np.random.Generator(ChaCha(key=secrets.randbits(256) if key is None else key, rounds=20))
-
-
-def _word(seed: np.random.SeedSequence) -> int:
-    """A seed in the range that torch accepts."""
-    return int(seed.generate_state(1, np.uint64)[0] >> 1)
 
 
 def _named(kind: Any) -> str:

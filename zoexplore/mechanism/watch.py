@@ -38,7 +38,7 @@ class Watch:
 
     def __init__(self, run: Any, objective: Objective, ranks: Ranks) -> None:
         self.run, self.objective, self.ranks = run, objective, ranks
-        self.fingerprint = Fingerprint(objective.trained, objective.rest, objective.saved)
+        self.fingerprint = Fingerprint(objective)
         self.checks, self.seen, self._due = LossChecks(), SeenRecords(run.setting.n), False
 
     def note(self, flaw: str) -> None:
