@@ -3,6 +3,7 @@
 import os
 import sys
 from contextlib import contextmanager
+from dataclasses import astuple, is_dataclass
 from hashlib import sha256
 from math import inf
 from pathlib import Path
@@ -151,6 +152,7 @@ def size_of(sent):
     """Of its tensors, and of 8 bytes a number beside them."""
     if isinstance(sent, torch.Tensor):
         return sent.nbytes
+    sent = astuple(sent) if is_dataclass(sent) else sent
     return sum(map(size_of, sent)) if isinstance(sent, tuple | list) else 8
 
 

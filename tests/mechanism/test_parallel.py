@@ -56,7 +56,7 @@ def test_what_is_sent_depends_on_records_and_directions_and_not_on_the_dimension
     found = {rank: said["sent"] for rank, said in two.items()}
     assert found[0] == found[1]
     small, large, more = found[0].values()
-    agreed, counts, quotients, along, key, checksum = 2, 4, 6 * 3, 3, 4, 1
+    agreed, counts, quotients, along, key, checksum = 2, 5, 6 * 3, 3, 4, 1
     assert small == large == 8 * (agreed + counts + quotients + along + key + checksum)
     assert more == large + 8 * 2 * (6 + 1)
 
