@@ -281,12 +281,12 @@ def test_the_snippet_prints_every_number_and_foretells_them(setting, accounting)
 @pytest.mark.parametrize("field", ["T", "sigma"])
 def test_a_table_has_the_curves_and_the_setting(setting, accounting, field):
     values = [1, 100] if field == "T" else [0.1, 3.3]
-    lines = to_csv(setting, accounting, field, values).splitlines()
+    expected = {field: values, **curve(setting, field, values, accounting=accounting)}
+    lines = to_csv(setting, accounting, expected).splitlines()
     header = [line[2:] for line in lines if line.startswith("#")]
     start = header.index("setting:")
     assert from_yaml("\n".join(header[start:])) == Loaded(setting, accounting)
     assert ("as printed in the paper: not a guarantee" in header) == accounting.printed
     rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
-    expected = {field: values, **curve(setting, field, values, accounting=accounting)}
     for name, column in expected.items():
         np.testing.assert_array_equal([float(row[name]) for row in rows], column)

@@ -13,14 +13,16 @@ import json
 import sys
 import webbrowser
 from argparse import Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from math import inf
 from typing import Any, NamedTuple
 
+import numpy as np
+
 import zoexplore
-from zoexplore.bounds import BOUNDS, guarantee
+from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.bounds.guarantee import BEST
 from zoexplore.questions import (
     Unreachable,
@@ -39,7 +41,16 @@ from zoexplore.questions.risk import remark_on_delta
 from zoexplore.questions.statement import in_a_line, plain, statement
 from zoexplore.run.formatting import round_up
 from zoexplore.run.reading import LARGEST_FILE, Empty, Unreadable, fields_of
-from zoexplore.run.setting import IN_PLACE, OWN, SETTING_FIELDS, Accounting, Setting, supposition
+from zoexplore.run.setting import (
+    IN_PLACE,
+    INTEGER_FIELDS,
+    OWN,
+    SETTING_FIELDS,
+    Accounting,
+    Setting,
+    number,
+    supposition,
+)
 from zoexplore.run.text import decoded, printable, use_utf8
 
 ANSWER, NONE, WRONG = 0, 1, 2
@@ -194,34 +205,33 @@ def _epsilon(given: Namespace) -> Answer:
     if len(given.file) > 1 or given.delta is not None:
         return _compose(given)
     setting, accounting = _read(given, given.file[0])
-    if given.forget is not None:
-        found = {"forgetting": forgetting(setting, given.forget, accounting)}
-    else:
-        every = [guarantee(setting, bound, accounting) for bound in given.bound or BOUNDS]
-        ranked = (
-            every
-            if given.bound
-            else sorted(every, key=lambda g: (BOUNDS[g.bound].comparator, g.epsilon))
-        )
+    if given.forget is None:
+        every = (guarantee(setting, bound, accounting) for bound in given.bound or BOUNDS)
+        ranked = sorted(every, key=lambda g: (BOUNDS[g.bound].comparator, g.epsilon))
         found = {g.bound: g for g in ranked}
-    about = ("epsilon", "reason", "note", "supposes")
+    else:
+        found = {"forgetting": forgetting(setting, given.forget, accounting)}
+    run = in_a_line(setting)
     data = {
-        name: {each: getattr(g, each) for each in about}
-        | {"delta": setting.delta, "run": in_a_line(setting)}
+        name: {"epsilon": g.epsilon, "delta": setting.delta, "reason": g.reason, "note": g.note}
+        | {"supposes": g.supposes, "run": run}
         for name, g in found.items()
     }
-    width = max(map(len, found))
-    lines = [
-        f"{name:{width}}  {g.epsilon!r:22}  {_first(g.reason or g.note)}".rstrip()
-        for name, g in found.items()
-    ]
-    lines += _remarks(in_a_line(setting), remark_on_delta(setting))
+    least, g = next(iter(found.items()))
+    lines = _aligned((name, g.epsilon, _first(g.reason or g.note)) for name, g in found.items())
+    lines += _remarks(run, remark_on_delta(setting))
     lines += _remarks(f"all under one supposition: {supposition(setting, accounting)}")
-    name, g = next(iter(found.items()))
     if g.valid:
-        lines += _remarks("" if given.bound else f"the least that applies: {name}", truth(setting))
-        lines += _remarks(*(f"{name} supposes: {words}" for words in g.supposes))
+        lines += _remarks(f"the least that applies: {least}", truth(setting))
+        lines += _remarks(*(f"{least} supposes: {words}" for words in g.supposes))
     return Answer(any(g.valid for g in found.values()), data, lines)
+
+
+def _aligned(rows: Iterable[tuple[str, float, str]]) -> list[str]:
+    """Names, numbers to the last digit, and words, in columns."""
+    rows = list(rows)
+    width = max(len(name) for name, *_ in rows)
+    return [printable(f"{name:{width}}  {x!r:22}  {words}".rstrip()) for name, x, words in rows]
 
 
 def _first(said: str) -> str:
@@ -240,21 +250,16 @@ def _compose(given: Namespace) -> Answer:
             "the runs are counted in different ways: give them the same conversion, sensitivity and schedule"
         )
     together = compose([runs[file][0] for file in given.file], given.delta, accounting)
-    alone = [
-        (file, part.guarantee)
-        for file, part in zip(given.file, together.parts, strict=True)
-        if part.guarantee
-    ]
+    guarantees = [part.guarantee for part in together.parts if part.guarantee]
+    alone = list(zip(given.file, guarantees, strict=True))
     rows = [
         {"file": file, "epsilon": g.epsilon, "bound": g.bound, "run": in_a_line(g.setting)}
         for file, g in alone
     ]
-    data = {
-        name: getattr(together, name) for name in ("epsilon", "delta", "reason", "supposes")
-    } | {"runs": rows}
-    width = max(map(len, ("together", *given.file)))
-    lines = [f"{'together':{width}}  {together.epsilon!r:22}  {together.reason}".rstrip()]
-    lines += [printable(f"{file:{width}}  {g.epsilon!r:22}  by {g.bound}") for file, g in alone]
+    about = ("epsilon", "delta", "reason", "supposes")
+    data = {name: getattr(together, name) for name in about} | {"runs": rows}
+    whole = ("together", together.epsilon, together.reason)
+    lines = _aligned([whole, *((file, g.epsilon, f"by {g.bound}") for file, g in alone)])
     lines += _remarks(
         *(f"{printable(file)}: {in_a_line(setting)}" for file, (setting, _) in runs.items())
     )
@@ -264,32 +269,30 @@ def _compose(given: Namespace) -> Answer:
 
 
 def _curve(given: Namespace) -> Answer:
-    text = to_csv(*_read(given, given.file), given.along, _values(given.values), given.bound)
-    header, *rows = (line.split(",") for line in text.splitlines() if not line.startswith("#"))
-    columns = {
-        name: [float(cell) for cell in cells] for name, *cells in zip(header, *rows, strict=True)
-    }
-    found = any(min(cells) < inf for name, cells in columns.items() if name != given.along)
-    return Answer(found, columns, [text])
+    (setting, accounting), along = _read(given, given.file), given.along
+    values = _values(given.values, along in INTEGER_FIELDS)
+    found = curve(setting, along, values, given.bound or list(BOUNDS), accounting)
+    columns = {along: values} | {name: epsilons.tolist() for name, epsilons in found.items()}
+    some = any(min(epsilons) < inf for epsilons in found.values())
+    return Answer(some, columns, [to_csv(setting, accounting, columns)])
 
 
-def _values(text: str) -> list[float]:
+def _values(text: str, whole: bool) -> list[float]:
     try:
         if ":" not in text:
             return [float(value) for value in text.split(",")]
-        first, last, count = text.split(":")
-        low, high, points = float(first), float(last), int(count)
-        if not (0 < low < inf and 0 < high < inf and points > 1):
-            raise ValueError
+        low, high, count = text.split(":")
+        points = min(int(count), MOST_VALUES + 1)
+        spread = np.geomspace(
+            number("FROM", float(low), above=0), number("TO", float(high), above=0), points
+        )
     except ValueError:
         raise Wrong(
             f"--values {text}: give numbers with commas between them, or FROM:TO:COUNT with both ends above 0"
         ) from None
     if points > MOST_VALUES:
         raise Wrong(f"--values {text}: give a COUNT of at most {MOST_VALUES}")
-    spread = [low * (high / low) ** (i / (points - 1)) for i in range(points)]
-    whole = low == int(low) and high == int(high)  # counts such as T and K
-    return list(dict.fromkeys(float(round(x)) if whole else x for x in spread))
+    return [float(value) for value in np.unique(spread.round() if whole else spread)]
 
 
 def _calibrate(given: Namespace) -> Answer:
@@ -365,9 +368,8 @@ def _searched(run: Setting, runs: int | None, accounting: Accounting) -> dict[st
         return {}
     found = {"a fixed number, all released": search(run, runs=runs, accounting=accounting)}
     for law in ("geometric", "logarithmic") if runs > 1 else ():
-        found[f"a {law} number of this mean, the best released"] = search(
-            run, mean=runs, law=law, accounting=accounting
-        )
+        tried = search(run, mean=runs, law=law, accounting=accounting)
+        found[f"a {law} number of this mean, the best released"] = tried
     return {how: round_up(tried.epsilon) for how, tried in found.items()}
 
 

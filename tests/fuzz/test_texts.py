@@ -22,7 +22,7 @@ from tests.fuzz.strings import (
     pairs,
     texts,
 )
-from zoexplore import Accounting, Setting
+from zoexplore import Accounting, Setting, curve
 from zoexplore.questions.export import (
     from_fields,
     from_query,
@@ -180,7 +180,8 @@ def test_what_is_read_is_written_back_by_every_export(query):
     setting, accounting = loaded.setting, loaded.accounting
     assert from_yaml(to_yaml(setting, accounting)).setting == setting
     assert from_fields(fields_of(setting, accounting)).setting == setting
-    assert "nan" not in to_csv(setting, accounting, "T", [1, 10]).split("T,")[-1]
+    columns = {"T": [1, 10], **curve(setting, "T", [1, 10], accounting=accounting)}
+    assert "nan" not in to_csv(setting, accounting, columns).split("T,")[-1]
     compile(to_python(setting, accounting), "snippet", "exec")
 
 

@@ -6,15 +6,13 @@ says so in words.
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from io import StringIO
 from math import inf
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-import numpy as np
 import yaml
 
-from zoexplore.bounds import BOUNDS, curve, epsilon
+from zoexplore.bounds import BOUNDS, epsilon
 from zoexplore.run.fields import meant
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.reading import Unreadable, fields_of, value_of
@@ -197,34 +195,23 @@ def to_python(setting: Setting, accounting: Accounting) -> str:
     )
 
 
-def to_csv(
-    setting: Setting,
-    accounting: Accounting,
-    field: str,
-    values: Iterable[float],
-    bounds: Iterable[str] | None = None,
-) -> str:
-    """epsilon along a field by some or all bounds, inf where one does not apply; the setting as
-    YAML in comments.
+def to_csv(setting: Setting, accounting: Accounting, columns: Mapping[str, Iterable[float]]) -> str:
+    """Columns of equal length as CSV: a field's values, then epsilon by each bound, inf where one
+    does not apply. The setting is in comments, as YAML.
 
-    >>> print(to_csv(DEMONSTRATION, Accounting(), "T", [1, 2]).splitlines()[-3])  # doctest: +ELLIPSIS
-    T,composition,output-perturbation,corollary,theorem,sharp,noisy-gd...
+    >>> print(to_csv(DEMONSTRATION, Accounting(), {"T": [1, 2], "sharp": [0.25, 0.375]}).splitlines()[-3:])
+    ['T,sharp', '1,0.25', '2,0.375']
     """
-    along = np.asarray(list(values), dtype=float)
-    columns = {field: along, **curve(setting, field, along, list(bounds or BOUNDS), accounting)}
-    out = StringIO()
-    out.write(
-        f"# epsilon at delta = {setting.delta} against {field}; the setting's own {field} is not used\n"
-    )
-    out.write(f"# {supposition(setting, accounting)}\n")
-    if accounting.printed:
-        out.write("# as printed in the paper: not a guarantee\n")
-    out.writelines(f"# {line}\n" for line in to_yaml(setting, accounting).splitlines())
-    out.write(",".join(columns) + "\n")
-    out.writelines(
-        ",".join(_text(float(x)) for x in row) + "\n" for row in zip(*columns.values(), strict=True)
-    )
-    return out.getvalue()
+    field = next(iter(columns))
+    remarks = [
+        f"epsilon at delta = {setting.delta} against {field}; the setting's own {field} is not used",
+        supposition(setting, accounting),
+        *(["as printed in the paper: not a guarantee"] if accounting.printed else []),
+        *to_yaml(setting, accounting).splitlines(),
+    ]
+    rows = zip(*columns.values(), strict=True)
+    cells = (",".join(_text(float(x)) for x in row) for row in rows)
+    return "\n".join([*(f"# {remark}" for remark in remarks), ",".join(columns), *cells, ""])
 
 
 def _text(value: Any) -> str:

@@ -167,20 +167,9 @@ class Setting:
         1500
         """
         _check_names("Setting", given, FIELD_NAMES)
-        unset = {"sigma": 1.0, "T": 1}
-        rates = {name: given[name] for name in IN_PLACE if name in given}
-        own = {name: value for name, value in given.items() if name not in rates}
-        run = cls(
-            **{
-                name: unset[name]
-                for rate, name in IN_PLACE.items()
-                if rate in rates and name in unset
-            }
-            | own
-        )
-        return run.replace(
-            **{name: given[name] for name in IN_PLACE.values() if name in own} | rates
-        )
+        own = {name: value for name, value in given.items() if name not in IN_PLACE}
+        unset = {IN_PLACE[name]: 1 for name in given if name in IN_PLACE}
+        return cls(**unset | own).replace(**given)
 
     def replace(self, **changes: Any) -> "Setting":
         """The same run with some fields changed, or those of `of` in their place; a step size of
