@@ -2,6 +2,7 @@
 none.
 """
 
+from html import unescape
 from urllib.parse import parse_qsl
 
 import panel as pn
@@ -218,7 +219,7 @@ def test_what_could_not_be_used_is_reported_once(shown, where):
     assert (
         len(said) == 1
         and where in parts(explorer)
-        and "there is no 'moon' to show" in said[0].object
+        and "there is no 'moon' to show" in unescape(said[0].object)
     )
 
 

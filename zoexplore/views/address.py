@@ -4,10 +4,9 @@ links for teaching, which show parts of the page and lock controls.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qs, parse_qsl, urlencode
 
 import panel as pn
 import param
@@ -16,6 +15,7 @@ from zoexplore.questions.export import from_fields, to_fields
 from zoexplore.run.fields import in_symbols
 from zoexplore.run.formatting import format_exact, format_sentence, parse_number
 from zoexplore.run.setting import SETTING_FIELDS
+from zoexplore.views.html import written
 from zoexplore.views.pins import Pins
 from zoexplore.views.state import OPTIONS, State
 
@@ -47,26 +47,18 @@ class Teaching:
     @classmethod
     def of(cls, search: str, tabs: Iterable[str] = ("curves",)) -> "Teaching":
         """What an address's query shows and locks. Unknown names are ignored and reported."""
-        pairs = parse_qsl(search.removeprefix("?"), keep_blank_values=True)
-        given, said = (
-            dict(pairs),
-            [
-                " ".join(text.split())[:LONGEST_SAID]
-                for name, text in pairs
-                if name == "say" and text
-            ],
-        )
+        given = parse_qs(search.removeprefix("?"))
+        said = [" ".join(text.split())[:LONGEST_SAID] for text in given.get("say", [])]
         known = {"show": (*PARTS, *tabs, *SETTABLE), "lock": SETTABLE}
         taken, problems = {}, []
         for key, names in known.items():
-            asked = [name for name in given.get(key, "").split(",") if name]
+            asked = [name for name in given.get(key, [""])[-1].split(",") if name]
             taken[key] = tuple(name for name in asked if name in names)
             problems += [
                 f"there is no {name[:40]!r} to {key}" for name in asked if name not in names
             ]
-        problems += (
-            [f"only the first {MOST_SAID} prompts are shown"] if len(said) > MOST_SAID else []
-        )
+        if len(said) > MOST_SAID:
+            problems.append(f"only the first {MOST_SAID} prompts are shown")
         return cls(**taken, say=tuple(said[:MOST_SAID]), problems=tuple(problems))
 
     def shows(self, *names: str) -> bool:
@@ -75,23 +67,12 @@ class Teaching:
 
     def fields(self) -> list[tuple[str, str]]:
         """These as pairs of a query."""
-        named = [
-            (key, ",".join(names))
-            for key, names in (("show", self.show), ("lock", self.lock))
-            if names
-        ]
-        return named + [("say", text) for text in self.say]
+        lists = ("show", ",".join(self.show)), ("lock", ",".join(self.lock))
+        return [*(pair for pair in lists if pair[1]), *(("say", text) for text in self.say)]
 
     def html(self) -> str:
         """The prompts, several as numbered steps."""
-        said = "".join(f"<li>{escape(text)}</li>" for text in self.say)
-        return (
-            f"<ol>{said}</ol>"
-            if len(self.say) > 1
-            else f"<p>{escape(self.say[0])}</p>"
-            if self.say
-            else ""
-        )
+        return written("page", "prompts", self.say)
 
 
 class Bridge(pn.custom.JSComponent):
@@ -138,17 +119,11 @@ class Address:
         pins: Pins,
         tabs: "Tabs | None" = None,
     ) -> None:
-        self.state, self.bridge, self.teaching, self.pins, self.tabs = (
-            state,
-            bridge,
-            teaching,
-            pins,
-            tabs,
-        )
+        self.state, self.bridge, self.teaching = state, bridge, teaching
+        self.pins, self.tabs = pins, tabs
         # by name in the address: the param and its first value
         self._kept: dict[str, tuple[param.Parameterized, str, Any]] = {}
-        for key, (owner, name) in views.items():
-            self._keep(key, owner, name)
+        self._keep(views)
         if tabs:
             tabs.param.watch(self._follow, "built")
             self._follow()
@@ -158,17 +133,17 @@ class Address:
         self.state.param.watch(self.write, ["setting", "accounting", "moving"], precedence=2)
         self.bridge.param.watch(self._visited, "visits")
 
-    def _keep(self, key: str, owner: param.Parameterized, name: str) -> None:
-        """Keep a param in the address from now on, unless it is there already."""
-        if key not in self._kept:
-            self._kept[key] = owner, name, getattr(owner, name)
-            owner.param.watch(self.write, name)
+    def _keep(self, views: Owners) -> None:
+        """Keep params in the address from now on, unless they are there already."""
+        for key, (owner, name) in views.items():
+            if key not in self._kept:
+                self._kept[key] = owner, name, getattr(owner, name)
+                owner.param.watch(self.write, name)
 
     def _follow(self, *_: Any) -> None:
         """Keep the params of the views built so far."""
         for tab, view in self.tabs.views.items() if self.tabs else ():
-            for name in view.asks:
-                self._keep(f"{tab}.{name}", view, name)
+            self._keep({f"{tab}.{name}": (view, name) for name in view.asks})
 
     def _visited(self, *_: Any) -> None:
         """Show the state that the reader went back or forward to, whose address the browser already

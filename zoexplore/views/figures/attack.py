@@ -81,47 +81,38 @@ class Attack(View):
         if not self._given:
             return
         fpr, prior, guess = (format_share(x, THIN) for x in (self.fpr, PRIOR, GUESS))
-        best = smallest(self._given)
-        rows = [
-            entry(
-                bound,
-                g.title,
-                STYLES[bound],
-                found_at(self._allowed[bound], self.fpr, g.setting.delta) if g.valid else "–",
-                absent=not g.valid,
-                best=g is best,
-                group="" if BOUNDS[bound].of_this_run else "For comparison",
-            )
+        best, rows = smallest(self._given), []
+        caught = {
+            bound: found_at(self._allowed[bound], self.fpr, g.setting.delta) if g.valid else "–"
             for bound, g in self._given.items()
-        ]
+        }
+        for bound, g in self._given.items():
+            group = "" if BOUNDS[bound].of_this_run else "For comparison"
+            more: dict[str, Any] = {"absent": not g.valid, "best": g is best, "group": group}
+            rows.append(entry(bound, g.title, STYLES[bound], caught[bound], **more))
         rows.sort(key=lambda each: each["group"])
         rows.append(entry(GUESSING, "Guessing", STYLES[GUESSING], fpr, group="For comparison"))
-        allowed = self._allowed[best.bound]
-        found = found_at(allowed, self.fpr, best.setting.delta)
-        numbers: dict[str, Any] = {
+        allowed, title = self._allowed[best.bound], "outsiders wrongly accused"
+        given = {
             "members caught minus outsiders accused": allowed.advantage,
             f"an accused is a member, {prior} without the model": allowed.posterior(
                 PRIOR, self.fpr
             ),
             f"a record guessed right, {guess} without the model": allowed.reconstruction(GUESS),
         }
+        measures = BOUNDS[best.bound].in_text, {words: float(x) for words, x in given.items()}
+        told = {"title": title, "symbol": "of outsiders accused", "percent": True}
         with pn.io.hold():
-            told = {
-                "title": "outsiders wrongly accused",
-                "symbol": "of outsiders accused",
-                "percent": True,
-            }
             self.chart.put(
                 "members caught, at most",
-                f"Members caught, at most, against outsiders wrongly accused: {found} at {fpr}",
+                f"Members caught, at most, against {title}: {caught[best.bound]} at {fpr}",
                 span(_LEAST, 1, _TICKS, log=True, **told),
                 span(_LEAST, 1, _TICKS, log=True),
                 unnamed=True,
-                handle={"at": self.fpr, "label": fpr, "title": told["title"]},
+                handle={"at": self.fpr, "label": fpr, "title": title},
             )
             self.legend.param.update(title=f"Caught, at {fpr} of outsiders accused", entries=rows)
-            by = BOUNDS[best.bound].in_text
-            said = written("figures", "measures", by, numbers) if best.valid else ""
+            said = written("figures", "measures", *measures) if best.valid else ""
             self.measures.object = said
 
     def __panel__(self) -> pn.viewable.Viewable:

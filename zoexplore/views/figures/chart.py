@@ -44,23 +44,22 @@ def line(
     `more` may have `note`, below the name; `bold`, `alpha`; `plays`, whether it follows the clouds;
     `aloud`, whether its values are spoken; `reads`, false for a curve whose values nobody asks.
     """
-    light, dark = style.colour
     name = name.removesuffix(" (as printed)")  # which the table says
-    look = {
-        "light": light,
-        "dark": dark,
-        "dash": list(style.dash),
-        "width": style.width,
-        "brief": BRIEF.get(name, name),
-    }
     return {
         "key": key,
         "x": np.asarray(x, float),
         "y": np.asarray(y, float),
         "name": name,
-        **look,
+        "brief": BRIEF.get(name, name),
+        **look_of(style),
         **more,
     }
+
+
+def look_of(style: Style) -> dict[str, Any]:
+    """How a curve is drawn."""
+    light, dark = style.colour
+    return {"light": light, "dark": dark, "dash": list(style.dash), "width": style.width}
 
 
 def dot(key: str, x: float, y: float, style: Style, **more: Any) -> dict[str, Any]:

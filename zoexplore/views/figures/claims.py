@@ -12,12 +12,12 @@ from zoexplore.run.formatting import THIN, format_count, format_number, format_s
 from zoexplore.run.published import RUNS, Published
 from zoexplore.run.setting import Accounting
 from zoexplore.views.figures.chart import script
+from zoexplore.views.html import written
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 TICKS = (1, 2, 5, 10, 20, 50, 100, 200)
 AS_CLAIMED = 1.01  # a provable epsilon below so many times its claim is as claimed
-_WORDS = ("None", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 _FOOT = """<p>A larger provable ε is no attack: nobody has shown that these models leak that much. It is what holds without a gap
 in the argument. No claim covers choosing hyper-parameters on private data.</p>"""
 
@@ -82,9 +82,4 @@ def row(key: str, run: Published) -> dict[str, Any]:
 def _head(runs: list[Published]) -> str:
     """How many runs claim what can be proved, and by how much the others fall short."""
     factors = [run.ours / run.claimed for run in runs if run.ours >= AS_CLAIMED * run.claimed]
-    agree = _WORDS[len(runs) - len(factors)]
-    return (
-        f"<h2>{agree} of {_WORDS[len(runs)].lower()} published runs claim what can be proved. {_WORDS[len(factors)]} promise "
-        f"<b>{min(factors):.0f} to {max(factors):.0f} times</b> less ε than that.</h2>"
-        "<p>ε as claimed (○), and as provable today (●) for the run that the public script executes. Select a run to load it.</p>"
-    )
+    return written("figures", "claims", len(runs) - len(factors), factors)

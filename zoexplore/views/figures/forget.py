@@ -2,8 +2,6 @@
 it.
 """
 
-from html import escape
-
 import numpy as np
 import panel as pn
 import param
@@ -13,8 +11,8 @@ from zoexplore.compute.computations import forgotten
 from zoexplore.run.axes import nice
 from zoexplore.run.formatting import format_count, format_delta, format_number
 from zoexplore.views.figures.chart import Chart, count_text, dot, even_span, line
+from zoexplore.views.html import written
 from zoexplore.views.style import theme, widgets
-from zoexplore.views.style.widgets import unbroken
 from zoexplore.views.view import View
 
 ENDS = tuple(m * 10**e for e in range(1, 6) for m in (1, 2, 5))  # of the axis
@@ -50,18 +48,12 @@ class Forget(View):
         N = tuple(dict.fromkeys(round(n) for n in np.linspace(0, end, 21)))
         epsilon, why = await ask(forgotten, *run, N)
         (now,), _ = await ask(forgotten, *run, (self.steps,))
+        told = self.steps, float(epsilon[0]), float(now), self.state.delta
         with pn.io.hold():
             self.drawing.visible = not why
-            if why:
-                self.words.object = (
-                    f"<p>Nothing is known of forgetting in this run: {escape(why)}.</p>"
-                )
-                return
-            was, left = (f"<b>{format_number(float(e))}</b>" for e in (epsilon[0], now))
-            within = "" if now else f", within δ = {format_delta(self.state.delta)}"
-            head = f"{format_count(self.steps)} steps without your record: ε decays from {was} to {left}{within}"
-            self.words.object = unbroken(f"<h2>{head}.</h2>")
-            self._draw(np.array(N), epsilon, float(now), float(end))
+            self.words.object = written("figures", "forgotten", why, *told)
+            if not why:
+                self._draw(np.array(N), epsilon, float(now), float(end))
 
     def _draw(self, N: np.ndarray, epsilon: np.ndarray, now: float, end: float) -> None:
         most, title = max(float(epsilon[0]), 1e-6), "steps without your record"

@@ -60,11 +60,15 @@ class Helps(View):
         self.map.param.watch(self._moved, "asked")
         self._some = max(self.state.n // 10, 1)  # records of a batch, and
         self._late = 1  # steps of a cool-down, where they are switched on
-        self.batches = widgets.radio("records per step", [], "long_radio")
-        self.cooled = widgets.radio("cool-down", [], "long_radio")
-        self._offer()
-        self.batches.param.watch(lambda event: self._switched(batch=event.new or None), "value")
-        self.cooled.param.watch(lambda event: self._switched(cooldown=event.new), "value")
+        self.batches, self.cooled = (
+            widgets.mirror(
+                widgets.radio(name, [], "long_radio"), self.state, ["setting"], shown, chosen
+            )
+            for name, shown, chosen in (
+                ("records per step", self._batches, lambda b: self.state.ask(batch=b or None)),
+                ("cool-down", self._cooled, lambda late: self.state.ask(cooldown=late)),
+            )
+        )
         self.words, self.beside = (
             widgets.html("", "words", "gain"),
             widgets.html("", "words", "table", "gain"),
@@ -73,27 +77,25 @@ class Helps(View):
         self._drawn: tuple[Any, ...] = ()  # the run of the map, but for T and beta
         self._map: dict[str, Any] = {}
 
-    def _offer(self) -> None:
-        """Offer all records and batches, and no cool-down and one, of the sizes that were set last."""
+    def _batches(self) -> dict[str, Any]:
+        """All records, or batches of the size that was set last."""
         s = self.state.setting
-        some, late = 0 if s.full_batch else s.batch or 0, s.cooldown
-        self._some, self._late = min(some or self._some, s.n), late or self._late
+        some = 0 if s.full_batch else s.batch or 0
+        self._some = min(some or self._some, s.n)
+        batches = {"all records": 0, f"batches of {format_count(self._some)}": self._some}
+        return {"options": batches, "value": some}
+
+    def _cooled(self) -> dict[str, Any]:
+        """No cool-down, or one of the length that was set last."""
+        s = self.state.setting
+        self._late = s.cooldown or self._late
         steps = "the last step" if self._late == 1 else f"the last {format_count(self._late)} steps"
         share = format_short(s.replace(cooldown=s.T).beta_at(0), 3)
-        batches = {"all records": 0, f"batches of {format_count(self._some)}": self._some}
-        self.batches.param.update(options=batches, value=some)
-        self.cooled.param.update(
-            options={"no cool-down": 0, f"{steps} with β = {share}": self._late}, value=late
-        )
-
-    def _switched(self, **value: Any) -> None:
-        s = self.state.setting
-        if s.replace(**value) != s and (value != {"batch": None} or not s.full_batch):
-            self.state.ask(**value)
+        offered = {"no cool-down": 0, f"{steps} with β = {share}": self._late}
+        return {"options": offered, "value": s.cooldown}
 
     async def refresh(self) -> None:
         run = setting, accounting = self.state.run
-        self._offer()
         here = await ask(gains, *run, "T", "beta", (float(setting.T),), (setting.beta,))
         along = Two.of(await ask(curve_set, *run, "T"))
         steps = AXES["T"].values(setting, POINTS)

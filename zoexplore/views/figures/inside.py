@@ -1,7 +1,5 @@
 """Inside the bound: its proof step by step, in figures and words."""
 
-from html import escape
-
 import numpy as np
 import panel as pn
 import param
@@ -13,8 +11,8 @@ from zoexplore.bounds.words.sentences import in_whom, why_undrawn
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees
 from zoexplore.run.axes import nice
-from zoexplore.run.formatting import format_count, format_number, format_sentence
 from zoexplore.views.figures.chart import Chart, even_span, line, log_span
+from zoexplore.views.html import written
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
@@ -50,61 +48,12 @@ def describe_trajectory(g: Guarantee) -> tuple[str, ...]:
     """A bound's steps in words: of the distance, and of its cost; or only why there is nothing to
     draw.
     """
-    path = g.trajectory
-    if not g.valid:
-        return (
-            f"There is nothing to draw, since the bound does not apply. {format_sentence(g.reason)}.",
-        )
-    if path is None:
-        return (
-            f"The bound applies, with ε = {format_number(g.epsilon)}, but has no steps to draw. {why_undrawn(g)}.",
-        )
-    N, total, half = (
-        path.rho.size,
-        path.rho.sum(),
-        int(np.searchsorted(np.cumsum(path.rho[::-1]), path.rho.sum() / 2)) + 1,
-    )
-    start = (
-        f"begin at a distance of at most {format_number(g.start)}"
-        if g.start
-        else "begin at the same point"
-    )
-    counted = (
-        f"the last {format_count(N)} of {format_count(N + path.tau)}; those before cost nothing"
-        if path.tau
-        else "all"
-    )
-    averaged = (
-        ", averaged over the random directions" if g.bound == "sharp" and g.delta_f > 0 else ""
-    )
-    share = (
-        f", half of it in the last {f'{half} ' if half > 1 else ''}of {format_count(N)} steps"
-        if N > 1
-        else ""
-    )
-    return (
-        f"Two runs that differ in {in_whom(g)} {start}. Steps counted: {counted}. {_middle(g, path)}",
-        f"Altogether ρ = {format_number(total)}{share}: ε = {format_number(g.epsilon)}{averaged}.",
-    )
-
-
-def _middle(g: Guarantee, path: Trajectory) -> str:
-    if g.bound == "theorem":
-        return (
-            "In every counted step the record's data are hidden by the noise along the directions, and a part a of the "
-            "distance by the noise in all directions; the step itself shrinks what is left."
-        )
-    if path.alpha is not None and (path.alpha == 1).all():
-        if g.start > 0:
-            return "The noise of that step hides all of it at once."
-        return "The noise of every step hides at once what the step adds, so the runs never part: this is composition."
-    early = "Early on nearly nothing is hidden, since later steps shrink the distance for free"
-    part = (
-        " of the distance"
-        if path.alpha is None
-        else ", p of what lies along the directions and a of what lies across them"
-    )
-    return f"{early}. Towards the end the noise hides a growing part{part}."
+    if (path := g.trajectory) is None:
+        return (written("inside", "undrawn", g, why_undrawn(g) if g.valid else ""),)
+    N, total = path.rho.size, path.rho.sum()
+    half = int(np.searchsorted(np.cumsum(path.rho[::-1]), total / 2)) + 1
+    distance = written("inside", "distance", g, path, in_whom(g), N)
+    return distance, written("inside", "cost", g, total, half, N)
 
 
 class Inside(View):
@@ -132,7 +81,7 @@ class Inside(View):
             for text, said in zip(
                 [self.words] if path is None else self.below, describe_trajectory(g), strict=True
             ):
-                text.object = f"<p>{escape(said)}</p>"
+                text.object = f"<p>{said}</p>"
             if path is not None:
                 for chart, (title, drawn) in zip(self.charts, FIGURES.items(), strict=True):
                     self._draw(chart, title, drawn, path)

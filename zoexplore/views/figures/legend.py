@@ -7,6 +7,7 @@ import panel as pn
 import param
 
 from zoexplore.bounds.words import Style
+from zoexplore.views.figures.chart import look_of
 from zoexplore.views.style import theme
 
 UNASKED = ["output-perturbation", "corollary"]  # curves that are off at first
@@ -47,15 +48,5 @@ def entry(
     """A row: the curve's key, title and number, a remark such as why it is absent, and the heading
     above its group. `best`, `says`, a tooltip, and a pin's place, by which it is used and removed.
     """
-    light, dark = style.colour
-    look = {"light": light, "dark": dark, "dash": list(style.dash), "width": style.width}
-    return {
-        "key": key,
-        "title": title,
-        "number": number,
-        "why": why,
-        "absent": absent,
-        "group": group,
-        **look,
-        **more,
-    }
+    told = {"key": key, "title": title, "number": number, "why": why}
+    return {**told, "absent": absent, "group": group, **look_of(style), **more}

@@ -2,8 +2,8 @@
 target, and the runs.
 """
 
+from dataclasses import replace
 from math import inf
-from typing import Any
 
 import numpy as np
 
@@ -14,10 +14,11 @@ from zoexplore.run.formatting import format_delta, format_short
 from zoexplore.run.setting import Setting
 from zoexplore.views.figures.chart import Chart, dot, field_span, level, line, log_span
 from zoexplore.views.figures.pins import least
+from zoexplore.views.figures.publish import NAMES, STYLES
 from zoexplore.views.style import theme
 
-YOURS = Style(theme.COLOURS["accent"], (), 2.0)
-WAYS = {"last": theme.style_of("sharp"), "every": theme.style_of("composition")}
+WAYS = STYLES | {"yours": Style(theme.COLOURS["accent"], (), 2.0)}
+DROP = replace(STYLES["last"], width=1.6)
 
 
 def draw(
@@ -40,61 +41,41 @@ def draw(
             "every": each with its epsilon.
     """
     axis, setting = AXES[field], runs["yours"][0]
-    x, ways = (
-        axis.place(curves.values),
-        {"last": least(curves, bound), "every": curves.epsilon["composition"]},
-    )
+    x, last, every = axis.place(curves.values), least(curves, bound), curves.epsilon["composition"]
     at = {
-        name: (float(axis.place(getattr(run, field))), e)
+        name: (float(axis.place(value)), e)
         for name, (run, e) in runs.items()
-        if getattr(run, field) is not None
+        if (value := getattr(run, field)) is not None
     }
     epsilons = [e for e in (target, *(e for _, e in at.values())) if 0 < e < inf] or [1.0]
     low, high = whole_decades(epsilons, 1)
-    seen = [p for y in ways.values() for p in x[(y >= low) & (y <= high)]] + [
-        p for p, _ in at.values()
-    ]
+    seen = [*(p for p, _ in at.values())]
+    for y in (last, every):
+        seen += [*x[(y >= low) & (y <= high)]]
     seen = [p for p in seen if 0 < p < inf]
     ends = whole_decades(seen) if seen and not axis.linear else axis.frame(setting)
-    same = np.array_equal(ways["last"], ways["every"])  # then one name is enough
-    names = {
-        "last": "either way" if same else "only the last",
-        "every": "" if same else "every step",
-    }
-    lines = [
-        line(name, x, ways[name], style, names[name], aloud=True, inside=True)
-        for name, style in WAYS.items()
+    same = np.array_equal(last, every)  # then one name is enough
+    names = {"last": "either way", "every": ""} if same else NAMES
+    chart.lines = [
+        line(name, x, y, WAYS[name], names[name], aloud=True, inside=True)
+        for name, y in (("last", last), ("every", every))
     ]
+    if "last" in at:
+        x, e = at["last"]
+        chart.lines = [*chart.lines, line("drop", [x, x], [low, e], DROP, reads=False)]
     dots = [
-        dot(name, *at[name], YOURS if name == "yours" else WAYS[name], **_look(name)) for name in at
+        dot(name, *place, WAYS[name], size=6, hollow=name != "last") for name, place in at.items()
     ]
-    drop = (
-        [line("drop", [at["last"][0]] * 2, [low, at["last"][1]], WAYS["last"], reads=False)]
-        if "last" in at
-        else []
-    )
-    chart.lines = [*lines, *({**each, "width": 1.6} for each in drop)]
-    delta = format_delta(setting.delta)
-    goal = (
-        [level(target, f"target ε = {format_short(target, 4)}", theme.COLOURS["accent"])]
-        if low < target < high
-        else []
-    )
+    named = [each | {"name": "your run"} if each["key"] == "yours" else each for each in dots]
+    goal = f"target ε = {format_short(target, 4)}"
+    levels = [level(target, goal, theme.COLOURS["accent"])] if low < target < high else []
     chart.draws = f'plots.curves(setting, "{field}", accounting=accounting)'
     chart.put(
-        f"ε at δ = {delta}",
+        f"ε at δ = {format_delta(setting.delta)}",
         f"ε against {axis.title}, and the target {format_short(target, 4)}",
         field_span(axis, ends),
         log_span(low, high),
-        dots=dots,
-        levels=goal,
+        dots=named,
+        levels=levels,
         values=curves.values,
-    )
-
-
-def _look(name: str) -> dict[str, Any]:
-    return (
-        {"size": 6, "name": "your run", "hollow": True}
-        if name == "yours"
-        else {"size": 6, "hollow": name == "every"}
     )

@@ -15,6 +15,7 @@ from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import NEIGHBOURS, Setting
 from zoexplore.views.address import Teaching
 from zoexplore.views.component import Text
+from zoexplore.views.html import written
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.inputs import FieldSentence, Ladder, Quick, decades, interval
@@ -267,10 +268,13 @@ BELOW: dict[str, Callable[[State], Any]] = {"beta": cooldown, "batch": Drawn}
 
 def follow(widget: Any, state: State, field: str) -> Any:
     """Keep a widget and one of the state's fields equal."""
-    widget.value = getattr(state, field)
-    widget.param.watch(lambda event: state.ask(**{field: event.new}), "value")
-    state.param.watch(lambda event: widget.param.update(value=event.new), field)
-    return widget
+    return widgets.mirror(
+        widget,
+        state,
+        [field],
+        lambda: {"value": getattr(state, field)},
+        lambda value: state.ask(**{field: value}),
+    )
 
 
 def menu(state: State, field: str, made: Callable[..., Any] = widgets.select) -> Any:
@@ -345,48 +349,31 @@ class Controls(pn.viewable.Viewer):
 
     def _known(self) -> pn.widgets.Select:
         """A menu of the field L, the known bound on a record's gradient, on which every ε rests."""
-        made = widgets.select("one record's gradient is", {}, "known")
 
-        def supposed() -> str:
-            return (
-                "nothing"
-                if self.state.lipschitz == inf
-                else "clip"
-                if self.state.sensitivity == "clip"
-                else "length"
-            )
-
-        def show(*_: Any) -> None:
-            L = self.state.lipschitz
+        def shown() -> dict[str, Any]:
+            L, by_clip = self.state.lipschitz, self.state.sensitivity == "clip"
             length = "Δ" if L is None else format_short(L) if L < inf else "1"
-            kinds = (
-                "of any length, clipped",
-                f"at most {length} long",
-                "clipped, at most Δ (the paper)",
-            )
-            made.param.update(options=dict(zip(kinds, SUPPOSED, strict=True)), value=supposed())
+            kinds = "of any length, clipped", f"at most {length} long"
+            options = dict(zip((*kinds, "clipped, at most Δ (the paper)"), SUPPOSED, strict=True))
+            return {
+                "options": options,
+                "value": "nothing" if L == inf else "clip" if by_clip else "length",
+            }
 
-        def chosen(event: Any) -> None:
-            if event.new != supposed():
-                self.state.ask(**SUPPOSED[event.new])
-
-        show()
-        made.param.watch(chosen, "value")
-        self.state.param.watch(show, ["lipschitz", "sensitivity"])
-        return made
+        return widgets.mirror(
+            widgets.select("one record's gradient is", {}, "known"),
+            self.state,
+            ["lipschitz", "sensitivity"],
+            shown,
+            lambda kind: self.state.ask(**SUPPOSED[kind]),
+        )
 
     def _write_notice(self, *_: Any) -> None:
         refusal, remark = self.state.refusal, remark_on_delta(self.state.setting)
-        notices = (
-            (refusal and f"{refusal}. Nothing was changed.", "refused", "alert"),
-            (self.state.note, "note", "status"),
-        )
-        lines = [
-            f'<p class="{kind}" role="{role}">{escape(words, quote=False)}</p>'
-            for words, kind, role in (*notices, (remark and f"{remark}.", "note", "status"))
-            if words
-        ]
-        self.notice.param.update(object="".join(lines), visible=bool(lines))
+        refused = refusal and f"{refusal}. Nothing was changed."
+        lines = (refused, "refused"), (self.state.note, "note"), (remark and f"{remark}.", "note")
+        said = written("page", "notice", lines)
+        self.notice.param.update(object=said, visible=bool(said))
 
     def __panel__(self) -> pn.viewable.Viewable:
         regime = widgets.stack(

@@ -5,7 +5,6 @@ the reader's own run.
 from bisect import bisect
 from dataclasses import dataclass, field
 from functools import partial
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from zoexplore.compute.session_task import SessionTask
 from zoexplore.run.formatting import format_count, format_number
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import Accounting
+from zoexplore.views.html import written
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.state import State
 from zoexplore.views.style import widgets
@@ -263,17 +263,13 @@ class Story(pn.viewable.Viewer):
             button.param.update(label=text, css_classes=["zx-button"])
         # it keeps the focus
         self.back.css_classes = ["zx-button", *(["zx-spent"] if self.step == "1" else [])]
-        dots = "".join("●" if name == self.step else "○" for name in STEPS)
-        self.dots.object = f'<p role="img" aria-label="step {self.step} of {len(STEPS)}">{dots}</p>'
+        self.dots.object = written("page", "dots", int(self.step), len(STEPS))
 
     def _tell(self, step: Step, answered: str = "") -> None:
         """Write the question; on a phone the answer takes the summary's place, so that the figure
         stays in view.
         """
-        asked = f'<p class="question">{escape(step.question)}</p>' if step.question else ""
-        self.words.object = widgets.unbroken(
-            f'<h2>{escape(step.title)}</h2><p class="summary {answered}">{escape(step.summary)}</p>{asked}'
-        )
+        self.words.object = written("page", "step", step, answered)
 
     def take(self, place: int) -> None:
         """Record a guess and reveal the answer. The buttons stay enabled, so that the focus stays
@@ -308,9 +304,7 @@ class Story(pn.viewable.Viewer):
                 kind = {self.guess: "wrong", right: "right"}
                 # whose style sheet marks it
                 button.css_classes = ["zx-button", f"zx-{kind.get(place, 'other')}"]
-            self.answer.object = widgets.unbroken(
-                f'<p role="status"><b>{escape(said)}</b> {escape(why)}</p>'
-            )
+            self.answer.object = written("page", "answer", said, why)
             self._tell(step, "answered")
             self.state.ask(**step.then)
             self.tabs[step.view].param.update(**step.reveals)

@@ -17,6 +17,7 @@ from zoexplore.run import paper
 from zoexplore.run.documents import Reference, as_html, in_mathml
 from zoexplore.run.formatting import bound_in_tex, format_number, format_sentence
 from zoexplore.views.component import Text
+from zoexplore.views.html import written
 from zoexplore.views.panels.controls import follow
 from zoexplore.views.panels.readouts import MARKS, assumptions
 from zoexplore.views.style import widgets
@@ -55,11 +56,7 @@ class Theory(View):
 
     def _section(self, bound: str) -> pn.viewable.Viewable:
         entry = BOUNDS[bound]
-        source = f" <small>Source: {_linked(entry.source)}.</small>" if entry.source else ""
-        mark = f"border-left:6px solid var(--zx-bound-{bound});padding-left:8px"
-        head = (
-            f'<h2 style="{mark}">{escape(entry.title)}</h2><p>{escape(entry.summary)}{source}</p>'
-        )
+        head = written("page", "bound", entry, _linked(entry.source))
         formulas = _math(_formula(words_of(bound).latex)), self.numbers[bound], self.checks[bound]
         return widgets.stack(
             _html(head), *formulas, *_proofs(entry.proofs), **widgets.look("bound")
@@ -133,12 +130,8 @@ def _formula(*lines: str) -> str:
     """Displayed lines, which wrap between their parts, with their TeX as their name for screen
     readers.
     """
-    parts = (
-        "".join(f"<span>{in_mathml(part, displayed=True)}</span>" for part in line.split(QUAD))
-        for line in lines
-    )
-    drawn = "".join(f"<div>{line}</div>" for line in parts)
-    return f'<div role="math" tabindex="0" aria-label="{escape(", ".join(lines))}"><div aria-hidden="true">{drawn}</div></div>'
+    drawn = [[in_mathml(part, displayed=True) for part in line.split(QUAD)] for line in lines]
+    return written("page", "formula", lines, drawn)
 
 
 def _checks(g: Guarantee) -> str:

@@ -36,12 +36,9 @@ class Toolbar(pn.viewable.Viewer):
         self.state, self.bridge, self.pins = state or State(), bridge, pins or Pins()
         presets = {"Presets": "", **{preset.name: key for key, preset in PRESETS.items()}}
         look = widgets.look("preset", "arrow", **theme.STRETCH)
-        self.preset = pn.widgets.Select(
-            options=presets, value=self._shown()[0], tags=["preset"], **look
-        )
-        self._following = False
-        self.preset.param.watch(self._picked, "value")
-        self.state.param.watch(self._follow, ["setting", "accounting"])
+        self.preset = pn.widgets.Select(options=presets, tags=["preset"], **look)
+        fields = ["setting", "accounting"]
+        widgets.mirror(self.preset, self.state, fields, self._shown, self._picked)
         self.reset = widgets.button("Reset", self._start_over)
         self.link = widgets.copier("Copy link") if bridge else None
         self.more: list[pn.viewable.Viewable] = []  # before the link
@@ -65,21 +62,17 @@ class Toolbar(pn.viewable.Viewer):
         self.pins.param.update(pins=[], compare="")
         self.apply("training")
 
-    def _picked(self, event: Any) -> None:
-        if event.new and not self._following:
-            self.apply(event.new)
+    def _picked(self, key: str) -> None:
+        if key:
+            self.apply(key)
 
-    def _follow(self, *_: Any) -> None:
-        """Select the current preset in the menu, if any."""
-        self._following = True
-        if self.preset.value not in self._shown():
-            self.preset.value = self._shown()[0]
-        self._following = False
-
-    def _shown(self) -> list[str]:
-        """The presets equal to the current setting; an empty name if none is."""
+    def _shown(self) -> dict[str, str]:
+        """The preset that is selected, or the first one, of those equal to the current setting; an
+        empty name if none is.
+        """
         now = self.state.run
-        return [key for key, p in PRESETS.items() if (p.setting, p.accounting) == now] or [""]
+        same = [key for key, p in PRESETS.items() if (p.setting, p.accounting) == now] or [""]
+        return {"value": self.preset.value if self.preset.value in same else same[0]}
 
     def __panel__(self) -> pn.viewable.Viewable:
         # everything is light in a notebook, whose page is not ours

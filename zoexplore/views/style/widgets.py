@@ -101,6 +101,30 @@ def _choice(kind: Any, of: param.Parameter | None, **given: Any) -> Any:
     return kind.from_param(of, **given) if of else kind(**given)
 
 
+def mirror(
+    widget: Any,
+    state: param.Parameterized,
+    fields: list[str],
+    shown: Callable[[], dict[str, Any]],
+    chosen: Callable[[Any], Any],
+) -> Any:
+    """Keep a widget as `shown` says of the state's fields, and call `chosen` with what a reader
+    chooses.
+    """
+    following = False
+
+    def show(*_: Any) -> None:
+        nonlocal following
+        following = True
+        widget.param.update(**shown())
+        following = False
+
+    show()
+    state.param.watch(show, fields)
+    widget.param.watch(lambda event: None if following else chosen(event.new), "value")
+    return widget
+
+
 def field(text: str, *sheets: str, **more: Any) -> pn.widgets.TextInput:
     """A text input."""
     return pn.widgets.TextInput(label=text, **look("field", *sheets, **theme.STRETCH, **more))

@@ -59,7 +59,7 @@ export function render({model}) {
       put("line", {class: "bar", x1: LEFT, x2: until, y1: 26, y2: 26});
       put("line", {class: "bar part", x1: LEFT, x2: LEFT + (until - LEFT) * p.part, y1: 26, y2: 26});
     }
-    text(end - 2, Y(GUESSING) - 6, "guessing", "halo", "end");
+    text(end - 2, Y(GUESSING) - 11, "guessing", "halo", "end");
     if (p.free != null) {
       line([[low, p.free], [high, p.free]], "free");
       text(LEFT + 6, Y(p.free) - 6, "without noise", "halo");
