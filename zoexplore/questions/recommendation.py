@@ -1,8 +1,8 @@
 """A plan for a target epsilon before training: directions, steps, share and noise."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from math import exp, inf, isfinite, sqrt
+from math import exp, inf, isfinite, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.bounds.guarantee import BEST, DEFAULT
 from zoexplore.questions.calibration import Unreachable, calibrate
 from zoexplore.run.formatting import format_count, format_delta, format_short, round_up
-from zoexplore.run.setting import LARGEST_INTEGER, OWN, Accounting, Refused, Setting
+from zoexplore.run.setting import LARGEST_INTEGER, Accounting, Refused, Setting
 
 PASSES = 100.0  # forward passes a record by default
 # steps: with fewer, more of them teach more than more directions; measured on four problems
@@ -118,8 +118,7 @@ def recommend(
     >>> plan.setting.K, plan.setting.T, plan.setting.beta, plan.bound, plan.epsilon <= 2, plan.signal > 3
     (10, 3125, 1.0, 'composition', True, True)
     """
-    base = _known(setting, known)
-    fixed: dict[str, int] = {name: getattr(base, name) for name in ("K", "T") if name in known}
+    base, fixed = _known(setting, known), {"K", "T"} & known.keys()
     if passes is None:
         passes = passes_of(setting) if setting is not None else PASSES
     if not (isinstance(passes, (int, float)) and 0 < passes < inf):
@@ -132,29 +131,29 @@ def recommend(
         and base.records_per_person == 1
         and bound in ON_BATCHES
     ):
-        base = _on_small_batches(base, passes, fixed.get("K", 1), "sampling" in known)
-    usual, *others = _splits(base, passes, fixed, isfinite(base.M) and bound != "composition")
-    best, failed = None, None
-    for run in (usual, *others):
+        base = _on_small_batches(base, passes, "sampling" in known)
+    splits = _splits(base, passes, fixed, isfinite(base.M) and bound != "composition")
+    best, failed = None, list[Unreachable]()
+    for run in (run.replace(beta=beta) for run in splits for beta in shares):
         try:
-            found = question.quietest(run)
+            found = question.least_sigma(run)
         except Unreachable as unreachable:
-            failed = failed or unreachable
+            failed.append(unreachable)
             continue
-        if best is None or signal_to_noise(found) > BETTER * signal_to_noise(best):
+        enough = BETTER if best and best.K != found.K else 1.0
+        if best is None or signal_to_noise(found) > enough * signal_to_noise(best):
             best = found
     if best is None:
-        assert failed is not None
-        raise failed
+        raise failed[0]
     return question.plan(question.with_best_share(best))
 
 
 ON_BATCHES = (BEST, "composition", "sharp")  # bounds that cover batches drawn afresh
 
 
-def _on_small_batches(base: Setting, passes: float, K: int, is_drawn: bool) -> Setting:
+def _on_small_batches(base: Setting, passes: float, is_drawn: bool) -> Setting:
     """The run on batches that leave it enough steps."""
-    batch = int(min(SMALL, max(1.0, passes * base.n / (2 * K * FEW))))
+    batch = int(min(SMALL, max(1.0, passes * base.n / (2 * base.K * FEW))))
     if batch >= base.n:
         return base
     poisson = base.neighbours == "add-remove" and not is_drawn
@@ -163,59 +162,38 @@ def _on_small_batches(base: Setting, passes: float, K: int, is_drawn: bool) -> S
 
 def _known(setting: Setting | None, known: dict[str, Any]) -> Setting:
     """The known fields as a run of one step in one direction, unless K or T are given."""
+    unset: dict[str, Any] = {"clipping": "joint", "K": 1, "T": 1}
     if setting is not None:
-        return setting.replace(**{"clipping": "joint", "K": 1, "T": 1} | known)
-    missing = [name for name in OWN if name in ("n", "d") and name not in known]
-    if missing:
+        return setting.replace(**unset | known)
+    if missing := [name for name in ("n", "d") if name not in known]:
         raise Refused(
             f"{' and '.join(missing)} is missing: give the number of records n and of parameters d",
             missing[0],
         )
-    values: dict[str, Any] = {
-        "clipping": "joint",
-        "K": 1,
-        "T": 1,
-        "sigma": 1.0,
-        "beta": 1.0,
-    } | known
-    return Setting(**values)
+    return Setting(**{"sigma": 1.0, "beta": 1.0} | unset | known)
 
 
-def _splits(
-    base: Setting, passes: float, fixed: Mapping[str, int], is_hidden: bool
-) -> list[Setting]:
+def _splits(base: Setting, passes: float, fixed: Collection[str], is_hidden: bool) -> list[Setting]:
     """Runs that split the passes into directions and steps: the usual one, and more and fewer
     directions for a hidden run.
     """
-    work = passes * base.n / (2 * (base.batch or base.n))  # K T
-    if "K" in fixed and "T" in fixed:
+    if len(fixed) == 2:
         return [base]
-    most = min(work, LARGEST_INTEGER)
-    if "T" in fixed:
-        return (
-            [base.replace(K=min(int(most // base.T), base.d))]
-            if most >= base.T
-            else _too_few(base, passes)
+    if passes < (need := passes_of(base)):
+        raise Refused(
+            f"passes = {passes:g} is not allowed: one step in one direction takes {need:.3g}; give at least that",
+            "passes",
         )
-    if most < (least := fixed.get("K", 1)):
-        return _too_few(base, passes)
+    work = min(passes * base.n / (2 * (base.batch or base.n)), LARGEST_INTEGER)  # K T
+    if "T" in fixed:
+        return [base.replace(K=min(int(work // base.T), base.d))]
     if "K" in fixed:
-        return [base.replace(T=int(most // base.K))]
-    usual, largest = max(1, min(int(most // MANY), base.d)), min(base.d, max(most / 200, least))
-    Ks = [usual]
+        return [base.replace(T=int(work // base.K))]
+    Ks = [max(1, min(int(work // MANY), base.d))]
     if is_hidden:
-        Ks += np.unique(
-            np.floor(largest / 4.0 ** np.arange(int(np.log(largest) / np.log(4)) + 2)).clip(1)
-        ).tolist()
-    return [base.replace(K=int(K), T=int(most // K)) for K in dict.fromkeys(Ks)]
-
-
-def _too_few(base: Setting, passes: float) -> list[Setting]:
-    need = 2 * base.K * base.T * (base.batch or base.n) / base.n
-    raise Refused(
-        f"passes = {passes:g} is not allowed: one step in one direction takes {need:.3g}; give at least that",
-        "passes",
-    )
+        largest = min(base.d, max(work / 200, 1))
+        Ks += sorted({int(largest / 4**i) or 1 for i in range(int(log(largest, 4)) + 2)})
+    return [base.replace(K=K, T=int(work // K)) for K in dict.fromkeys(Ks)]
 
 
 @dataclass(frozen=True)
@@ -227,25 +205,11 @@ class _Question:
     bound: str
     accounting: Accounting
 
-    def _least_sigma(self, run: Setting) -> Setting:
+    def least_sigma(self, run: Setting) -> Setting:
+        """The run with the least noise."""
         return calibrate(
             run, "sigma", epsilon=self.epsilon, bound=self.bound, accounting=self.accounting
         )
-
-    def quietest(self, run: Setting) -> Setting:
-        """The run with the least noise: all of it along the directions, or half where hiding may
-        help.
-        """
-        found, failed = [], None
-        for beta in self.shares:
-            try:
-                found.append(self._least_sigma(run.replace(beta=beta)))
-            except Unreachable as unreachable:
-                failed = failed or unreachable
-        if not found:
-            assert failed is not None
-            raise failed
-        return min(found, key=lambda run: run.sigma)
 
     def with_best_share(self, run: Setting) -> Setting:
         """The run with whichever share tried needs the least noise."""
@@ -253,7 +217,7 @@ class _Question:
             return run
         shares = np.append(SHARES, 1.0)
         found = curve(run, "beta", shares, [self.bound], self.accounting)[self.bound]
-        other = self._least_sigma(run.replace(beta=float(shares[found.argmin()])))
+        other = self.least_sigma(run.replace(beta=float(shares[found.argmin()])))
         return other if other.sigma < run.sigma else run
 
     def plan(self, run: Setting) -> Plan:

@@ -85,14 +85,6 @@ class Published:
         return ceil(self.T * self.batch / self.n)
 
     @property
-    def difference(self) -> str:
-        """Why the claim differs from what we can prove, or that it does not."""
-        if self.shuffled:
-            proved = format_number(self.ours, FIGURES)
-            return f"{_SHUFFLED} For shuffling, ε = {proved} is proved; with β = 1 no noise lies across the directions."
-        return "Claim and proof agree: Poisson batches, one record more or less. With β = 1 no noise lies across the directions."
-
-    @property
     def summary(self) -> str:
         """The claim, our number, and why they differ."""
         claim = f"Claimed: ε = {self.claimed:g}"
