@@ -13,7 +13,7 @@ import panel as pn
 import param
 from bokeh.document import Document
 from panel.io.notifications import NotificationArea
-from panel.io.resources import parse_template
+from panel.io.resources import get_dist_path, parse_template
 
 from zoexplore.compute.ask import ask, pool
 from zoexplore.compute.prepare import TAKES, is_prepared, prepare
@@ -82,7 +82,8 @@ def begin() -> Iterator[None]:
     document = pn.state.curdoc
     search = _search(document)
     document.template = _TEMPLATE
-    document.template_variables["opening"] = first.opening(search)
+    # a process that makes no page of it, as of `panel serve --num-procs`, would name Panel's CDN
+    document.template_variables.update(opening=first.opening(search), dist_url=get_dist_path())
     explorer = yield from _made(search)
     yield
     _begun[document] = pn.panel(explorer)
