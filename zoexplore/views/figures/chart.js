@@ -96,7 +96,8 @@ class Chart {
       last = p + half;
       out.push(`<text class="tick" data-at="${p}" x="${p}" y="${frame.bottom + 19}" text-anchor="middle">${safe(text)}</text>`);
     }
-    out.push(`<text class="title" x="2" y="12">${safe(title)}</text><text x="${frame.right}" y="${frame.bottom + (this.given.handle ? 47 : 38)}" text-anchor="end">${safe(across.title)}</text>`);
+    const end = Math.max(frame.right, Math.min(this.svg.clientWidth - 2, CHARACTER * across.title.length)); // a long one reaches beyond the frame
+    out.push(`<text class="title" x="2" y="12">${safe(title)}</text><text x="${end}" y="${frame.bottom + (this.given.handle ? 47 : 38)}" text-anchor="end">${safe(across.title)}</text>`);
     return out.join("");
   }
   levels() {

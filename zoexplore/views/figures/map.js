@@ -36,7 +36,7 @@ export function render({model}) {
     });
     const x = across(given.T), y = upright(given.place), side = x > left + wide - 90;
     out.push(`<path class="now" d="M${left} ${y}H${x}V${bottom}"/>`);
-    text(x + (side ? -18 : 18), y - 10, "your run", `text-anchor="${side ? "end" : "start"}" class="name yours"`);
+    text(x + (side ? -18 : 18), y + (y < top + 18 ? 24 : -10), "your run", `text-anchor="${side ? "end" : "start"}" class="name yours"`);
     svg.setAttribute("viewBox", `0 0 ${W} ${H}`);
     svg.setAttribute("aria-label", given.said);
     svg.innerHTML = out.join("");

@@ -204,7 +204,7 @@ class Publish(View):
         """
         T, every = self.drawn.T, self.drawn.every
         curve = (every, every / 2, np.minimum(every, np.interp(self.ends[0] / 20, T, every)))[place]
-        self.yours = np.column_stack([T, curve])[np.isfinite(curve)].tolist()
+        self.yours = np.column_stack([T, curve])[np.isfinite(curve) & (T <= self.ends[0])].tolist()
 
     def _clouds(self, T: int) -> None:
         steps = np.linspace(0, T, PICTURES + 1)

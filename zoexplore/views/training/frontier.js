@@ -73,7 +73,8 @@ export function render({model}) {
     }
     const middle = (x) => { const all = ways.map((way) => x[way]).filter(there); return all.length ? X(Math.sqrt(Math.min(...all) * Math.max(...all))) : null; };
     const last = p.earlier.at(-1);
-    if (last && middle(last.x) != null) text(Math.max(middle(last.x), LEFT + 3.4 * p.named.length), Y(last.y) + 18, p.named, "halo", "middle");
+    if (done) text(LEFT + 6, TOP - 6, p.named); // above all curves
+    else if (last && middle(last.x) != null) text(Math.max(middle(last.x), LEFT + 3.4 * p.named.length), Y(last.y) + 18, p.named, "halo", "middle");
     // the models: where they will end, trails, curves, links and bars
     for (const way of ways) {
       if (p.stage === "during") p.models.forEach(({end: at}, i) => there(at[way]) && put("line", {class: `line ${way}`, x1: X(at[way]), x2: X(at[way]), y1: foot - 9, y2: foot, "stroke-width": i === p.mine ? 3 : 1.5}));
