@@ -325,10 +325,10 @@ def test_a_statement_without_a_guarantee_says_why(capsys, file):
 
 def test_a_statement_about_public_iterates_does_not_ask_for_secrecy():
     public, hidden = statement(DEMONSTRATION, "composition"), statement(DEMONSTRATION, "sharp")
-    assert public.released == "every iterate, the last included"
-    assert len(hidden.not_covered) == len(public.not_covered) + 1
+    assert public.facts["released"] == "every iterate, the last included"
+    assert len(hidden.lists["not_covered"]) == len(public.lists["not_covered"]) + 1
     assert all(
-        "stay secret" in statement(DEMONSTRATION, bound).released
+        "stay secret" in statement(DEMONSTRATION, bound).facts["released"]
         for bound in BOUNDS
         if bound != "composition"
     )
@@ -337,12 +337,12 @@ def test_a_statement_about_public_iterates_does_not_ask_for_secrecy():
 def test_a_statement_says_what_the_run_releases_and_of_whom():
     said = statement(
         DEMONSTRATION.replace(releases=5, records_per_person=3, neighbours="add-remove")
-    )
+    ).facts
     assert (
-        said.released.startswith("5 of 200 iterates")
-        and said.unit == "one person, with at most 3 records"
+        said["released"].startswith("5 of 200 iterates")
+        and said["unit"] == "one person, with at most 3 records"
     )
-    assert "a unit more" in said.neighbours
+    assert "a unit more" in said["neighbours"]
     one_form = (
         "What is clipped of every record's loss is a function of one linear form of the parameters"
     )
@@ -354,7 +354,8 @@ def test_a_statement_says_what_the_run_releases_and_of_whom():
     assert one_form not in str(statement(DEMONSTRATION.replace(lipschitz=inf)))
     for sampling in SAMPLINGS:
         assert (
-            "100 of n =" in statement(DEMONSTRATION.replace(batch=100, sampling=sampling)).sampling
+            "100 of n ="
+            in statement(DEMONSTRATION.replace(batch=100, sampling=sampling)).facts["sampling"]
         )
 
 

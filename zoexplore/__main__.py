@@ -84,6 +84,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (Wrong, ValueError) as error:
         print(printable(f"zoexplore: {error}"), file=sys.stderr)
         return NONE if isinstance(error, Unreachable) else WRONG
+    except ModuleNotFoundError as missing:
+        print(
+            f"zoexplore: this needs {missing.name}: pip install 'zoexplore[app]'", file=sys.stderr
+        )
+        return WRONG
     except BrokenPipeError:  # the reader has closed the pipe, as `| head` does
         sys.stderr.close()
         return ANSWER
@@ -176,13 +181,10 @@ def _with(fields: dict[str, Any], changes: Sequence[str]) -> dict[str, Any]:
 def _serve(given: Namespace) -> int:
     # imported modules are never garbage: looking for some would take a tenth of the time
     gc.disable()
-    try:
-        from zoexplore.server.serving import bracketed, run, serve
-        from zoexplore.views import app
-    except ModuleNotFoundError as missing:
-        raise Wrong(f"the explorer needs {missing.name}: pip install 'zoexplore[app]'") from None
-    finally:
-        gc.enable()
+    from zoexplore.server.serving import bracketed, run, serve
+    from zoexplore.views import app
+
+    gc.enable()
     address = given.address
     try:
         server = serve(
@@ -380,10 +382,8 @@ def _statement(given: Namespace) -> Answer:
 
 
 def _lesson(given: Namespace) -> int:
-    try:
-        from zoexplore.views.lesson import page
-    except ModuleNotFoundError as missing:
-        raise Wrong(f"a lesson needs {missing.name}: pip install 'zoexplore[app]'") from None
+    from zoexplore.views.lesson import page
+
     (setting, accounting), sliders = _read(given, given.file), given.sliders.split(",")
     for name, (places, size, seconds) in page.expected(setting, sliders).items():
         print(

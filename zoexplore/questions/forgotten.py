@@ -46,14 +46,9 @@ def forgetting(setting: Setting, steps: int, accounting: Accounting = DEFAULT) -
     known = guarantee(setting, "sharp", accounting)
     public = guarantee(setting, "composition", accounting)
     reason = _why_not(setting, accounting)
-    if reason or steps == 0:
-        return replace(
-            known,
-            title=TITLE,
-            epsilon=inf if reason else known.epsilon,
-            reason=reason or known.reason,
-        )
-    if not known.valid:
+    if reason:
+        return replace(known, title=TITLE, epsilon=inf, reason=reason)
+    if steps == 0 or not known.valid:
         return replace(known, title=TITLE)
     with np.errstate(all="ignore"):
         runs = RunArrays.of(setting).counted_by(accounting)

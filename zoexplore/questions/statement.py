@@ -5,6 +5,7 @@ decide and those that the reader must guarantee, what is not covered, and the ve
 """
 
 import platform
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from math import inf, isfinite, isnan
@@ -36,64 +37,63 @@ PUBLIC = ("composition",)
 HIDDEN = "any intermediate model, loss, gradient or progress curve that somebody gets to see"
 
 
+# lists of a statement: their headings
+LISTS = {
+    "met": "Satisfied by the numbers",
+    "supposed": "You must guarantee",
+    "failed": "Violated",
+    "not_covered": "Not covered",
+}
+
+
 @dataclass(frozen=True)
 class Statement:
-    """A guarantee to publish.
-
-    Args:
-        guarantee: what is proved, or why nothing is.
-        run: the run's own numbers, in a line.
-        unit: the protected unit.
-        neighbours: which two data sets are compared.
-        sampling: which records a step uses.
-        clipping: which clip limits a record, and at what norm.
-        released: what may be published.
-        not_covered: what the guarantee does not cover.
-        versions: of the software that computed it.
-    """
+    """A guarantee to publish: what is proved, or why nothing is."""
 
     guarantee: Guarantee
-    run: str
-    unit: str
-    neighbours: str
-    sampling: str
-    clipping: str
-    released: str
-    not_covered: tuple[str, ...]
-    versions: dict[str, str]
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What it is about: the run's own numbers, the protected unit, which two data sets are
+        compared, which records a step uses, what the clip limits, and what may be published.
+        """
+        run = self.guarantee.setting
+        return {
+            "run": in_a_line(run),
+            "unit": _unit(run),
+            "neighbours": _neighbours(run),
+            "sampling": sampling_of(run),
+            "clipping": clipping_of(run),
+            "released": _released(run, self.guarantee.bound not in PUBLIC),
+        }
+
+    @property
+    def lists(self) -> dict[str, Sequence[str]]:
+        """The assumptions that numbers meet, those that they leave open and those that they
+        violate, and what the guarantee does not cover.
+        """
+        g = self.guarantee
+        return {
+            "met": [check.words for check in g.checks if check.met],
+            "supposed": g.supposes,
+            "failed": [f"{c.words} Here {c.shortfall}." for c in g.checks if c.met is False],
+            "not_covered": NOT_COVERED if g.bound in PUBLIC else (HIDDEN, *NOT_COVERED),
+        }
 
     def as_dict(self) -> dict[str, Any]:
         """The statement for JSON, with "inf" for infinite numbers and None for missing ones."""
         g = self.guarantee
-        proved = {
-            name: getattr(g, name)
-            for name in ("bound", "title", "epsilon", "reason", "note", "source")
-        }
+        about = ("bound", "title", "epsilon", "reason", "note", "source")
         run = {
             "delta": g.setting.delta,
             "setting": g.setting.as_dict() | {"eta": g.setting.eta},
             "accounting": asdict(g.accounting),
         }
-        facts = {name: x for name, x in vars(self).items() if name != "guarantee"}
-        everything = (
-            proved
-            | run
-            | facts
-            | {"met": self._met, "supposed": g.supposes, "failed": self._failed}
-        )
-        return {name: plain(value) for name, value in everything.items()}
-
-    @property
-    def _met(self) -> list[str]:
-        return [check.words for check in self.guarantee.checks if check.met]
-
-    @property
-    def _failed(self) -> list[str]:
-        return [
-            f"{check.words} Here {check.shortfall}."
-            for check in self.guarantee.checks
-            if check.met is False
-        ]
+        proved = {name: getattr(g, name) for name in about}
+        everything: dict[str, Any] = proved | run | self.facts | self.lists
+        return {
+            name: plain(value) for name, value in (everything | {"versions": versions()}).items()
+        }
 
     def __str__(self) -> str:
         """The statement in words, with epsilon rounded up to three digits."""
@@ -107,31 +107,21 @@ class Statement:
             pair = f"({format_number(g.epsilon)}, {format_delta(g.setting.delta)})"
             head = f"The release is (ε, δ) = {pair}-differentially private by {by}."
             head += f"\n{format_sentence(g.reason)}." if g.reason else ""
-        facts = {
-            "Run": self.run,
-            "Unit": self.unit,
-            "Neighbours": self.neighbours,
-            "Sampling": self.sampling,
-            "Clipping": self.clipping,
-            "Released": self.released,
-        }
-        lists = {
-            "Satisfied by the numbers": self._met,
-            "You must guarantee": g.supposes,
-            "Violated": self._failed,
-            "Not covered": self.not_covered,
-        }
-        parts = [head, "\n".join(f"{name}: {text}." for name, text in facts.items())]
-        parts += [
-            f"{name}:\n" + "\n".join(f"- {line}" for line in lines)
-            for name, lines in lists.items()
-            if lines
-        ]
         noted = "; ".join(filter(None, (g.note, remark_on_delta(g.setting))))
-        parts += [f"Note: {format_sentence(noted)}."] if noted else []
-        parts += list(filter(None, [truth(g.setting)]))
-        made = ", ".join(f"{name} {number}" for name, number in self.versions.items())
-        return "\n\n".join([*parts, f"Source: {g.source}\nComputed with {made}."])
+        made = ", ".join(f"{name} {number}" for name, number in versions().items())
+        parts = [
+            head,
+            "\n".join(f"{name.capitalize()}: {text}." for name, text in self.facts.items()),
+            *(
+                "\n- ".join([f"{LISTS[name]}:", *lines])
+                for name, lines in self.lists.items()
+                if lines
+            ),
+            f"Note: {format_sentence(noted)}." if noted else "",
+            truth(g.setting),
+            f"Source: {g.source}\nComputed with {made}.",
+        ]
+        return "\n\n".join(filter(None, parts))
 
 
 def statement(
@@ -151,22 +141,10 @@ def statement(
         ValueError: the bound is unknown.
 
     >>> from zoexplore.run.presets import DEMONSTRATION
-    >>> statement(DEMONSTRATION, "composition").released
+    >>> statement(DEMONSTRATION, "composition").facts["released"]
     'every iterate, the last included'
     """
-    g = guarantee(setting, bound, accounting)
-    hidden = g.bound not in PUBLIC
-    return Statement(
-        guarantee=g,
-        run=in_a_line(setting),
-        unit=_unit(setting),
-        neighbours=_neighbours(setting),
-        sampling=sampling_of(setting),
-        clipping=clipping_of(setting),
-        released=_released(setting, hidden),
-        not_covered=(HIDDEN, *NOT_COVERED) if hidden else NOT_COVERED,
-        versions=versions(),
-    )
+    return Statement(guarantee(setting, bound, accounting))
 
 
 def in_a_line(setting: Setting) -> str:
