@@ -2,6 +2,7 @@
 written apart from the package.
 """
 
+import numpy as np
 from mpmath import mp, mpf
 
 DIGITS = 60
@@ -62,3 +63,15 @@ def gaussian(rho, delta):
 
 
 EXACT = {"mironov": mironov, "cks": cks, "gaussian": gaussian}
+
+
+def least_delta(epsilon, epsilon_at):
+    """The least delta whose epsilon, by a function of deltas, is at most that."""
+    low, high = -500.0, 0.0
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        if epsilon_at(np.exp(middle)) > epsilon:
+            low = middle
+        else:
+            high = middle
+    return float(np.exp(high))

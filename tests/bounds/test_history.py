@@ -7,19 +7,16 @@ import pytest
 
 from zoexplore.bounds.kernels import norms
 from zoexplore.bounds.kernels.history import LABELS, history
-from zoexplore.bounds.kernels.steps import STEP
 
 RUNS, DIMENSIONS, ORDER = 20_000, 4.0, 20.0
 
 
-def law(c, q, kick, e):
+def law(c, q, e):
     """Labels and chances where all directions are seen, so that a step moves a distance z to c z
     and what it adds.
     """
-    s = np.zeros(1, STEP)[0]
-    s.c2, s.kick, s.e = c * c, kick, e
     h, share = np.empty(LABELS), np.empty(LABELS)
-    history(s, norms.tabled_norm(DIMENSIONS, DIMENSIONS, ORDER), q, np.inf, h, share)
+    history(norms.tabled_norm(DIMENSIONS, DIMENSIONS, ORDER), c * c, e, q, h, share)
     return h, share
 
 
@@ -37,7 +34,7 @@ def distances(c, q, e):
 )
 def test_the_chain_is_never_below_the_distances_of_runs(c, q, e):
     """Kicks that stand in for steps, not beside them: several in one round do not make it longer."""
-    h, share = law(c, q, 1.0, e)
+    h, share = law(c, q, e)
     assert share.sum() == pytest.approx(1.0)
     z = distances(c, q, e)
     for p in (0.1, 0.3, 0.5, 0.7, 0.9, 0.99):
@@ -46,5 +43,5 @@ def test_the_chain_is_never_below_the_distances_of_runs(c, q, e):
 
 
 def test_what_two_points_leave_costs_little_beside_the_record():
-    h, share = law(0.97, 0.1, 1.0, 0.02)
+    h, share = law(0.97, 0.1, 0.02)
     assert h @ share <= 2 * (distances(0.97, 0.1, 0.02) ** 2).mean()

@@ -13,13 +13,14 @@ from tests.bounds.strategies import powers
 from tests.effort import examples, usually
 from tests.truth import joint as by_the_page
 from tests.truth.statement import norm as idle_norm
-from zoexplore.bounds.kernels.joint import Span, joint_linear_norm, joint_norm
+from zoexplore.bounds.kernels.joint import joint_linear_norm, joint_norm
 from zoexplore.bounds.kernels.norms import (
     EACH,
     JOINT,
     JOINT_LINEAR,
     RAYS,
     Change,
+    Span,
     certain_constant,
     drift_constant,
     norm,

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 from scipy.stats import norm
 
+from tests.bounds.exact import least_delta
 from tests.bounds.strategies import powers, settings_of_runs
 from tests.convention import DEMONSTRATION, Accounting, guarantee
 from zoexplore.bounds import BOUNDS
@@ -81,9 +82,9 @@ def test_batches_have_the_trade_off_of_their_losses():
     mu = 2 * run.clip / run.batch / run.sigma / np.sqrt(run.beta + (1 - run.beta) * run.K / run.d)
     losses = Losses(run.T, 0.0, run.batch / run.n, mu)
     for at in (0.0, 0.05, g.epsilon):
-        exact = float(losses.delta(at))
+        exact = least_delta(at, losses.epsilon)
         assert exact * (1 - 1e-2) <= g.profile(at) <= exact * 1.1 + 1e-9
-    assert g.advantage >= float(losses.delta(0.0)) * (1 - 1e-2)
+    assert g.advantage >= least_delta(0.0, losses.epsilon) * (1 - 1e-2)
     assert g.gaussian_dp is None and g.zero_concentrated is None
 
 

@@ -19,10 +19,9 @@ from zoexplore import Setting, epsilon
 from zoexplore.bounds import sharp_batches
 from zoexplore.bounds.drifts import norms_of
 from zoexplore.bounds.kernels import laws, windows
-from zoexplore.bounds.kernels.history import LABELS
 from zoexplore.bounds.kernels.norms import norm
 from zoexplore.bounds.kernels.steps import STEP, fill_step
-from zoexplore.bounds.loss_distribution import EPSILON, Part, Shifts, composed
+from zoexplore.bounds.loss_distribution import Part, Shifts, composed, epsilon_of_steps
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.sharp_batches import Windows
 from zoexplore.bounds.subsampling import Sampled
@@ -107,7 +106,7 @@ def test_steps_and_labels_convert_to_no_less_and_hardly_more_than_by_convolution
             kind != laws.WITHOUT_REPLACEMENT,
         )
         for delta in (1e-2, 1e-4, 1e-7):
-            found = composed(kind, [part], shifts, EPSILON, np.array([delta]))[0]
+            found = composed(kind, [part], shifts, np.array([delta]))[0]
             assert (
                 delta * 0.95 <= delta_at(found, transform) <= delta * (1 + 1e-3) + 1e-12
                 or found == 0
@@ -271,10 +270,9 @@ def test_norm_and_worth_of_a_distance_in_the_head_run():
     assert steps[0].kick == pytest.approx(0.01609282, rel=1e-3)
     assert norm(norms.tables[0], 1.0, steps[0].c2).J == near(0.95222946)
     for N, v in {1: 2039.88, 10: 160.127, 45: 12.5347, 82: 1.855813}.items():
-        rho, share = np.empty((1, LABELS)), np.empty((1, LABELS))
+        chosen = choices(60.0, N, 0.93, 0.03)
         # so close that the history does not matter
-        windows.evaluate(near_0, norms, choices(60.0, N, 0.93, 1.0), rho, share)
-        assert 2 * rho.max() / 1e-9 == near(v)
+        assert windows.evaluate(near_0, norms, chosen, np.array([sqrt(1e-9)]))[0, 0] == near(v)
 
 
 HEADS = [
@@ -320,12 +318,14 @@ def test_the_average_over_drawn_frames_is_below_the_spans(K, poisson):
         assert np.mean(seen**2) == pytest.approx(beta_law(K / 2, (d - K) / 2).mean(), abs=0.02)
         mu = np.minimum(B, length * seen) / sqrt(0.5 / K + 0.5 / d)
         for x in (0.0, 0.1, 0.3, 1.0):
-            claimed = float(sampled.losses(1.0, 0.0).delta(x))
             means = [
                 each.mean() - 3 * each.std() / sqrt(each.size)
                 for each in _profiles(q, mu, x, poisson)
             ]
-            assert 0 < max(means) <= claimed
+            assert max(means) > 0
+            assert float(
+                epsilon_of_steps([sampled.steps(1.0)], 0.0, max(means), sampled.sampling)
+            ) >= x * (1 - 1e-9)
 
 
 def _profiles(q, mu, epsilon, poisson):

@@ -56,10 +56,10 @@ def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
     if runs.setting.sampling in ("cyclic", "shuffled"):
         return _of_steps(runs, accounting, most_visits(runs), runs.n / runs.batch)
     noise = runs.s1 if accounting.printed else runs.s1 + runs.s2
-    late = Sampled.of(runs, runs.last_noise, accounting) if runs.cooled.any() else None
-    found = compose(
-        Sampled.of(runs, noise, accounting), runs.T, runs.delta, accounting, late, runs.cooled
-    )
+    kinds = [(Sampled.of(runs, noise, accounting), runs.T - runs.cooled)]
+    if runs.cooled.any():
+        kinds.append((Sampled.of(runs, runs.last_noise, accounting), runs.cooled))
+    found = compose(kinds, runs.delta, accounting, N=runs.T)
     if accounting.printed or np.isinf(runs.slope).all():
         return found
     return found.minimum(_of_steps(runs, accounting, runs.T, runs.n / runs.batch))

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from zoexplore.bounds.kernels import moments, norms
-from zoexplore.bounds.kernels.joint import Span, joint_linear_norm, joint_norm
+from zoexplore.bounds.kernels.history import LABELS, history
+from zoexplore.bounds.kernels.joint import joint_linear_norm, joint_norm
 from zoexplore.bounds.kernels.rounding import UP
 from zoexplore.bounds.kernels.steps import Norms
 from zoexplore.bounds.numbers import Numbers
@@ -104,10 +105,8 @@ def _table(
     """
     if change is None or (K == d and clip >= norms.JOINT):
         return norms.tabled_norm(K, d, order)
-    c2, span = (
-        norms.largest_drift_constant(change, slowest, d, order, clip, False),
-        Span(K, d, order),
-    )
+    c2 = norms.largest_drift_constant(change, slowest, d, order, clip, False)
+    span = norms.Span(K, d, order)
     if clip == norms.JOINT:
         return joint_norm(span, change, slowest, c2)
     if clip == norms.JOINT_LINEAR:
@@ -142,6 +141,14 @@ def _of_span(K: float, d: float, order: float) -> tuple[float, float]:
         else (norms.moment(K, d, order), norms.moment(K, d, np.ceil(order / 2)))
     )
     return seen, float(moments.sum_norm(K, d, order, half))
+
+
+@lru_cache(maxsize=KEPT)
+def law_of_history(drift: Drift, order: float, e: float, q: float) -> tuple[np.ndarray, np.ndarray]:
+    """How far apart two runs on secret batches may be, as `kernels.history.history` has it."""
+    h, share = np.empty(LABELS), np.empty(LABELS)
+    history(_table_of(drift, order), _constants(drift, (order,))[0, 0], e, q, h, share)
+    return h, share
 
 
 def growth_of_squared_distance(drift: Drift, order: float) -> float:

@@ -24,17 +24,8 @@ def program_of(runs: RunArrays, beta: Numbers, data: Numbers) -> Program:
 
 
 def start_of(program: Program, T: Numbers, N: Numbers) -> Numbers:
-    """The distance from which N of T steps start (T = inf: of any number), in the shape that all
-    broadcast to.
-    """
-    return np.where(
-        np.isfinite(T), np.minimum(program.diameter, program.separation * (T - N)), program.diameter
-    )
-
-
-def some_of(program: Program, rows: np.ndarray) -> Program:
-    """That of some of the runs: a mask of the runs' shape."""
-    return Program(*(np.broadcast_to(x, rows.shape)[rows] for x in program))
+    """The distance from which the last N of T steps start, in the shape that all broadcast to."""
+    return np.minimum(program.diameter, program.separation * (T - N))
 
 
 def _drift(runs: RunArrays) -> np.ndarray:

@@ -2,7 +2,6 @@
 (docs/sharp.md).
 """
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +15,8 @@ from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.plans import ORDERS, Plans, Tails, followed, plan, tails_of
 from zoexplore.bounds.rows import Rows
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.bounds.search import BETAS, best_noise, spread
-from zoexplore.run.setting import NUMERIC_FIELDS, Accounting
+from zoexplore.bounds.search import best_noise, spread
+from zoexplore.run.setting import Accounting
 
 COUNTED = [
     (name, float)
@@ -31,12 +30,9 @@ LUCK = (0.03, 0.3, 0.6, 1.0)  # powers of delta at which tails are compared, bes
 BEHIND, PROMISED = 1.3, (0.3, 0.9)
 BALLS_UP_TO, BALLS_OF = 100, 30  # the largest d, and K, at which records also count by length
 CUBE = 0.8  # what a cube adds to a squared distance, over what a ball adds, in many dimensions
-LARGEST_BETA = 1 - 1e-9  # below 1, since noise outside the span is needed
 # runs along a curve that choose plans, and how often nodes that differ get one between them
 MOST_NODES, SPLITS = 9, 2
 FARTHEST = 1e150  # the largest useful diameter
-# along T: the base of the nodes; values that all choose; growth taken for none
-ANCHOR, FEW, FLAT = 4.0, 8, 1e-6
 
 
 class Effort(NamedTuple):
@@ -273,86 +269,16 @@ def _middles(nodes: np.ndarray, chosen: Rows) -> Numbers:
     return halves[(ways[:, 1:] != ways[:, :-1]).any(axis=0) & (halves > nodes[:-1])]
 
 
-def _along_T(runs: RunArrays, beta: Numbers, accounting: Accounting) -> tuple[Rows, np.ndarray]:
-    """Runs that differ in T alone choose plans at powers of ANCHOR. Where epsilon is equal at both
-    powers around a run it is the run's. Plans from the diameter serve all runs, and plans of more
-    steps serve fewer: epsilon never falls.
-    """
-    T, conversion = runs.T, NUMBERS[accounting.conversion]
-    powers = ANCHOR ** np.arange(
-        np.floor(np.log(T.min()) / np.log(ANCHOR)), np.ceil(np.log(T.max()) / np.log(ANCHOR)) + 1
-    )
-    rows, run = _rows(runs.changed(T=powers), beta, conversion)
-    far = rows.far > 0
-    run[far & (run == powers.size - 1)] = powers.size
-    once = ~far | (run == powers.size)
-    chosen, found = _settle(rows.at(once), run[once], conversion)
-    above = np.searchsorted(powers, T)
-    below = np.maximum(above - 1, 0)
-    best, least = chosen.at(above), found[above]
-    enough = found["epsilon"][powers.size] if found.size > powers.size else np.inf
-    growing = (least["epsilon"] > found["epsilon"][below] * (1 + FLAT)) & (
-        found["epsilon"][below] < enough
-    )
-    left = np.flatnonzero(growing & (powers[above] != T))
-    if left.size:
-        rows, run = _rows(runs.changed(T=T[left]), beta, conversion)
-        best[left], least[left] = _between(
-            rows, run, chosen, found, below[left], above[left], conversion
-        )
-    shared = np.flatnonzero(least["epsilon"] > enough * (1 + TIE))
-    if shared.size:
-        best[shared], least[shared] = chosen[powers.size], found[-1]
-    return best, least
-
-
-def _as_longer(runs: RunArrays, best: Rows, least: np.ndarray) -> tuple[Rows, np.ndarray]:
-    """Runs that differ in T alone: the results of longer ones, which serve shorter ones, where
-    these are less.
-    """
-    places, order = np.arange(runs.T.size), np.argsort(-runs.T, kind="stable")
-    for later, i in pairwise(order):
-        if least["epsilon"][places[later]] < least["epsilon"][i]:
-            places[i] = places[later]
-    best, least = best.at(places), least[places]
-    steps = visits.met_steps(runs)
-    longer = least["steps"] > steps
-    least["steps"][longer], least["z0"][longer] = steps[longer], 0.0
-    return best, least
-
-
-def _best_beta(runs: RunArrays, accounting: Accounting) -> np.ndarray:
-    """The best constant share of noise, in the runs' shape: sought at nodes, interpolated between
-    them.
-    """
-    size, conversion = int(np.prod(runs.shape)), NUMBERS[accounting.conversion]
-    nodes = spread(size, MOST_NODES)
-    rows, run = _rows(runs, 0.5, conversion)
-    some = np.isin(run, nodes)
-    rows, run = rows.at(some), np.searchsorted(nodes, run[some])
-
-    def epsilon_at(tried: Numbers) -> Numbers:
-        index = np.repeat(np.arange(nodes.size), tried.shape[1])
-        families = [np.flatnonzero(run == i) for i in range(nodes.size)]
-        place = np.concatenate([families[i] for i in index])
-        of = np.repeat(np.arange(index.size), [families[i].size for i in index])
-        _, found = _settle(rows.at(place).changed(beta=tried.ravel()[of]), of, conversion)
-        return found["epsilon"].reshape(tried.shape)
-
-    best = best_noise(epsilon_at, nodes.size, np.append(BETAS, LARGEST_BETA), LARGEST_BETA)
-    return np.interp(np.arange(size), nodes, best).reshape(runs.shape)
-
-
 def solve(runs: RunArrays, beta: Numbers, accounting: Accounting) -> Solved:
     """The least epsilon of every run at a share beta of its noise; at the best constant one where
     it is None.
     """
-    beta = _best_beta(runs, accounting) if beta is None else beta
-    only_T = not any(np.ndim(getattr(runs, name)) for name in NUMERIC_FIELDS if name != "T")
-    along_T = only_T and runs.T.size > FEW and np.ndim(beta) == 0
-    best, found = (_along_T if along_T else _solve)(runs, beta, accounting)
-    if only_T and runs.T.size > 1:
-        best, found = _as_longer(runs, best, found)
+    if beta is None:
+        beta = best_noise(runs, lambda some, beta: solve(some, beta, accounting).epsilon)
+    best, found = _solve(runs, beta, accounting)
+    if runs.T.size > 1 and (np.diff(runs.T) > 0).all():
+        # what holds of a longer run holds of its last steps, which start from one point too
+        found["epsilon"] = np.minimum.accumulate(found["epsilon"][::-1])[::-1]
     return _solved(best, found).reshape(runs.shape)
 
 

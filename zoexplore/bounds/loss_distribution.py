@@ -6,12 +6,11 @@ ones, whose hockey-stick divergence is summed from its transform. Every number i
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from zoexplore.bounds.conversion import delta_of, epsilon_of
+from zoexplore.bounds.conversion import epsilon_of
 from zoexplore.bounds.kernels import laws, products
 from zoexplore.bounds.kernels.gaussian import ROUND_UP
 from zoexplore.bounds.numbers import Numbers
@@ -20,11 +19,8 @@ ORDERS = {  # of the neighbours, whose pairs' losses must both be counted
     "without-replacement": (laws.WITHOUT_REPLACEMENT,),
     "poisson": (laws.REMOVE, laws.ADD),
 }
-EPSILON, DELTA = 0, 1  # what is wanted
 # beyond these q and mu a step counts as one on all records
 LEAST_RATE, LEAST_SHIFT, MOST_SHIFT = 1e-100, 1e-8, 1e3
-# the first guess at a delta that is wanted, and by how much it must exceed what is cut
-FIRST_DELTA, FAR_ABOVE = 1e-12, 1e3
 
 
 class Part(NamedTuple):
@@ -39,14 +35,19 @@ class Part(NamedTuple):
     share: np.ndarray
 
     @classmethod
-    def of_one(cls, steps: float, q: float, mu: float) -> "Part":
-        """Of a single run, with one mu; losses that would be lost in rounding are raised."""
-        at_least = (
-            np.array([steps]),
-            np.array([max(q, LEAST_RATE)]),
-            np.array([[max(mu, LEAST_SHIFT)]]),
+    def of(
+        cls, steps: Numbers, q: Numbers, mu: Numbers, share: Numbers, shape: tuple[int, ...] = (1,)
+    ) -> "Part":
+        """Of runs of that shape, arrays that broadcast, mu and share with one axis more; losses
+        that would be lost in rounding are raised.
+        """
+        of_mu = (*shape, np.shape(mu)[-1])
+        # copies: numba and NumPy warn of arrays that share memory
+        steps, q = (np.array(np.broadcast_to(x, shape), float).ravel() for x in (steps, q))
+        mu, share = (
+            np.array(np.broadcast_to(x, of_mu), float).reshape(-1, of_mu[-1]) for x in (mu, share)
         )
-        return cls(*at_least, np.ones((1, 1)))
+        return cls(steps, np.maximum(q, LEAST_RATE), np.maximum(mu, LEAST_SHIFT), share)
 
 
 class Shifts(NamedTuple):
@@ -87,120 +88,59 @@ class Atoms(NamedTuple):
 
 def epsilon_of_parts(
     sampling: str, parts: list[Part], rho: Numbers, delta: np.ndarray, known: Sequence[Atoms] = ()
-) -> Numbers:
+) -> np.ndarray:
     """epsilon at each delta, shape (P,), in the worse order of the neighbours, of all steps, a
     Gaussian shift of the budget rho and the `known` losses together.
     """
-    found = [
-        composed(kind, parts, Shifts.of(rho), EPSILON, delta, known) for kind in ORDERS[sampling]
-    ]
-    return np.maximum.reduce(found)
+    found = [composed(kind, parts, Shifts.of(rho), delta, known) for kind in ORDERS[sampling]]
+    # delta at epsilon 0 is a total variation, the same in both orders
+    return np.where(found[0] == 0, 0.0, np.maximum.reduce(found))
 
 
 def composed(
-    kind: int,
-    parts: list[Part],
-    shifts: Shifts,
-    wanted: int,
-    given: np.ndarray,
-    known: Sequence[Atoms] = (),
+    kind: int, parts: list[Part], shifts: Shifts, delta: np.ndarray, known: Sequence[Atoms] = ()
 ) -> np.ndarray:
-    """epsilon at the deltas given, or delta at the epsilons, shape (P,), of one order of the
-    neighbours; inf, or 1, where none is found. Every run has the `known` losses.
+    """epsilon at each delta, shape (P,), of one order of the neighbours; inf where none is found.
+    Every run has the `known` losses.
     """
-    if wanted == EPSILON:
-        return _composed(kind, parts, shifts, wanted, given, given, known)[0]
-    found, cut = _composed(
-        kind, parts, shifts, wanted, given, np.full(given.shape, FIRST_DELTA), known
-    )
-    again = np.flatnonzero(found < FAR_ABOVE * cut)
-    if again.size:
-        few = [Part(*(x[again] for x in part)) for part in parts]
-        around = np.maximum(found[again] - cut[again], products.LEAST_DELTA)
-        some = shifts.at(again)
-        found[again] = np.fmin(
-            found[again], _composed(kind, few, some, wanted, given[again], around, known)[0]
-        )
-    return found
 
+    def rare(count: np.ndarray) -> Numbers:
+        return np.log(np.maximum(count, 1.0) * (len(parts) + 1) / (laws.CUT * delta))
 
-def _composed(
-    kind: int,
-    parts: list[Part],
-    shifts: Shifts,
-    wanted: int,
-    given: np.ndarray,
-    around: np.ndarray,
-    known: Sequence[Atoms] = (),
-) -> tuple[np.ndarray, np.ndarray]:
-    """(What is wanted, what of delta is cut), shape (P,), with losses cut as suits deltas `around`
-    those.
-    """
-    each = [
-        np.log(np.maximum(part.steps, 1.0) * (len(parts) + 1) / (laws.CUT * around))
-        for part in parts
-    ]
-    found = [_laws_of(kind, part, level) for part, level in zip(parts, each, strict=True)]
-    fits = np.ones(given.shape, bool)
-    for part in parts:
-        fits &= part.mu.max(axis=1) <= MOST_SHIFT
-    counts, cut = (
-        [part.steps for part in parts],
-        sum(part.steps * off for part, (*_, off) in zip(parts, found, strict=True)),
-    )
+    each = np.ones(delta.size)
+    # of every kind: each run's law; their losses, masses and numbers; what each run's counts as
+    # infinite, and how often each run has one
+    found = [(*_laws_of(kind, part, rare(part.steps)), part.steps) for part in parts]
     for law in known:
-        found.append(
-            (
-                np.zeros(given.size, int),
-                law.v[None],
-                law.mass[None],
-                np.array([law.v.size]),
-                law.lost,
-            )
-        )
-        counts, cut = [*counts, np.full(given.size, law.copies)], cut + law.copies * law.lost
-    rho, share, times, hidden = shifts
-    if hidden:
-        level = np.log(np.maximum(times, 1.0) * (len(parts) + 1) / (laws.CUT * around))
-        of_shift = laws.all_hidden(kind, np.sqrt(2 * rho), share, level)
-        found.append((np.arange(rho.shape[0]), *of_shift[:3], of_shift[3]))
-        counts, cut = [*counts, times], cut + times * of_shift[3]
-        rho, share, times = (
-            np.zeros((times.size, 1)),
-            np.ones((times.size, 1)),
-            np.zeros(times.size),
-        )
-    atoms, first = max(x[1].shape[1] for x in found), np.cumsum([0, *(x[3].size for x in found)])
-    v, mass = (
-        np.concatenate([np.pad(x[k], ((0, 0), (0, atoms - x[k].shape[1]))) for x in found])
-        for k in (1, 2)
-    )
-    index = np.stack([x[0] + start for x, start in zip(found, first, strict=False)], axis=1)
+        alike = law.v[None], law.mass[None], np.array([law.v.size])
+        found.append((np.zeros(delta.size, int), *alike, law.lost * each, law.copies * each))
+    if shifts.hidden:
+        roots = np.sqrt(2 * shifts.rho)
+        of_shift = laws.all_hidden(kind, roots, shifts.share, rare(shifts.times))
+        found.append((np.arange(delta.size), *of_shift, shifts.times))
+        shifts = Shifts.of(0.0 * each)
+    index, v, mass, size, off, count = zip(*found, strict=True)
+    atoms, first = max(x.shape[1] for x in v), np.cumsum([0, *map(len, size)])[:-1]
+    padded = [[np.pad(x, ((0, 0), (0, atoms - x.shape[1]))) for x in of] for of in (v, mass)]
+    of_laws = products.Laws(*map(np.concatenate, (*padded, size)))
     members = products.Members(
-        index,
-        np.stack(counts, axis=1).astype(float),
-        *map(np.ascontiguousarray, (rho, share, times)),
+        np.stack(index, axis=1) + first,
+        np.stack(count, axis=1).astype(float),
+        *map(np.ascontiguousarray, shifts[:3]),
     )
     with np.errstate(all="ignore"):
-        asked = (given - cut) * (1 - 1e-15) if wanted == EPSILON else np.array(given)
-        usable = (
-            fits & np.isfinite(asked) & (asked >= (0 if wanted == DELTA else products.LEAST_DELTA))
-        )
-    answers = np.full(given.shape, np.inf if wanted == EPSILON else 1.0)
+        asked = (delta - sum(map(np.multiply, count, off))) * (1 - 1e-15)
+        usable = np.isfinite(asked) & (asked >= products.LEAST_DELTA)
+    for part in parts:
+        usable &= part.mu.max(axis=1) <= MOST_SHIFT
+    answers = np.full(delta.shape, np.inf)
     if usable.any():
-        rows, places = _distinct(
-            np.column_stack([asked, index, *members[1:4], members.times])[usable]
-        )
-        rows = np.flatnonzero(usable)[rows]
-        some = products.Members(*(x[rows] for x in members))
-        of_laws, work = (
-            products.Laws(v, mass, np.concatenate([x[3] for x in found])),
-            products.workspace(atoms),
-        )
-        answers[usable] = products.solve(of_laws, some, wanted == EPSILON, asked[rows], work)[
-            places
-        ]
-    return answers if wanted == EPSILON else np.minimum(answers + cut, 1.0), cut
+        some = products.Members(*(x[usable] for x in members))
+        rows, places = _distinct(np.column_stack([asked[usable], *some]))
+        some = products.Members(*(x[rows] for x in some))
+        solved = products.solve(of_laws, some, asked[usable][rows], products.workspace(atoms))
+        answers[usable] = solved[places]
+    return answers
 
 
 def _laws_of(kind: int, part: Part, each: np.ndarray) -> Numbers:
@@ -228,143 +168,71 @@ def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.unique(index, return_index=True)[1], index
 
 
-@dataclass(frozen=True)
-class Losses:
-    """The privacy loss of N steps on batches and of a Gaussian shift, arrays that broadcast against
-    each other.
+Kind = tuple[Numbers, Numbers, Numbers, Numbers]
+
+
+def epsilon_of_steps(
+    kinds: list[Kind], rho: Numbers, delta: Numbers, sampling: str = "without-replacement"
+) -> np.ndarray:
+    """epsilon >= 0 at `delta` of steps on batches and of a Gaussian shift, arrays that broadcast
+    against each other; inf where delta <= 0 or a budget is infinite.
 
     Args:
-        N: steps.
+        kinds: of equal steps: how many; the probability q that a batch has the differing record, in
+            (0, 1], where 1 is the full batch; and, with one axis more, by how many standard
+            deviations of its noise the record then moves the step, one of several by chance (as a
+            random span sees of it), and these chances.
         rho: budget of the Gaussian shift.
-        q: probability that a batch has the differing record, in (0, 1]; 1 is the full batch.
-        mu: how far the differing record moves a step, in standard deviations of its noise. With
-            `share` it has one axis more, the last: one of several by chance, as a random span sees
-            of the record.
+        delta: the targets.
         sampling: "without-replacement" (replace one: docs/batches.md, Lemma 1) or "poisson" (add or
-            remove one; mu is that of the added record).
-        share: the chance of each mu.
+            remove one; a step is moved by the added record).
+    """
+    seen = [x for N, q, mu, _ in kinds for x in (N, q, np.max(mu, axis=-1))]
+    shape = np.broadcast_shapes(*map(np.shape, (rho, delta, *seen)))
+    parts = [Part.of(*kind, shape) for kind in kinds]
+    rho, delta = (np.array(np.broadcast_to(x, shape), float).ravel() for x in (rho, delta))
+    with np.errstate(all="ignore"):
+        steps, most = sum(part.steps for part in parts), [part.mu.max(axis=1) for part in parts]
+        # never less than what is sampled costs
+        gaussian = rho + sum(
+            np.where(part.steps > 0, part.steps * mu**2 / 2, 0.0)
+            for part, mu in zip(parts, most, strict=True)
+        )
+        found = np.array(epsilon_of(gaussian, delta), float)
+        # whether, in any step
+        missed = sum(part.steps * np.log1p(-np.minimum(part.q, 1.0)) for part in parts)
+        found[(rho == 0) & (-np.expm1(missed) * ROUND_UP <= delta)] = 0.0
+        # one step's profile: q delta_G(gamma) at 1 + q (gamma - 1) (docs/batches.md, Lemma 1)
+        q = parts[0].q
+        sampled = np.logical_and.reduce([part.q < 1 for part in parts]) & (steps > 0)
+        alone = sampled & (steps == 1) & (rho == 0) & (len(parts) == parts[0].mu.shape[1] == 1)
+        of_one = epsilon_of(most[0] ** 2 / 2, np.minimum(delta / q, 1.0))
+        single = np.log1p(q * np.expm1(of_one)) * ROUND_UP
+    found[alone] = np.fmin(found, single)[alone]
+    rows = sampled & ~alone & (found > 0) & np.isfinite(gaussian)
+    if rows.any():
+        some = [Part(*(x[rows] for x in part)) for part in parts]
+        found[rows] = np.fmin(found[rows], epsilon_of_parts(sampling, some, rho[rows], delta[rows]))
+    return found.reshape(shape)
+
+
+class Losses(NamedTuple):
+    """The privacy loss of N equal steps on batches and of a Gaussian shift of budget rho, arrays
+    that broadcast: a batch has the differing record with probability q, which then moves the step
+    by mu standard deviations of its noise (`epsilon_of_steps`).
 
     >>> run = Losses(N=200.0, rho=0.0, q=0.0032, mu=0.625)
-    >>> round(float(run.epsilon(1e-5)), 3), f"{float(run.delta(0.2)):.2g}"
-    (0.121, '1.4e-06')
+    >>> round(float(run.epsilon(1e-5)), 3)
+    0.121
     """
 
-    N: np.ndarray | float
-    rho: np.ndarray | float
-    q: np.ndarray | float
-    mu: np.ndarray | float
+    N: Numbers
+    rho: Numbers
+    q: Numbers
+    mu: Numbers
     sampling: str = "without-replacement"
-    share: np.ndarray | None = None
 
-    def epsilon(self, delta: Numbers) -> Numbers:
-        """epsilon >= 0 at `delta`, in the shape that all broadcast to; inf where delta <= 0 or a
-        budget is infinite.
-        """
-        return self._answer(EPSILON, delta)
-
-    def delta(self, epsilon: Numbers) -> Numbers:
-        """delta at `epsilon` >= 0, in the shape that all broadcast to; at most 1, in the worse
-        order of the neighbours.
-        """
-        return self._answer(DELTA, epsilon)
-
-    def _answer(self, wanted: int, given: np.ndarray) -> Numbers:
-        mus = (
-            np.asarray(self.mu, float)[..., None]
-            if self.share is None
-            else np.asarray(self.mu, float)
-        )
-        shares = (
-            np.ones(mus.shape) if self.share is None else np.broadcast_to(self.share, mus.shape)
-        )
-        most = mus.max(axis=-1)
-        columns = np.broadcast_arrays(
-            *(np.asarray(x, float) for x in (self.N, self.rho, self.q, most, given))
-        )
-        shape = columns[0].shape
-        # copies: numba and NumPy warn of arrays that share memory
-        N, rho, q, most, given = (x.flatten() for x in columns)
-        mus, shares = (
-            np.broadcast_to(x, (*shape, mus.shape[-1])).reshape(-1, mus.shape[-1])
-            for x in (mus, shares)
-        )
-        with np.errstate(all="ignore"):
-            whole = (
-                (q >= 1) | (N <= 0) | (q < LEAST_RATE) | (most < LEAST_SHIFT) | (most > MOST_SHIFT)
-            )
-            # never less than what is sampled costs
-            gaussian = rho + np.where(N > 0, N * most**2 / 2, 0.0)
-            # whether, in any step
-            drawn = np.where(rho == 0, -np.expm1(N * np.log1p(-np.minimum(q, 1.0))) * ROUND_UP, 1.0)
-            idle = (drawn <= given) if wanted == EPSILON else drawn < 0
-            summed = ~whole & ~idle & np.isfinite(gaussian)
-            found = np.array(
-                epsilon_of(gaussian, given) if wanted == EPSILON else delta_of(gaussian, given),
-                float,
-            )
-            one = (N == 1) & (rho == 0) & (mus.shape[1] == 1)
-            for rows, answer in ((summed & one, _of_one), (summed & ~one, self._summed)):
-                if rows.any():
-                    found[rows] = np.fmin(
-                        found[rows],
-                        answer(wanted, *(x[rows] for x in (N, rho, q, mus, shares, given))),
-                    )
-            found = np.where(idle, 0.0, found) if wanted == EPSILON else np.fmin(found, drawn)
-        return _never_falling(N, (rho, q, *mus.T, *shares.T, given), found).reshape(shape)
-
-    def _summed(
-        self,
-        wanted: int,
-        N: Numbers,
-        rho: Numbers,
-        q: Numbers,
-        mus: Numbers,
-        shares: Numbers,
-        given: np.ndarray,
-    ) -> np.ndarray:
-        """What is wanted in the worse order of the neighbours, shape (P,)."""
-        worse = np.zeros(N.shape)
-        for kind in ORDERS[self.sampling]:
-            left = np.ones(N.shape, bool)
-            # Skip an added record where the other order's epsilon already exceeds its largest loss,
-            # or is 0: delta at epsilon 0 is a total variation, the same in both orders.
-            if kind == laws.ADD and wanted == EPSILON:
-                left = (worse > 0) & ~(
-                    -N * np.log1p(-q) * ROUND_UP + epsilon_of(rho, given) <= worse
-                )
-            if left.any():
-                N_, rho_, *some, given_ = (x[left] for x in (N, rho, q, mus, shares, given))
-                worse[left] = np.fmax(
-                    worse[left], composed(kind, [Part(N_, *some)], Shifts.of(rho_), wanted, given_)
-                )
-        return worse
-
-
-def _never_falling(N: Numbers, others: Numbers, found: Numbers) -> Numbers:
-    """The least of any row with as many steps or more, otherwise alike; shape (P,). A run is the
-    beginning of a longer one.
-    """
-    order = np.lexsort((N, *others))
-    changes = np.logical_or.reduce([np.diff(x[order]) != 0 for x in others])
-    for rows in np.split(order, np.flatnonzero(changes) + 1):
-        if rows.size > 1:
-            found[rows] = np.minimum.accumulate(found[rows][::-1])[::-1]
-    return found
-
-
-def _of_one(
-    wanted: int,
-    N: Numbers,
-    rho: Numbers,
-    q: Numbers,
-    mus: Numbers,
-    shares: Numbers,
-    given: np.ndarray,
-) -> Numbers:
-    """One step's profile, shape (P,): q delta_G(gamma) at 1 + q (gamma - 1), in the worse order
-    (docs/batches.md, Lemma 1).
-    """
-    mu = mus[:, 0]
-    if wanted == DELTA:
-        return q * delta_of(mu**2 / 2, np.log1p(np.expm1(given) / q))
-    return np.log1p(q * np.expm1(epsilon_of(mu**2 / 2, np.minimum(given / q, 1.0)))) * ROUND_UP
+    def epsilon(self, delta: Numbers) -> np.ndarray:
+        """epsilon >= 0 at `delta`, in the shape that all broadcast to."""
+        steps = self.N, self.q, np.asarray(self.mu)[..., None], np.ones(1)
+        return epsilon_of_steps([steps], self.rho, delta, self.sampling)

@@ -5,11 +5,13 @@ from collections.abc import Callable
 import numpy as np
 
 from zoexplore.bounds.numbers import Numbers
+from zoexplore.bounds.run_arrays import RunArrays
 
 GOLDEN = (np.sqrt(5) - 1) / 2
-# shares of the noise along the directions, tried first
-BETAS = np.array([0.0, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.88, 0.96, 0.99])
+# shares of the noise along the directions, tried first: noise outside the span is needed
+BETAS = np.array([0.0, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.88, 0.96, 0.99, 1 - 1e-9])
 HALVINGS = 3  # rounds of refinement around the best of them
+MOST_NODES = 9  # runs along a curve for which a share is sought
 # of delta; outside, an improvement in epsilon is below 1e-4 of it
 LEAST_SHARE, MOST_SHARE = 1e-4, 0.98
 
@@ -70,17 +72,21 @@ def best_share(
 
 
 def best_noise(
-    epsilon_at: Callable[[np.ndarray], np.ndarray], rows: int, betas: np.ndarray, most: Numbers
+    runs: RunArrays, epsilon_at: Callable[[RunArrays, np.ndarray], np.ndarray]
 ) -> Numbers:
-    """The share of the noise along the directions with the least epsilon, shape (rows,).
+    """The constant share of the noise along the directions with the least epsilon, in the runs'
+    shape: sought at nodes, interpolated between them.
 
     Args:
-        epsilon_at: function of shares, shape (rows, tried), returning the epsilons.
-        betas: those tried first; the best is refined, up to `most`.
+        runs: along a curve, or a single one.
+        epsilon_at: function of some of the runs and of a share for each, returning the epsilons.
     """
-    tried, reach = np.tile(betas, (rows, 1)), 0.15
+    size = int(np.prod(runs.shape))
+    nodes, reach = spread(size, MOST_NODES), 0.15
+    some, tried = runs.at(nodes) if runs.shape else runs, np.tile(BETAS, (nodes.size, 1))
     for _ in range(1 + HALVINGS):
-        best = tried[np.arange(rows), epsilon_at(tried).argmin(axis=1)]
-        tried = np.clip(best[:, None] + reach * np.array([-1.0, -0.5, 0.0, 0.5, 1.0]), 0.0, most)
-        reach /= 3
-    return best
+        found = [epsilon_at(some, beta.reshape(some.shape)).ravel() for beta in tried.T]
+        best = tried[np.arange(nodes.size), np.argmin(found, axis=0)]
+        around = best[:, None] + reach * np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
+        tried, reach = np.clip(around, 0.0, BETAS[-1]), reach / 3
+    return interpolated(best, nodes, size).reshape(runs.shape)

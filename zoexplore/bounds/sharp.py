@@ -22,7 +22,7 @@ from zoexplore.bounds.assumptions import (
 )
 from zoexplore.bounds.bound import Bound, Solved, Trajectory
 from zoexplore.bounds.drifts import Drift, growth_of_squared_distance
-from zoexplore.bounds.kernels import norms as kernels_norms
+from zoexplore.bounds.kernels import norms
 from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.subsampling import by_batch_kind
@@ -34,10 +34,23 @@ BY_COMPOSITION, ALL_DIRECTIONS, SPLIT = 0.0, 1.0, 2.0  # what a bound was the le
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """The sharper bound's least epsilon; on batches of b < n records as they are drawn. Never above
-    composition.
+    """The sharper bound's least epsilon, by the better norm; on batches of b < n records as they
+    are drawn. Never above composition.
     """
-    return by_batch_kind(_of_all, _of_batches, runs, accounting)
+    helps = _linear_norm_helps(runs)
+    # where its own norm is the less, whatever the choices
+    if (helps & runs.acting & ~runs.joint).all():
+        return _by_one_norm(runs.counted_by_linear_norm(), accounting)
+    best = _by_one_norm(runs, accounting)
+    if helps.any():
+        found = _by_one_norm(runs.counted_by_linear_norm(), accounting)
+        best = best.minimum(found.mask(helps))
+    return best
+
+
+def _by_one_norm(runs: RunArrays, accounting: Accounting) -> Solved:
+    found = by_batch_kind(_of_all, _of_batches, runs, accounting)
+    return replace(found, by_linear_norm=np.full((), float(runs.by_linear_norm)))
 
 
 def _linear_norm_helps(runs: RunArrays) -> Numbers:
@@ -49,37 +62,17 @@ def _linear_norm_helps(runs: RunArrays) -> Numbers:
 
 
 def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
-    helps = _linear_norm_helps(runs)
-    if not helps.any():
-        return _by_one_norm(runs, accounting)
-    found = _by_one_norm(runs.counted_by_linear_norm(), accounting).mask(helps)
-    # where choices are searched for widely enough
-    if (helps & runs.acting & ~runs.joint & (runs.batch < runs.n)).all():
-        return found
-    return _by_one_norm(runs, accounting).minimum(found)
-
-
-def _by_one_norm(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Batches, by the one norm or the other: as if each held the record, and as they are drawn."""
+    """Batches as if each held the record, and as they are drawn."""
     best = _composition(runs, accounting)
-    if accounting.schedule == "optimal":
-        best = best.minimum(_composition(runs.changed(beta=np.ones(())), accounting))
     if runs.setting.sampling not in ("shuffled", "poisson"):
         # Shuffled, two visits may be side by side, which costs as much as composition; Poisson
         # batches differ in size.
-        shared = (runs.last_beta < 1) | (runs.K == runs.d)
-        found = hidden_cost.solve(runs, np.where(shared, runs.beta, 0.5), accounting)
-        found = replace(found, kind=np.full(runs.shape, SPLIT))
-        best = best.minimum(
-            found.mask(
-                shared & ((runs.cooled == 0) | ((runs.releases == 1) & (not visits.cyclic(runs))))
-            )
-        )
+        best = best.minimum(_hidden(runs, accounting, np.ones((), bool)))
     if runs.setting.sampling not in ("shuffled", "cyclic"):
         best = best.minimum(
             sharp_batches.solve(runs, accounting).mask((runs.cooled == 0) | (runs.releases == 1))
         )
-    return replace(best, by_linear_norm=np.full((), float(runs.by_linear_norm)))
+    return best
 
 
 def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
@@ -87,42 +80,33 @@ def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
     the fractions and, where free, a constant beta. Never above composition, which is the case pi =
     1 from distance 0.
     """
+    best, everywhere = _composition(runs, accounting), (runs.K == runs.d) & runs.certain
+    if everywhere.any():
+        best = best.minimum(_all_directions(runs, accounting).mask(everywhere))
+    return best.minimum(_hidden(runs, accounting, ~everywhere))
+
+
+def _hidden(runs: RunArrays, accounting: Accounting, where: np.ndarray) -> Solved:
+    """The cost of hiding step by step, `where` it is asked for."""
     free = accounting.schedule == "optimal"
-    best = _composition(runs, accounting)
-    if free:
-        best = best.minimum(_composition(runs.changed(beta=np.ones(())), accounting))
-    helps = _linear_norm_helps(runs)
-    norms = [runs.counted_by_linear_norm()] if helps.any() else []
-    for counted in (runs, *norms):
-        everywhere = (counted.K == counted.d) & counted.certain
-        if everywhere.any():
-            best = best.minimum(_all_directions(counted, accounting).mask(everywhere))
-    everywhere = (runs.K == runs.d) & runs.certain
-    split = (
-        (~everywhere | helps)
-        & (free | (runs.last_beta < 1) | (runs.K == runs.d))
-        & (runs.T > runs.releases)
-    )
-    split &= (runs.cooled == 0) | (runs.releases == 1)  # else only the last stretch would cool down
-    if not split.any():
-        return best
     shared = (runs.last_beta < 1) | (runs.K == runs.d)
-    # where its own norm is the less, whatever the choices
-    if not (helps & runs.acting & ~runs.joint).all():
-        norms.insert(0, runs)
-    for counted in norms:
-        found = hidden_cost.solve(
-            counted, None if free else np.where(shared, runs.beta, 0.5), accounting
-        )
-        by_form = np.full((), float(counted.by_linear_norm))
-        found = replace(found, kind=np.full((), SPLIT), by_linear_norm=by_form)
-        best = best.minimum(found.mask(split & ~(counted.certain & (counted.K == counted.d))))
-    return best
+    # with several releases only the last stretch would cool down
+    alike = (runs.cooled == 0) | ((runs.releases == 1) & (not visits.cyclic(runs)))
+    allowed = where & (shared | free) & alike & (runs.T > runs.releases)
+    if not allowed.any():
+        return Solved.nothing(())
+    beta = None if free else np.where(shared, runs.beta, 0.5)
+    found = hidden_cost.solve(runs, beta, accounting)
+    return replace(found, kind=np.full((), SPLIT)).mask(allowed)
 
 
 def _composition(runs: RunArrays, accounting: Accounting) -> Solved:
+    """At the run's share; where it is free, of all noise along the directions, too."""
     solved = composition.solve(runs, accounting)
-    return replace(solved, kind=np.full((), BY_COMPOSITION), beta=runs.beta)
+    found = replace(solved, kind=np.full((), BY_COMPOSITION), beta=runs.beta)
+    if accounting.schedule == "optimal" and not (runs.beta == 1).all():
+        found = found.minimum(_composition(runs.changed(beta=np.ones(())), accounting))
+    return found
 
 
 def _all_directions(runs: RunArrays, accounting: Accounting) -> Solved:
@@ -132,7 +116,6 @@ def _all_directions(runs: RunArrays, accounting: Accounting) -> Solved:
     rho, N, z = full_span.least_budget(
         runs.certain_c, steps, runs.diameter, *_all_directions_step(runs, accounting)
     )
-    counted = {"by_linear_norm": float(runs.by_linear_norm)}
     return Solved.of(
         runs,
         accounting,
@@ -141,7 +124,6 @@ def _all_directions(runs: RunArrays, accounting: Accounting) -> Solved:
         z=z,
         kind=ALL_DIRECTIONS,
         beta=runs.beta,
-        **counted,
     )
 
 
@@ -261,40 +243,20 @@ def needed_ridge(runs: RunArrays, order: float) -> float:
     Args:
         order: of the norm in which it contracts.
     """
-    of_joint = (
-        (kernels_norms.JOINT, kernels_norms.JOINT_LINEAR) if runs.linear else (kernels_norms.JOINT,)
-    )
-    return min(
-        _needed(runs, order, kind) for kind in (of_joint if runs.joint else (kernels_norms.EACH,))
-    )
-
-
-def _needed(runs: RunArrays, order: float, kind: float) -> float:
-    """The same by one norm. That of a linear model, or of a joint clip, falls as the ridge grows,
-    up to a step of half the curvature.
-    """
-    step = float(runs.eta / runs.K)
+    step, low, top = (float(x) for x in (runs.eta / runs.K, runs.low_curvature, runs.top_curvature))
     tried = np.geomspace(1e-4, 1.0, 2000) * 2 / step
-    low, top = float(runs.low_curvature), float(runs.top_curvature)
-    d, r = float(runs.d), 1 - step * tried
-    c = kernels_norms.step_constant(kernels_norms.Change(r, low, top), d, order, kind)
-    first = int(np.argmax(c < 1)) if (c < 1).any() else tried.size
-    if runs.joint and runs.K < runs.d:  # whose constant is that of all directions
-        first = tried.size
-    if runs.linear or runs.joint:
-        up_to = min(first, int(np.count_nonzero(r >= top / 2)))
+    # norms fall as the ridge grows, up to a step in the middle of the curvatures that may count
+    tried = tried[1 - step * tried >= 0.5 * (min(low, 0.0) + top)]
+    kinds = [norms.JOINT] if runs.joint else [norms.EACH]
+    kinds += [norms.JOINT_LINEAR] if runs.joint and runs.linear else []
 
-        def contracts(i: int) -> bool:
-            return (
-                growth_of_squared_distance(
-                    Drift(float(runs.K), d, float(r[i]), low, top, 1.0, kind, 1.0), order
-                )
-                < 1
-            )
+    def contracts(ridge: float) -> bool:
+        of = float(runs.K), float(runs.d), 1 - step * ridge, low, top, 1.0
+        drifts = (Drift(*of, kind, float(runs.linear)) for kind in kinds)
+        return any(growth_of_squared_distance(drift, order) < 1 for drift in drifts)
 
-        found = bisect_left(range(up_to), True, key=contracts)
-        first = found if found < up_to else first
-    return float(tried[first]) if first < tried.size else np.inf
+    least = bisect_left(tried, True, key=contracts)
+    return float(tried[least]) if least < tried.size else np.inf
 
 
 SHARP = Bound(

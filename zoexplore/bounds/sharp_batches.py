@@ -15,14 +15,16 @@ import scipy
 from zoexplore.bounds import visits
 from zoexplore.bounds.bound import Solved
 from zoexplore.bounds.conversion import best_order, epsilon_at_order
-from zoexplore.bounds.drifts import norms_of
+from zoexplore.bounds.drifts import Drift, law_of_history, norms_of
 from zoexplore.bounds.kernels import laws, windows
 from zoexplore.bounds.kernels.history import LABELS
-from zoexplore.bounds.loss_distribution import EPSILON, Part, Shifts, composed
+from zoexplore.bounds.kernels.rounding import SUMS_UP
+from zoexplore.bounds.kernels.steps import Norms
+from zoexplore.bounds.loss_distribution import Part, Shifts, composed
 from zoexplore.bounds.numbers import Numbers
-from zoexplore.bounds.rows import Rows
+from zoexplore.bounds.rows import DRIFT, Rows
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.bounds.search import BETAS, best_noise, interpolated, spread
+from zoexplore.bounds.search import best_noise, interpolated, spread
 from zoexplore.bounds.subsampling import Sampled, exact
 from zoexplore.run.setting import NUMERIC_FIELDS, Accounting
 
@@ -36,6 +38,9 @@ SIZES = np.geomspace(1.0, 64.0, 400)
 USUAL = 0.03  # part of delta for the shifts to stop early, in planning
 LARGE = 0.01  # part of delta for larger batches, and for smaller ones where these contract less
 MOST_EPSILON = 700.0  # whose exponential is taken
+TYPICAL = LABELS // 2  # of the labels: the distance for which squares of sums are split
+RATIOS = 2.0**-40  # to multiples of it what two points add over a kick is rounded up
+TURNS = 4  # at most, of those trials
 ROUNDS = 60  # turns to an epsilon that pays exp(epsilon) times delta_f
 
 
@@ -86,25 +91,62 @@ class Windows:
 
     def choose(self) -> np.ndarray:
         """Every row's choices, by estimates: `windows.CHOICE`, shape (rows,)."""
-        found, norms = (
-            np.empty(self.rows.size, windows.CHOICE),
-            norms_of(self.rows, np.tile(ORDERS, (self.rows.size, 1))),
-        )
-        square = (self.shares * np.maximum(self.mus, self.late_mus) ** 2).sum(axis=1)
-        windows.choose(self.rows, norms, square, self.poisson, found)
-        return found
+        each = [self.at(np.array([i]))._choice() for i in range(self.rows.size)]
+        return np.array(each, windows.CHOICE)
+
+    def _choice(self) -> tuple[float, ...]:
+        """The one row's choices, at the best order of the norm from the middle one on."""
+        norms, delta = norms_of(self.rows, ORDERS[None]), self.rows.delta[0]
+        square = (self.shares * np.maximum(self.mus, self.late_mus) ** 2).sum()
+        # both orders of the neighbours cost it where a record is replaced
+        excess = windows.excesses(self.rows.q[0], square) * (1.0 if self.poisson else 2.0)
+
+        def at_order(k: int) -> tuple[float, ...]:
+            (h,), (share,) = self._distances(norms, k)
+            rare = np.count_nonzero(np.cumsum(share)[:-1] < windows.UNNOTICED * delta)
+            if not h[rare] < np.inf:
+                return np.inf, 1.0, 0.9, USUAL, ORDERS[k]
+            of = windows.Prospect(h[rare:], share[rare:], self.poisson, excess, delta)
+            return *windows.choose(self.rows, norms, k, np.sqrt(h[TYPICAL]), of), ORDERS[k]
+
+        middle = ORDERS.size // 2
+        best = at_order(middle)
+        for way in (1, -1):
+            k = middle + way
+            while 0 <= k < ORDERS.size and (found := at_order(k))[0] < best[0]:
+                best, k = found, k + way
+            if k != middle + way:
+                break
+        return best[-1], *best[1:-1]
+
+    def _distances(self, norms: Norms, k: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """The squared distances before the counted steps, falling, and their chances, by the norm
+        at every row's k-th order: shapes (rows, LABELS).
+        """
+        rows = self.rows
+        kick = np.minimum(norms.seen[norms.place[:, k]] * rows.length, rows.B) + rows.remainder
+        e = np.ceil(rows.remainder / kick / RATIOS) * RATIOS  # equal ones share their law
+        columns = rows[DRIFT].tolist(), norms.orders[:, k].tolist(), e.tolist(), rows.q.tolist()
+        laws = [law_of_history(Drift(*drift), *of) for drift, *of in zip(*columns, strict=True)]
+        h, share = np.transpose(laws, (1, 0, 2))
+        return np.minimum(h * kick[:, None] ** 2 * SUMS_UP, rows.diameter[:, None] ** 2), share
 
     def refine(self, choices: np.ndarray, accounting: Accounting) -> Numbers:
         """Every row's choices with the number of steps that is the best of a few around, converted
-        exactly.
+        exactly, and again where that is the last of these.
         """
-        index = np.repeat(np.arange(self.rows.size), NEAR.size)
-        tried = choices[index]
-        tried["N"] = np.clip(
-            (tried["N"] * np.tile(NEAR, self.rows.size)).round(), 1.0, self.rows.most[index]
-        )
-        found = self.at(index).evaluate(tried, accounting).epsilon.reshape(-1, NEAR.size)
-        return tried[np.arange(self.rows.size) * NEAR.size + found.argmin(axis=1)]
+        best, left = choices.copy(), np.arange(self.rows.size)
+        for _ in range(TURNS):
+            tried = np.repeat(best[left], NEAR.size).reshape(-1, NEAR.size)
+            tried["N"] = np.clip((tried["N"] * NEAR).round(), 1.0, self.rows.most[left, None])
+            some = self.at(np.repeat(left, NEAR.size))
+            found = some.evaluate(tried.ravel(), accounting).epsilon.reshape(tried.shape)
+            at = found.argmin(axis=1)
+            best[left] = tried[np.arange(left.size), at]
+            left = left[(at == 0) | (at == NEAR.size - 1)]
+            if not left.size:
+                break
+        return best
 
     def evaluate(self, choices: np.ndarray, accounting: Accounting) -> Solved:
         """The bound under the choices."""
@@ -114,10 +156,12 @@ class Windows:
             * rows.delta
             / rows.times
         )
-        rho, share = np.empty((rows.size, LABELS)), np.empty((rows.size, LABELS))
-        given = choices.copy()
-        given["lost"] = lost
-        windows.evaluate(rows, norms_of(rows, choices["order"][:, None].copy()), given, rho, share)
+        norms = norms_of(rows, choices["order"][:, None].copy())
+        with np.errstate(all="ignore"):
+            h, share = self._distances(norms)
+            v, w, E = windows.evaluate(rows, norms, choices, np.sqrt(h[:, TYPICAL])).T[..., None]
+            f2 = np.where(lost > 0, np.exp(-np.log(lost) / choices["order"]) * SUMS_UP, 1.0)
+            rho = 0.5 * (f2[:, None] * (v * h + w) + E) * SUMS_UP
         usable = np.isfinite(rho).all(axis=1) & (rows.delta > 0) & (N <= rows.most)
         found = np.full(rows.size, np.inf)
         if usable.any():
@@ -167,8 +211,8 @@ def _exactly(
     delta_f, the other exp(epsilon) times that.
     """
     if not shifts.hidden:
-        return composed(laws.WITHOUT_REPLACEMENT, parts, shifts, EPSILON, delta - lost)
-    found = composed(laws.REMOVE, parts, shifts, EPSILON, delta - lost)
+        return composed(laws.WITHOUT_REPLACEMENT, parts, shifts, delta - lost)
+    found = composed(laws.REMOVE, parts, shifts, delta - lost)
     left = np.flatnonzero(np.isfinite(found))
     for _ in range(ROUNDS):
         with np.errstate(over="ignore"):
@@ -180,9 +224,7 @@ def _exactly(
         if not left.size:
             return found
         some = shifts.at(left)
-        other = composed(
-            laws.ADD, [Part(*(x[left] for x in part)) for part in parts], some, EPSILON, beyond
-        )
+        other = composed(laws.ADD, [Part(*(x[left] for x in part)) for part in parts], some, beyond)
         larger = other > found[left]
         found[left] = np.maximum(found[left], other)
         left = left[larger & np.isfinite(other)]
@@ -243,23 +285,10 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
     """The least epsilon of every run, in its shape, by counted steps and what came before; inf
     where nothing contracts.
     """
-    if accounting.schedule != "optimal":
-        return _at_share(runs, runs.beta, accounting)
-    nodes = spread(int(np.prod(runs.shape)), MOST_NODES)
-    some = runs.at(nodes) if runs.shape else runs
-
-    def epsilon_at(tried: Numbers) -> Numbers:
-        return np.array(
-            [
-                _at_share(some, beta.reshape(some.shape), accounting).epsilon.ravel()
-                for beta in tried.T
-            ]
-        ).T
-
-    best = best_noise(epsilon_at, nodes.size, BETAS, 1.0)
-    return _at_share(
-        runs, interpolated(best, nodes, int(np.prod(runs.shape))).reshape(runs.shape), accounting
-    )
+    beta = runs.beta
+    if accounting.schedule == "optimal":
+        beta = best_noise(runs, lambda some, beta: _at_share(some, beta, accounting).epsilon)
+    return _at_share(runs, beta, accounting)
 
 
 def _at_share(runs: RunArrays, beta: Numbers, accounting: Accounting) -> Solved:

@@ -17,7 +17,7 @@ from zoexplore.bounds.bound import Solved
 from zoexplore.bounds.conversion import LEAST_ORDER, MOST_ORDER, best_order, epsilon_at_order
 from zoexplore.bounds.kernels import subsampled_renyi
 from zoexplore.bounds.kernels.gaussian import ROUND_UP
-from zoexplore.bounds.loss_distribution import Losses, Part, epsilon_of_parts
+from zoexplore.bounds.loss_distribution import epsilon_of_steps
 from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.run.setting import Accounting
@@ -122,26 +122,9 @@ class Sampled:
         """Whether spans decide how far the record moves a step."""
         return bool(self.mus.shape[-1] > 1)
 
-    def losses(self, N: Numbers, budget: Numbers) -> Losses:
-        """The privacy losses of N such steps and a Gaussian shift."""
-        return Losses(N, budget, self.q, self.mus, _drawn(self.sampling), self.shares)
-
-    def best_order(
-        self,
-        N: Numbers,
-        budget: Numbers,
-        delta: Numbers,
-        accounting: Accounting,
-        near: Numbers = None,
-    ) -> Numbers:
-        """(alpha, r_alpha) at the best order for N such steps and a Gaussian budget, whose Renyi
-        divergence is alpha times it.
-        """
-        delta = np.broadcast_arrays(delta, N, budget, self.q, self.mu)[0]
-        alpha = best_order(
-            lambda x: N * self.divergence(x) + x * budget, delta, accounting.conversion, near
-        )
-        return alpha, self.divergence(alpha)
+    def steps(self, N: Numbers) -> tuple[Numbers, ...]:
+        """N such steps, as `loss_distribution` has them."""
+        return N, self.q, self.mus, self.shares
 
 
 def seen_by_spans(K: Numbers, d: Numbers) -> tuple[np.ndarray, np.ndarray]:
@@ -194,90 +177,38 @@ def exact(accounting: Accounting) -> bool:
 
 
 def compose(
-    sampled: Sampled,
-    N: Numbers,
+    kinds: list[tuple[Sampled, Numbers]],
     delta: Numbers,
     accounting: Accounting,
-    late: Sampled | None = None,
-    cooled: Numbers = 0.0,
+    budget: Numbers = 0.0,
+    alpha: Numbers = None,
     **others: Numbers,
 ) -> Solved:
-    """epsilon of N steps on batches, without a Gaussian shift; the last `cooled` of them may cost
-    what a `late` one does.
+    """epsilon at `delta` of steps on batches, so many of each kind, and of a Gaussian shift: by
+    their composed privacy losses or by a Renyi divergence, of the order alpha or of the best one.
+    There is no rho.
     """
-    if late is None:
-        if exact(accounting):
-            return from_losses(sampled.losses(N, 0.0), delta, N=N, **others)
-        alpha, cost = sampled.best_order(N, 0.0, delta, accounting)
-        return from_renyi(N * cost, alpha, delta, accounting, N=N, **others)
-    delta = np.array(
-        np.broadcast_arrays(delta, N, cooled, sampled.q, sampled.mu, late.mu)[0], float
-    )
-    kinds = (sampled, N - cooled), (late, cooled)
+    nothing = {"rho": np.nan, "delta_f": 0.0, "N": np.nan, "z": 0.0}
+    others = {name: np.asarray(x) for name, x in (nothing | others).items()}
     if exact(accounting):
-        parts = [_part(each, count, delta.shape) for each, count in kinds]
-        epsilon = epsilon_of_parts(
-            _drawn(sampled.sampling), parts, np.zeros(delta.size), delta.ravel()
-        )
-        return _without_budget(epsilon.reshape(delta.shape), 0.0, N, 0.0, exact=1.0, **others)
+        steps = [each.steps(count) for each, count in kinds]
+        epsilon = epsilon_of_steps(steps, budget, delta, drawn(kinds[0][0].sampling))
+        return Solved(epsilon, exact=np.ones(()), **others)
 
     def divergence(alpha: Numbers) -> Numbers:
-        return sum(count * each.divergence(alpha) for each, count in kinds)
+        return sum(count * each.divergence(alpha) for each, count in kinds) + alpha * budget
 
-    alpha = best_order(divergence, delta, accounting.conversion)
-    return from_renyi(divergence(alpha), alpha, delta, accounting, N=N, **others)
+    seen = [x for each, count in kinds for x in (each.q, each.mu, count)]
+    delta = np.broadcast_arrays(delta, budget, *seen)[0]
+    if alpha is None:
+        alpha = best_order(divergence, delta, accounting.conversion)
+    epsilon = epsilon_at_order(divergence(alpha), alpha, delta, accounting.conversion)
+    return Solved(epsilon, renyi_order=alpha, **others)
 
 
-def _drawn(sampling: str) -> str:
+def drawn(sampling: str) -> str:
     """How batches are drawn, as losses count it."""
     return "poisson" if sampling == "poisson" else "without-replacement"
-
-
-def _part(sampled: Sampled, count: Numbers, shape: tuple[int, ...]) -> Part:
-    C = sampled.mus.shape[-1]
-    mus, shares = (
-        np.ascontiguousarray(np.broadcast_to(x, (*shape, C)).reshape(-1, C))
-        for x in (sampled.mus, sampled.shares)
-    )
-    count, q = (np.array(np.broadcast_to(x, shape), float).ravel() for x in (count, sampled.q))
-    return Part(count, q, mus, shares)
-
-
-def from_losses(
-    losses: Losses,
-    delta: Numbers,
-    delta_f: Numbers = 0.0,
-    N: Numbers = np.nan,
-    z: Numbers = 0.0,
-    **others: Numbers,
-) -> Solved:
-    """Convert composed privacy losses exactly, at delta - delta_f. There is no rho, and no order."""
-    return _without_budget(losses.epsilon(delta - delta_f), delta_f, N, z, exact=1.0, **others)
-
-
-def from_renyi(
-    divergence: Numbers,
-    alpha: Numbers,
-    delta: Numbers,
-    accounting: Accounting,
-    delta_f: Numbers = 0.0,
-    N: Numbers = np.nan,
-    z: Numbers = 0.0,
-    **others: Numbers,
-) -> Solved:
-    """Convert a Renyi divergence at the order alpha, at delta - delta_f. There is no rho."""
-    epsilon = epsilon_at_order(divergence, alpha, delta - delta_f, accounting.conversion)
-    return _without_budget(epsilon, delta_f, N, z, renyi_order=alpha, **others)
-
-
-def _without_budget(
-    epsilon: Numbers, delta_f: Numbers, N: Numbers, z: Numbers, **others: Numbers
-) -> Solved:
-    return Solved(
-        epsilon,
-        *map(np.asarray, (np.nan, delta_f, N, z)),
-        **{k: np.asarray(x) for k, x in others.items()},
-    )
 
 
 def remark(accounting: Accounting, alpha: float) -> str:

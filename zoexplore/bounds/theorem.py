@@ -17,7 +17,7 @@ from zoexplore.bounds.assumptions import (
 )
 from zoexplore.bounds.bound import Bound, Solved, Trajectory
 from zoexplore.bounds.conversion import epsilon_of
-from zoexplore.bounds.geometry import program_of, some_of, start_of
+from zoexplore.bounds.geometry import program_of, start_of
 from zoexplore.bounds.kernels import shifted_divergence
 from zoexplore.bounds.kernels.shifted_divergence import FREE, Program
 from zoexplore.bounds.numbers import Numbers
@@ -40,16 +40,13 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
 
 def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
     """The least epsilon over the counted steps N, the shifts a_t, the split of delta and, where
-    free, the shares beta_t. Three kinds of starts: all T steps counted from distance 0 (no shift,
-    nothing can fail); N steps from the diameter, the same for all longer runs; N steps from the
-    largest distance after T - N uncounted ones, where that is less.
+    free, the shares beta_t. Either all T steps are counted from distance 0 (no shift, nothing can
+    fail), or N of them from the largest distance that the others leave.
     """
     beta = np.full((), FREE) if accounting.schedule == "optimal" else runs.beta
-    from_zero = _from_zero(runs, accounting, beta)
     program = program_of(runs, beta, _data_cost(runs))
-    from_diameter = _best_counted_steps(program, accounting, np.full((), np.inf), runs.delta)
-    best = from_zero.minimum(from_diameter.mask(from_diameter.N <= runs.T))
-    return _from_forward_tracking(program, runs, accounting, best)
+    counted = _best_counted_steps(program, accounting, runs.T, runs.delta)
+    return _from_zero(runs, accounting, beta).minimum(counted.mask(runs.T > 1))
 
 
 def _from_zero(runs: RunArrays, accounting: Accounting, beta: Numbers) -> Solved:
@@ -66,27 +63,18 @@ def _data_cost(runs: RunArrays) -> Numbers:
 def _best_counted_steps(
     program: Program, accounting: Accounting, T: Numbers, delta: Numbers
 ) -> Solved:
-    """The best number of counted steps and split of delta for runs of T steps (inf: from the
-    diameter, any number).
+    """The best number of counted steps and split of delta for runs of T steps.
 
     The number hardly depends on the split: two rounds of one after the other settle both, three
     where it still moves.
     """
     shape = np.broadcast_shapes(*(np.shape(x) for x in (T, delta, *program)))
     first, share = _round(program, accounting, T, delta, np.full(shape, FIRST_SHARE), None, 6)
-    N, share = (np.array(x) for x in _round(program, accounting, T, delta, share, share, 5))
+    N, share = _round(program, accounting, T, delta, share, share, 5)
     moving = np.abs(N - first) > SETTLED * first
     if moving.any():
-        T_part, delta_part = (np.broadcast_to(x, shape)[moving] for x in (T, delta))
-        N[moving], share[moving] = _round(
-            some_of(program, moving),
-            accounting,
-            T_part,
-            delta_part,
-            share[moving],
-            share[moving],
-            5,
-        )
+        again = _round(program, accounting, T, delta, share, share, 5)
+        N, share = (np.where(moving, *each) for each in zip(again, (N, share), strict=True))
     rho = shifted_divergence.theorem_rho(N, T, np.log(share * delta), program)
     epsilon = epsilon_of(rho, delta * (1 - share), accounting.conversion)
     return Solved(epsilon, rho, share * delta, N, start_of(program, T, N))
@@ -104,39 +92,13 @@ def _round(
     """The best number of steps for the split, and the best split (near a given one, if any) for
     that number.
     """
-    most = np.where(np.isfinite(T), T - 1, shifted_divergence.MOST_STEPS)
-    N = shifted_divergence.theorem_steps(T, most, np.log(share * delta), program)
+    N = shifted_divergence.theorem_steps(T, np.log(share * delta), program)
 
     def epsilon_at(share: Numbers) -> Numbers:
         rho = shifted_divergence.theorem_rho(N, T, np.log(share * delta), program)
         return epsilon_of(rho, delta * (1 - share), accounting.conversion)
 
     return N, best_share(epsilon_at, np.shape(share), near, sections)
-
-
-def _from_forward_tracking(
-    program: Program, runs: RunArrays, accounting: Accounting, best: Solved
-) -> Solved:
-    """Improve the rows where a forward part stays within the diameter and the cost of data alone
-    does not rule it out.
-    """
-    beta = program.beta
-    with np.errstate(divide="ignore", invalid="ignore"):
-        forward = np.minimum(runs.T - 1, np.ceil(program.diameter / program.separation))
-        least = epsilon_of(
-            (runs.T - forward) * program.data / np.where(beta == FREE, 1.0, beta),
-            runs.delta,
-            accounting.conversion,
-        )
-    rows = np.broadcast_to(
-        (forward >= 1) & (least < best.epsilon) & (beta != 0) & (beta < 1), runs.shape
-    )
-    if not rows.any():
-        return best
-
-    T, delta = (np.broadcast_to(x, runs.shape)[rows] for x in (runs.T, runs.delta))
-    found = _best_counted_steps(some_of(program, rows), accounting, T, delta)
-    return best.minimum(found.scatter(rows, runs.shape))
 
 
 def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Trajectory | None:

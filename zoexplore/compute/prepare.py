@@ -15,7 +15,6 @@ from typing import Any
 from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.bounds.bound import Trajectory
 from zoexplore.bounds.kernels.blocks import affine
-from zoexplore.bounds.loss_distribution import Losses
 from zoexplore.compute.computations import load
 from zoexplore.compute.pool import Pool
 from zoexplore.questions import calibrate
@@ -58,11 +57,10 @@ def _trajectory(run: Setting, bound: str) -> Trajectory | None:
 def compositions() -> list[Callable[..., Any]]:
     """The privacy losses' kernels: as long to compile as the others, and next to none the same."""
     ways = product(ON_BATCHES.values(), (False, True))
-    calls = [
+    return [
         partial(curve, run, "T", [1, 100], ["composition"], Accounting(printed=printed))
         for run, printed in ways
     ]
-    return [*calls, partial(Losses(N=200.0, rho=0.0, q=0.0032, mu=0.625).delta, 0.2)]
 
 
 def the_rest() -> list[Callable[..., Any]]:

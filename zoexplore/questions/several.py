@@ -166,7 +166,7 @@ class Composed(Answers):
         if not others:
             return float(epsilon_of(shift / 2, delta))
         drawn = [
-            Alike.of_one(s.count, s.q, s.mu)
+            Alike.of(s.count, s.q, [s.mu], [1.0])
             for s in _few_kinds([s for s in others if isinstance(s, Steps)])
         ]
         known = [atoms for s in others if isinstance(s, Pairs) and (atoms := s.atoms).lossy]

@@ -26,20 +26,19 @@ LABELS = 48  # into which the law is gathered, upwards
 KICKS = 40  # in a round: more of them count as the largest h
 RARE, MANY = 1e-13, 0.98  # chances of more than the first label but the largest, and than the last
 BELOW = 1e-3  # what a finer grid may miss at its lower end
-SETTLED, EVERY = 1e-5, 8  # change of the law in as many rounds that ends them
+SETTLED, EVERY = 1e-4, 8  # change of the law in as many rounds that ends them
 SCALED = 1.0 + 1e-9  # pays for the rounding of a place, and of a law that is scaled
 
 
 class Chain(NamedTuple):
     """A round of steps: h <- shrinks h + other in those without the record, and then the least of
-    lines slope h + per square, once for each kick. Kicks that come last are the worst.
+    lines slope h + per, once for each kick, whose length is 1. Kicks that come last are the worst.
     """
 
     top: float  # no h is larger
     steps: float
     shrinks: float
     other: float
-    square: float
     slope: ndarray
     per: ndarray
     chance: ndarray  # of 0, 1, ... kicks; the rest counts as the largest h
@@ -55,29 +54,28 @@ class Grid(NamedTuple):
 
 
 @kernel(error_model="numpy")
-def _lines(s, table, slope, per):
-    """Fill the lines' slopes, and what of a squared kick they add; returns the kick's least fixed
-    point of a line, over its square; inf where none contracts.
+def _lines(table, c2, slope, per):
+    """Fill the lines' slopes, and what a kick adds to them; returns the kick's least fixed point of
+    a line; inf where none contracts.
     """
     best = inf
     for k in range(LINES):
         theta = exp(WIDEST * (2.0 * k / (LINES - 1.0) - 1.0))
-        slope[k], per[k] = norm(table, 1.0, (1.0 + theta) * s.c2).J, 1.0 + 1.0 / theta
+        slope[k], per[k] = norm(table, 1.0, (1.0 + theta) * c2).J, 1.0 + 1.0 / theta
         if slope[k] < 1.0:
             best = min(best, per[k] / (1.0 - slope[k]))
     return best
 
 
 @kernel(error_model="numpy")
-def _quiet_line(s, table, q, top, slope, per):
+def _quiet_line(shrinks, other, q, top, slope, per):
     """(The slope, what is added) of a line for steps without the record, whose fixed point is at
-    most `top`: any will do.
+    most `top`: any will do. `other` is the square of what two points add to their length.
     """
-    shrinks, square, other = norm(table, 1.0, s.c2).J, s.kick * s.kick, s.e * s.e
     if other == 0.0 or not shrinks < 1.0:
         return shrinks, 0.0
     mean = q / (1.0 - sqrt(shrinks))
-    typical, least, at = (mean * mean + q / (1.0 - shrinks)) * square, inf, 0
+    typical, least, at = mean * mean + q / (1.0 - shrinks), inf, 0
     for k in range(LINES):
         value = slope[k] * typical + per[k] * other
         if value < least and per[k] * other <= (1.0 - slope[k]) * top:
@@ -109,7 +107,7 @@ def _quiet(h, chain, steps):
 @kernel(error_model="numpy")
 def _moves(chain, grid, to):
     """Fill the places that a round leads to with 0, 1, ... kicks, shape (KICKS, PLACES)."""
-    slope, per, square = chain.slope, chain.per, chain.square
+    slope, per = chain.slope, chain.per
     for k in range(chain.kicks):
         best = 0
         for i in range(grid.size, -1, -1):
@@ -117,17 +115,14 @@ def _moves(chain, grid, to):
             for _ in range(k):
                 while (
                     best < LINES - 1
-                    and slope[best + 1] * h + per[best + 1] * square
-                    <= slope[best] * h + per[best] * square
+                    and slope[best + 1] * h + per[best + 1] <= slope[best] * h + per[best]
                 ):
                     best += 1
                 while (
-                    best > 0
-                    and slope[best - 1] * h + per[best - 1] * square
-                    <= slope[best] * h + per[best] * square
+                    best > 0 and slope[best - 1] * h + per[best - 1] <= slope[best] * h + per[best]
                 ):
                     best -= 1
-                h = slope[best] * h + per[best] * square
+                h = slope[best] * h + per[best]
             to[k, i] = _place(min(h, chain.top), grid)
 
 
@@ -215,27 +210,26 @@ def _gather(chain, grid, now, h, share):
 
 
 @kernel(error_model="numpy")
-def history(s, table, q, most, h, share):
-    """Fill the law of the squared distance before the counted steps: LABELS values, falling, and
-    their chances.
+def history(table, c2, e, q, h, share):
+    """Fill the law of the squared distance before the counted steps, in units of a kick's square:
+    LABELS values, falling, and their chances.
 
     Args:
-        s: a step (`steps.STEP`) that meets the record, and the table of J that it looks up.
-        q: the chance that one does.
-        most: the largest squared distance in the ball, or inf.
+        table, c2: of J and of the drift, which a step looks up.
+        e: what two points add to a distance in every step.
+        q: the chance that a step meets the record.
     """
     slope, per, chance = empty(LINES), empty(LINES), empty(KICKS)
-    least, square = _lines(s, table, slope, per), s.kick * s.kick
-    top = least * square * UP
-    shrinks, other = _quiet_line(s, table, q, top, slope, per)
-    h[:] = most
+    top = _lines(table, c2, slope, per) * UP
+    shrinks, other = _quiet_line(norm(table, 1.0, c2).J, e * e, q, top, slope, per)
+    h[:] = inf
     share[:] = 0.0
     share[0] = 1.0
-    if not (least < inf and shrinks < 1.0 - 1e-12 and square > 0.0):
+    if not (top < inf and shrinks < 1.0 - 1e-12):
         return
     steps = max(float(log(RATIO) / log(shrinks) // 1.0), 1.0)
     kicks, quiet = _chances(q, steps, chance), steps * log(shrinks)
-    chain = Chain(top, steps, shrinks, other, square, slope, per, chance, kicks)
+    chain = Chain(top, steps, shrinks, other, slope, per, chance, kicks)
     grid = Grid(chain.top, quiet / ceil(quiet / log(RATIO) - 1e-9), COARSEST)
     now, after, before, to = (
         zeros(PLACES),
@@ -250,5 +244,3 @@ def history(s, table, q, most, h, share):
         grid = _refined(chain, grid, finest, now, after)
         _settle(chain, grid, now, after, before, to)
     _gather(chain, grid, now, h, share)
-    for j in range(LABELS):
-        h[j] = min(h[j], most)

@@ -6,10 +6,9 @@ lie in a plane, and their gradient's difference h on a circle. The norm is conve
 around the circle bounds it at its corners.
 """
 
-from math import cos, exp, log, log1p, pi, sin, sqrt
-from typing import NamedTuple
+from math import cos, exp, log1p, pi, sin, sqrt
 
-from numpy import empty, int64, maximum, ndarray
+from numpy import empty, maximum, minimum
 
 from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.bounds.kernels.norms import (
@@ -17,9 +16,11 @@ from zoexplore.bounds.kernels.norms import (
     MOMENT_UP,
     RAYS,
     Change,
+    Work,
     drift_constant,
     joint_constant,
     linear_growth,
+    log_moments,
     lower_hull,
     moment,
     norm,
@@ -32,66 +33,6 @@ from zoexplore.bounds.kernels.rounding import UP
 ARCS, FINEST = 6, 48
 # how the square of |U'p| + |U'q| is split, in tenths of |q|/|p|, beside all of it
 SPLITS = 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0
-AT_ONCE = 16  # factors that are multiplied before a logarithm is taken
-
-
-class Span(NamedTuple):
-    """A random span, and the order of the norm of what it sees."""
-
-    K: float
-    d: float
-    order: float
-
-
-class Work(NamedTuple):
-    """Rays with C in units of 1/scale, and room for one value a ray, which is the last."""
-
-    rays: ndarray
-    scale: float
-    terms: ndarray  # shape (8, rays)
-    logs: ndarray
-
-
-@kernel(error_model="numpy")
-def _log_moments(span, e1, e2, at, logs):
-    """Fill `logs` with upper bounds on log E[(A X + C e1 Y + C e2 Z)^order]^(1/order), less that of
-    the sum's moment, on all rays.
-
-    X, Y, Z have d - K, K and K degrees of freedom, their sum d. The power series of a product of (1
-    - a z)^-n has the coefficients f_i = sum_j n_j a_j u_j / i with u_j <- a_j u_j + f_i, all
-    positive. Their unit is 2^-i (d/2)_i/i!, renewed against overflow.
-    """
-    K, d, work, rays = span.K, span.d, at.terms, at.rays
-    size = rays.shape[1]
-    for k in range(size):
-        work[0, k] = work[1, k] = work[2, k] = work[3, k] = 1.0
-        work[5, k], work[6, k], work[7, k] = (
-            rays[1, k],
-            rays[0, k] / at.scale * e1,
-            rays[0, k] / at.scale * e2,
-        )
-        logs[k] = work[4, k] = 0.0
-    count = int(span.order)
-    for i in range(1, count + 1):
-        per = 1.0 / (d + 2.0 * (i - 1))
-        grown = 2.0 * i * per
-        for k in range(size):
-            a, b, c = work[5, k] * work[0, k], work[6, k] * work[1, k], work[7, k] * work[2, k]
-            f = ((d - K) * a + K * (b + c)) * per
-            work[0, k], work[1, k], work[2, k], work[3, k] = (
-                a * grown + f,
-                b * grown + f,
-                c * grown + f,
-                f,
-            )
-        if i % AT_ONCE == 0 or i == count:
-            for k in range(size):
-                x, f = log(work[3, k]), 1.0 / work[3, k]
-                logs[k] += x
-                work[4, k] += abs(x)
-                work[0, k], work[1, k], work[2, k] = work[0, k] * f, work[1, k] * f, work[2, k] * f
-    for k in range(size):
-        logs[k] = logs[k] / count + 1e-14 + 1e-17 * work[4, k]
 
 
 @kernel(error_model="numpy")
@@ -117,87 +58,47 @@ def _at_corner(span, change, begin, end, finest, at, found):
     p1, p2 = r - q1, -q2
     p, q = p1 * p1 + p2 * p2, q1 * q1 + q2 * q2
     if p == 0.0 or q == 0.0:
-        _log_moments(span, (p + q) * UP, 0.0, at, found)
+        log_moments(span, (p + q) * UP, 0.0, at, found)
         return
     t = sqrt(q / p)
     e1, e2 = _eigenvalues(p1, p2, q1, q2, t)
-    _log_moments(span, e1, e2, at, found)
+    log_moments(span, e1, e2, at, found)
     for tenths in SPLITS:
         if not finest:
             break
         e1, e2 = _eigenvalues(p1, p2, q1, q2, t * 0.1 * tenths)
-        _log_moments(span, e1, e2, at, at.logs)
-        gains = False
-        for k in range(at.rays.shape[1]):
-            gains = gains or at.logs[k] < found[k]
-            found[k] = min(found[k], at.logs[k])
-        if not gains:  # less would gain less
+        log_moments(span, e1, e2, at, at.logs)
+        if not (at.logs < found).any():  # less would gain less
             break
+        found[:] = minimum(found, at.logs)
 
 
 @kernel(error_model="numpy")
 def _worst(span, change, scale):
-    """Logarithms of the norm on all rays for one step size: the largest over a polygon, refined for
-    each ray where it is largest. Only the rays whose worst arc it is halve it; for the others the
-    arc's corner also bounds its halves.
+    """Logarithms of the norm on all rays for one step size: the largest over a polygon, refined
+    where it is largest for any ray.
     """
     size = RAYS.shape[1]
-    begin, end, values, widths = (
-        empty(FINEST),
-        empty(FINEST),
-        empty((FINEST, size)),
-        empty((FINEST, size)),
-    )
-    some, places = empty((2, size)), empty(size, int64)
-    found, worst, terms, logs = empty(size), empty(size, int64), empty((8, size)), empty(size)
-    at = Work(RAYS, scale, terms, logs)
-    fine, arcs = 1.01 * pi / FINEST, ARCS
-    for a in range(arcs):
+    begin, end, values = empty(FINEST), empty(FINEST), empty((FINEST, size))
+    at, found = Work(scale, empty((8, size)), empty(size)), empty(size)
+    for a in range(ARCS):
         begin[a], end[a] = pi * a / ARCS, pi * (a + 1) / ARCS
         _at_corner(span, change, begin[a], end[a], False, at, values[a])
-        for k in range(size):
-            widths[a, k] = pi / ARCS
+    arcs, fine = ARCS, 1.01 * pi / FINEST
     while True:
-        coarse = -1  # an arc that is the worst for some ray, but was never refined for it
+        coarse = -1
         for k in range(size):
-            most = 0
-            for a in range(1, arcs):
-                if values[a, k] > values[most, k]:
-                    most = a
-            worst[k] = most
-            if coarse < 0 and widths[most, k] > fine:
-                coarse = most
+            worst = values[:arcs, k].argmax()
+            found[k] = values[worst, k]
+            if end[worst] - begin[worst] > fine:
+                coarse = int(worst)
         if coarse < 0:
-            for k in range(size):
-                found[k] = values[worst[k], k]
             return found
-        first = arcs
-        if end[coarse] - begin[coarse] > fine:
-            half = 0.5 * (begin[coarse] + end[coarse])
-            begin[arcs], end[arcs], end[coarse] = half, end[coarse], half
-            for k in range(size):
-                values[arcs, k], widths[arcs, k] = values[coarse, k], widths[coarse, k]
-            arcs += 1
-        count = 0
-        for k in range(size):
-            if worst[k] == coarse and widths[coarse, k] > fine:
-                some[0, count], some[1, count], places[count] = RAYS[0, k], RAYS[1, k], k
-                count += 1
-        for a in (coarse, first):
-            if a == arcs:
-                break
-            width = end[a] - begin[a]
-            _at_corner(
-                span,
-                change,
-                begin[a],
-                end[a],
-                width <= fine,
-                Work(some[:, :count], scale, terms, logs),
-                found,
-            )
-            for i in range(count):
-                values[a, places[i]], widths[a, places[i]] = found[i], width
+        half = 0.5 * (begin[coarse] + end[coarse])
+        begin[arcs], end[arcs], end[coarse] = half, end[coarse], half
+        for a in (coarse, arcs):
+            _at_corner(span, change, begin[a], end[a], end[a] - begin[a] <= fine, at, values[a])
+        arcs += 1
 
 
 @kernel(error_model="numpy")

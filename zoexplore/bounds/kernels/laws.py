@@ -27,11 +27,18 @@ def upper(x):
 
 
 @kernel()
-def _between(x, beyond, x_end, beyond_end):
-    """The chance of a number between two, from the chances beyond their sizes."""
-    if x < 0.0 < x_end:
-        return 1.0 - beyond - beyond_end
-    return abs(beyond - beyond_end)
+def _add_masses(x, share, masses):
+    """Add those of a standard normal number, of that chance, to the masses of the cells between the
+    places x, shape (cells + 2,): first what lies below, last what is beyond.
+    """
+    at, beyond = x[0], upper(abs(x[0]))
+    masses[0] += share * (beyond if at < 0.0 else 1.0 - beyond)
+    for i in range(1, x.size):
+        end, beyond_end = x[i], upper(abs(x[i]))
+        both = 1.0 - beyond - beyond_end if at < 0.0 < end else abs(beyond - beyond_end)
+        masses[i] += share * both
+        at, beyond = end, beyond_end
+    masses[x.size] += share * (beyond if at > 0.0 else 1.0 - beyond)
 
 
 @kernel(error_model="numpy")
@@ -48,31 +55,6 @@ def _ends(q, mus, shares, each, two_sided):
         high = max(high, 0.5 * mu * mu + mu * seen, mu * far - 0.5 * mu * mu)
         low = min(low, -0.5 * mu * mu - mu * far)
     return low if two_sided else 0.0, high
-
-
-@kernel(error_model="numpy")
-def _masses(mus, shares, places, own, other):
-    """Fill both laws' masses of the cells between the places, shape (cells + 2,): first what lies
-    below, last what is beyond. The logarithm of the ratio is N(-mu^2/2, mu^2) under the one,
-    N(mu^2/2, mu^2) under the `other`, mixed over mu.
-    """
-    last = places.size - 1
-    own[:] = 0.0
-    other[:] = 0.0
-    for c in range(mus.size):
-        mu, share = mus[c], shares[c]
-        x, y = places[0] / mu + 0.5 * mu, places[0] / mu - 0.5 * mu
-        a, b = upper(abs(x)), upper(abs(y))
-        own[0] += share * (a if x < 0.0 else 1.0 - a)
-        other[0] += share * (b if y < 0.0 else 1.0 - b)
-        for i in range(last):
-            x_end, y_end = places[i + 1] / mu + 0.5 * mu, places[i + 1] / mu - 0.5 * mu
-            a_end, b_end = upper(abs(x_end)), upper(abs(y_end))
-            own[i + 1] += share * _between(x, a, x_end, a_end)
-            other[i + 1] += share * _between(y, b, y_end, b_end)
-            x, a, y, b = x_end, a_end, y_end, b_end
-        own[last + 1] += share * (a if x > 0.0 else 1.0 - a)
-        other[last + 1] += share * (b if y > 0.0 else 1.0 - b)
 
 
 @kernel(error_model="numpy")
@@ -99,10 +81,9 @@ def _part(own, other, low, high, rounded):
 
 
 @kernel(error_model="numpy")
-def _dots(places, own, other, rounded, at_own, at_other):
-    """Fill both laws' masses at the places, the first at ratio 0 and shape (places + 1,)."""
-    at_own[:] = 0.0
-    at_other[:] = 0.0
+def _dots(places, own, other, rounded):
+    """Both laws' masses at the places, the first at ratio 0, each of shape (places + 1,)."""
+    at_own, at_other = zeros(own.size), zeros(own.size)
     for i in range(places.size):  # the cell below each place
         low = -inf if i == 0 else places[i - 1]
         part, below, above = _part(own[i], other[i], low, places[i], rounded)
@@ -110,6 +91,7 @@ def _dots(places, own, other, rounded, at_own, at_other):
         at_own[i + 1] += part * own[i]
         at_other[i] += below
         at_other[i + 1] += above
+    return at_own, at_other
 
 
 @kernel(error_model="numpy")
@@ -135,55 +117,40 @@ def sampled(kind, q, mus, shares, each, v, mass):
         places[i] = (
             low * (1.0 - i / below) if i < below else high * (i - below) / (count - 1.0 - below)
         )
-    own, other, at_own, at_other = (
-        empty(count + 1),
-        empty(count + 1),
-        empty(count + 1),
-        empty(count + 1),
-    )
-    _masses(mus, shares, places, own, other)
+    own, other = zeros(count + 1), zeros(count + 1)
+    for c in range(mus.size):
+        # N(-mu^2/2, mu^2) under the one law, N(mu^2/2, mu^2) under the other
+        _add_masses(places / mus[c] + 0.5 * mus[c], shares[c], own)
+        _add_masses(places / mus[c] - 0.5 * mus[c], shares[c], other)
     if not two_sided:
         own[0] = other[0] = 0.0
-    _dots(places, own, other, -ROUNDED if kind == ADD else ROUNDED, at_own, at_other)
-    far, off = own[count], (1.0 - q) * own[count] + q * other[count]
-    if kind == WITHOUT_REPLACEMENT:
-        return _both_signs(q, places, at_own, at_other, far, off, v, mass), off
-    for i in range(count + 1):
-        loss = (
-            log1p(-q)
-            if i == 0
-            else log1p(q * expm1(places[i - 1]))
-            if places[i - 1] < 600.0
-            else places[i - 1] + log(q)
-        )
-        j = i if kind == REMOVE else count - i
-        v[j] = loss if kind == REMOVE else -loss
-        mass[j] = (
-            (1.0 - q) * at_own[i] + q * at_other[i]
-            if kind == REMOVE
-            else at_own[i] + (far if i == count else 0.0)
-        )
-    return count + 1, off if kind == REMOVE else 0.0
+    at_own, at_other = _dots(places, own, other, -ROUNDED if kind == ADD else ROUNDED)
+    off, losses, held = (
+        (1.0 - q) * own[count] + q * other[count],
+        empty(count + 1),
+        (1.0 - q) * at_own + q * at_other,
+    )
+    at_own[count] += own[count]
+    losses[0] = log1p(-q)
+    for i in range(count):
+        place = places[i]
+        losses[i + 1] = log1p(q * expm1(place)) if place < 600.0 else place + log(q)
+    if kind == REMOVE:
+        v[: count + 1], mass[: count + 1] = losses, held
+        return count + 1, off
+    if kind == ADD:
+        v[: count + 1], mass[: count + 1] = -losses[::-1], at_own[::-1]
+        return count + 1, 0.0
+    # of a replaced record: losses above 0, their negatives, and 0, which has the rest of the mass
+    n, size = count - 1, 2 * count - 1
+    v[:n], v[n], v[count:size] = -losses[:1:-1], 0.0, losses[2:]
+    mass[:n], mass[count:size] = at_own[:1:-1], held[2:]
+    mass[n] = max(1.0 - off - mass[:n].sum() - mass[count:size].sum(), 0.0)
+    return size, off
 
 
 @kernel(error_model="numpy")
-def _both_signs(q, places, at_own, at_other, far, off, v, mass):
-    """The losses of a replaced record: those above 0, their negatives, and 0, which has the rest of
-    the mass.
-    """
-    count, total = places.size, off
-    for i in range(1, count):
-        loss = log1p(q * expm1(places[i])) if places[i] < 600.0 else places[i] + log(q)
-        up, down = count - 1 + i, count - 1 - i
-        v[up], mass[up] = loss, (1.0 - q) * at_own[i + 1] + q * at_other[i + 1]
-        v[down], mass[down] = -loss, at_own[i + 1] + (far if i == count - 1 else 0.0)
-        total += mass[up] + mass[down]
-    v[count - 1], mass[count - 1] = 0.0, max(1.0 - total, 0.0)
-    return 2 * count - 1
-
-
-@kernel(error_model="numpy")
-def _log_mixture(x, roots, shares):
+def log_mixture(x, roots, shares):
     """The logarithm of sum_h shares exp(roots x - roots^2/2)."""
     top = -inf
     for h in range(roots.size):
@@ -207,39 +174,24 @@ def hidden(kind, roots, shares, each, v, mass):
             most = max(most, roots[h] + sqrt(2.0 * max(each + log(shares[h]), 0.0)))
     most = max(most, reach)
     count = int(min((most + reach) * FINE, MOST)) + 1
-    places, own, other = empty(count), zeros(count + 1), zeros(count + 1)
-    at_own, at_other = empty(count + 1), empty(count + 1)
-    x = empty(count)
+    x, places, own, other = empty(count), empty(count), zeros(count + 1), zeros(count + 1)
     for i in range(count):
         x[i] = -reach + (most + reach) * i / (count - 1.0)
-        places[i] = _log_mixture(x[i], roots, shares)
-    for h in range(roots.size + 1):  # no shift, and then each
-        shift, share = (0.0, 1.0) if h == roots.size else (roots[h], shares[h])
-        if share <= 0.0:
-            continue
-        to = own if h == roots.size else other
-        at, beyond = x[0] - shift, upper(abs(x[0] - shift))
-        to[0] += share * (beyond if at < 0.0 else 1.0 - beyond)
-        for i in range(1, count):
-            end, beyond_end = x[i] - shift, upper(abs(x[i] - shift))
-            to[i] += share * _between(at, beyond, end, beyond_end)
-            at, beyond = end, beyond_end
-        to[count] += share * (beyond if at > 0.0 else 1.0 - beyond)
+        places[i] = log_mixture(x[i], roots, shares)
+    _add_masses(x, 1.0, own)
+    for h in range(roots.size):
+        if shares[h] > 0.0:
+            _add_masses(x - roots[h], shares[h], other)
     if kind == ADD:  # losses above those of the first place count as infinite
         off, own[0], other[0] = own[0], 0.0, 0.0
-        far = own[count]
-    else:
-        off, far = other[count], 0.0
-    _dots(places, own, other, -ROUNDED if kind == ADD else ROUNDED, at_own, at_other)
-    for i in range(count):
-        j = i if kind == REMOVE else count - 1 - i
-        v[j] = places[i] if kind == REMOVE else -places[i]
-        mass[j] = at_other[i + 1] if kind == REMOVE else at_own[i + 1]
-    if kind == ADD:
-        mass[0] += far
-    else:  # what lies below the first place counts as its loss
-        mass[0] += at_other[0]
-    return count, off
+        at_own, _ = _dots(places, own, other, -ROUNDED)
+        v[:count], mass[:count] = -places[::-1], at_own[:0:-1]
+        mass[0] += own[count]
+        return count, off
+    _, at_other = _dots(places, own, other, ROUNDED)
+    v[:count], mass[:count] = places, at_other[1:]
+    mass[0] += at_other[0]  # what lies below the first place counts as its loss
+    return count, other[count]
 
 
 @kernel(error_model="numpy")

@@ -9,7 +9,7 @@ from math import atan2, cos, exp, inf, log, log1p, pi, sin, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy import empty, int64
+from numpy import empty, int64, ndarray
 
 from zoexplore.bounds.kernels.compiling import elementwise, kernel
 from zoexplore.bounds.kernels.rounding import UP
@@ -17,9 +17,7 @@ from zoexplore.bounds.kernels.rounding import UP
 MOMENT_UP = 1.0 + 1e-14  # the logarithms' sums round to less than that
 # exact terms of a moment; later ones are bounded in blocks of an eighth of their distance
 SINGLES = 16
-SUM_ERROR = 1e-15  # of a compensated sum of logarithms, over the sum of their sizes
-# smaller terms, relative to the largest, are counted as if they were just that
-FAR_BELOW = exp(-36.0)
+AT_ONCE = 16  # factors that are multiplied before a logarithm is taken
 # c is raised by so much: near 1 its rounding would otherwise count as contraction, T times over
 ROUNDING = 2.0**-51
 # what a clip may do: never act, act on each quotient or on all together
@@ -54,32 +52,6 @@ def moment(part, d, order):
 # ---------------------------------------------------------------- the norm J
 
 
-@kernel()
-def _log_weights(K, d, order):
-    """Upper bounds, shape (order + 1,), on the logarithms of binom(order, i) (K/2)_i
-    ((d-K)/2)_(order-i) / (d/2)_order; K < d. These are Beta-binomial probabilities, summed one by
-    one with Kahan's compensation.
-    """
-    count = int(order)
-    logs = empty(count + 1)
-    total, lost, size = 0.0, 0.0, 0.0
-    for j in range(count):  # i = 0
-        x = log1p(-K / (d + 2.0 * j)) if K < 0.5 * d else log((d - K + 2.0 * j) / (d + 2.0 * j))
-        y = x - lost
-        after = total + y
-        lost, total = (after - total) - y, after
-        size += abs(x)
-    logs[0] = total + SUM_ERROR * size
-    for i in range(count):
-        x = log((count - i) * (K + 2.0 * i) / ((i + 1.0) * (d - K + 2.0 * (count - i - 1.0))))
-        y = x - lost
-        after = total + y
-        lost, total = (after - total) - y, after
-        size += abs(x)
-        logs[i + 1] = total + SUM_ERROR * size
-    return logs
-
-
 def _rays():
     """The rays A : C on which J is tabled, as (t, 1 - t), t = C/(A + C): shape (2, 2 HALF + 1),
     denser around A = C.
@@ -94,68 +66,74 @@ def _rays():
 RAYS = _rays()
 
 
-@kernel()
-def _log_sum(logs, ratios, step, peak, concave):
-    """(log of the sum of exp(logs[i] + i step), from above; the index of its largest term). Terms
-    below e^-36 of the largest count as e^-36 of it. If the terms are log-concave, the sum runs
-    outwards from the largest, which a search finds from `peak` on; its index grows with `step`.
+class Span(NamedTuple):
+    """A random span, and the order of the norm of what it sees."""
+
+    K: float
+    d: float
+    order: float
+
+
+class Work(NamedTuple):
+    """C is in units of 1/scale; room, and room for one value a ray, which is the last."""
+
+    scale: float
+    terms: ndarray  # shape (8, rays)
+    logs: ndarray
+
+
+@kernel(error_model="numpy")
+def log_moments(span, e1, e2, at, logs):
+    """Fill `logs` with upper bounds on log E[(A X + C e1 Y + C e2 Z)^order]^(1/order), less that of
+    the sum's moment, on all rays.
+
+    X, Y, Z have d - K, K and K degrees of freedom, their sum d. The power series of a product of (1
+    - a z)^-n has the coefficients f_i = sum_j n_j a_j u_j / i with u_j <- a_j u_j + f_i, all
+    positive. Their unit is 2^-i (d/2)_i/i!, renewed against overflow.
     """
-    count, total = logs.size, 0.0
-    if concave:
-        x = exp(step)
-        while peak < count - 1 and ratios[peak] * x > 1.0:
-            peak += 1
-        term = 1.0
-        for i in range(peak, count):
-            total += term
-            if i == count - 1 or term < FAR_BELOW:
-                break
-            term *= ratios[i] * x
-        term = 1.0
-        for i in range(peak - 1, -1, -1):
-            term /= ratios[i] * x
-            total += term
-            if term < FAR_BELOW:
-                break
-        top = logs[peak] + peak * step
-    else:
-        top = -inf
-        for i in range(count):
-            if logs[i] + i * step > top:
-                top, peak = logs[i] + i * step, i
-        for i in range(count):
-            term = logs[i] + i * step - top
-            if term > -36.0:
-                total += exp(term)
-    return top + log(total + FAR_BELOW * count) + SUM_ERROR * (
-        1.0 + abs(top) + peak * abs(step)
-    ), peak
+    K, d, work, size = span.K, span.d, at.terms, RAYS.shape[1]
+    for k in range(size):
+        work[0, k] = work[1, k] = work[2, k] = work[3, k] = 1.0
+        work[5, k], work[6, k], work[7, k] = (
+            RAYS[1, k],
+            RAYS[0, k] / at.scale * e1,
+            RAYS[0, k] / at.scale * e2,
+        )
+        logs[k] = work[4, k] = 0.0
+    count = int(span.order)
+    for i in range(1, count + 1):
+        per = 1.0 / (d + 2.0 * (i - 1))
+        grown = 2.0 * i * per
+        for k in range(size):
+            a, b, c = work[5, k] * work[0, k], work[6, k] * work[1, k], work[7, k] * work[2, k]
+            f = ((d - K) * a + K * (b + c)) * per
+            work[0, k], work[1, k], work[2, k], work[3, k] = (
+                a * grown + f,
+                b * grown + f,
+                c * grown + f,
+                f,
+            )
+        if i % AT_ONCE == 0 or i == count:
+            for k in range(size):
+                x, f = log(work[3, k]), 1.0 / work[3, k]
+                logs[k] += x
+                work[4, k] += abs(x)
+                work[0, k], work[1, k], work[2, k] = work[0, k] * f, work[1, k] * f, work[2, k] * f
+    for k in range(size):
+        logs[k] = logs[k] / count + 1e-14 + 1e-17 * work[4, k]
 
 
-@kernel()
+@kernel(error_model="numpy")
 def tabled_norm(K, d, order):
     """J(1 - t, t) = E[((1-t)(1-gamma) + t gamma)^order]^(1/order) on rays, shape (rays,), from
-    above, by its series.
+    above.
     """
-    size = RAYS.shape[1]
     if K == d:
         return RAYS[0].copy()
-    table = empty(size)
-    logs = _log_weights(K, d, order)
-    count = int(order)
-    ratios = empty(count)
-    for i in range(count):
-        ratios[i] = (count - i) * (K + 2.0 * i) / ((i + 1.0) * (d - K + 2.0 * (count - i - 1.0)))
-    peak = int64(0)  # for a literal one `_log_sum` would be compiled once more
-    table[0], table[size - 1] = (
-        exp(logs[0] / order) * MOMENT_UP,
-        exp(logs[count] / order) * MOMENT_UP,
-    )
-    for k in range(1, size - 1):
-        log_A, log_C = log(RAYS[1, k]), log(RAYS[0, k])
-        log_sum, peak = _log_sum(logs, ratios, log_C - log_A, peak, K >= 2.0 and d - K >= 2.0)
-        table[k] = exp(log_sum / order + log_A) * (1.0 + SUM_ERROR * (2.0 - log_A))
-    return table
+    size = RAYS.shape[1]
+    logs = empty(size)
+    log_moments(Span(K, d, order), 1.0, 0.0, Work(1.0, empty((8, size)), logs), logs)
+    return np.exp(logs) * MOMENT_UP
 
 
 class Norm(NamedTuple):
@@ -429,9 +407,3 @@ def certain_constant(change: Change, slowest, clip):
     if slowest < 1.0:
         c = max(c, _certain(slower(change, slowest), clip))
     return c + ROUNDING
-
-
-@elementwise
-def step_constant(change: Change, d, order, clip):
-    """c_lambda for arrays: the square root of `drift_constant`."""
-    return sqrt(drift_constant(change, d, order, clip, False)) * UP

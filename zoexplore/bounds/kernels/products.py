@@ -8,35 +8,32 @@ drawn with a known chance, have at every real t > 0
 
 M the product of the laws' transforms M_s(z)^n_s and of E_h exp(rho_h z (1 + z))^n. The trapezoidal
 rule of spacing 2 pi/P adds the left side at epsilon + P, epsilon - P, ..., none of which is
-negative, so wrapping around errs upward. Bounds on the omitted terms and on roundings are added.
+negative, so wrapping around errs upward. A small Gaussian shift more lets the terms fall; bounds on
+the omitted ones and on roundings are added.
 """
 
 from math import atan2, cos, exp, expm1, inf, log, log1p, nan, pi, sin, sqrt
 from typing import NamedTuple
 
-from numpy import empty, ndarray, searchsorted
+from numpy import empty, ndarray
 
 from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.bounds.kernels.trigonometric_sums import rotated_sum, transform
 
 ROUNDED = 1e-14  # relative error of a transform's sums
 ULP = 1e-15
-# part of the sum (and of t epsilon, if epsilon is wanted and this is below 1) that may be omitted
-# and added
+# part of the sum (and of t epsilon, if this is below 1) that may be omitted and added
 TAIL = 1e-5
-# parts of epsilon that a Gaussian shift to shorten the sum may cost,
-PADS = 0.0, 1e-4, 2e-4, 4e-4, 1e-3
+FEWEST_TERMS, MOST_TERMS = 16, 8000
+# parts of epsilon that a Gaussian shift to shorten the sum may cost, and to so many terms,
+PADS = (4e-4, 1500), (1e-3, MOST_TERMS)
 SHORT = 0.1  # or of this part of the loss's deviation, where epsilon is less
-# terms for which a part as large as the last is not paid, and for which it is
-FEW_TERMS, MOST_TERMS, DEAR = 1500, 3000, 4e-4
 DEVIATIONS = 10.0  # of the tilted loss: the first period to try
 ALIAS = 1e-3  # of the sum at half the period: at the whole one it is about the square
 MOST_TRIED = 40  # values of t
 TRIES = 6  # other lines, where one would take too long or its start was far off
-LEAST_DELTA = 1e-250  # for which t is guessed at last, if delta is wanted
+LEAST_DELTA = 1e-250  # that is asked for
 SLACK = 1e-9  # of delta, for the roundings of its logarithm
-# heights at which transforms are bounded, and what they grow by
-LEVELS, RUNG = 96, 2.0 ** (1.0 / 3.0)
 MOST_EXPONENT = 600.0
 NOTHING = 1e-25  # smaller parts of a term are left out
 
@@ -85,7 +82,7 @@ class Line(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Arrays to work in: tilted weights, terms, and heights with bounds there."""
+    """Arrays to work in: tilted weights, and terms."""
 
     weight: ndarray
     real: ndarray
@@ -93,32 +90,16 @@ class Work(NamedTuple):
     log_size: ndarray
     turn: ndarray
     off: ndarray
-    sums: ndarray
-    heights: ndarray
-    moduli: ndarray
-    tails: ndarray
 
 
 def workspace(atoms):
     """Room for laws of so many atoms."""
-    terms, levels = MOST_TERMS + 1, LEVELS + 1
-    return Work(
-        empty(atoms),
-        empty(terms),
-        empty(terms),
-        empty(terms),
-        empty(terms),
-        empty(terms),
-        empty((3, atoms + 1)),
-        empty(levels),
-        empty(levels),
-        empty(levels),
-    )
+    return Work(empty(atoms), *empty((5, MOST_TERMS + 1)))
 
 
 @kernel(error_model="numpy")
 def _of_law(v, mass, t):
-    """(log M(t), its excess M(t) - 1, mean, variance) of one law."""
+    """(log M(t), mean, variance) of one law."""
     excess = first = second = 0.0
     for k in range(v.size):
         grown = expm1(t * v[k])
@@ -127,7 +108,7 @@ def _of_law(v, mass, t):
         first += weight * v[k]
         second += weight * v[k] * v[k]
     M = 1.0 + excess
-    return log1p(excess), excess, first / M, max(second / M - (first / M) ** 2, 0.0)
+    return log1p(excess), first / M, max(second / M - (first / M) ** 2, 0.0)
 
 
 @kernel(error_model="numpy")
@@ -166,7 +147,7 @@ def _tilted(laws, members, i, t):
             n = laws.size[k]
             if t * max(abs(laws.v[k, 0]), abs(laws.v[k, n - 1])) > MOST_EXPONENT:
                 return Tilted(-1.0, inf, 0.0, 0.0)
-            log_M, _, first, spread = _of_law(laws.v[k, :n], laws.mass[k, :n], t)
+            log_M, first, spread = _of_law(laws.v[k, :n], laws.mass[k, :n], t)
             cost += count * log_M
             mean += count * first
             variance += count * spread
@@ -222,75 +203,12 @@ def _tilt(laws, members, i, epsilon, delta, guess):
     return t, at
 
 
-@kernel(error_model="numpy")
-def _bound_law(v, mass, t, count, center, work):
-    """Lower `work.moduli`, log |M(t + iy)/M(t)| at each height, by `count` losses of a law.
-
-    Under the tilted law |M(t + iy)/M(t)|^2 = 1 - E[1 - cos(y D)], D = L - L'. Losses within
-    theta/(2y) of a center alone make that at most 1 - 2 (1 - cos theta)/theta^2 y^2 p^2 V, p their
-    mass, V their variance.
+@kernel()
+def _left_out(step, pad, y):
+    """An upper bound on the summed sizes of all terms beyond the height y, after a shift of budget
+    pad.
     """
-    sums = work.sums
-    sums[0, 0] = sums[1, 0] = sums[2, 0] = 0.0
-    for k in range(v.size):
-        weight, apart = mass[k] * exp(t * v[k]), v[k] - center
-        sums[0, k + 1] = sums[0, k] + weight
-        sums[1, k + 1] = sums[1, k] + weight * apart
-        sums[2, k + 1] = sums[2, k] + weight * apart * apart
-    M = sums[0, v.size]
-    for k in range(LEVELS):
-        y, spread = work.heights[k], 0.0
-        for share, factor in ((1.0, 0.4), (0.65, 0.69)):  # of theta = pi, 0.65 pi, rounded down
-            far = share * 0.5 * pi / work.heights[k + 1]
-            a, b = searchsorted(v, center - far), searchsorted(v, center + far)
-            p, first, second = (
-                sums[0, b] - sums[0, a],
-                sums[1, b] - sums[1, a],
-                sums[2, b] - sums[2, a],
-            )
-            spread = max(
-                spread, factor * max(p * second * (1.0 - 1e-9) - first * first, 0.0) * (y / M) ** 2
-            )
-        work.moduli[k] += count * 0.5 * log1p(-min(spread, 0.999))
-
-
-@kernel(error_model="numpy")
-def _bound(laws, members, i, t, at, work):
-    """Fill `work.heights` and `work.moduli`: upper bounds on log |M(t + iy)/M(t)|, each from its
-    height to the next.
-    """
-    deviation = sqrt(at.variance)
-    for k in range(LEVELS + 1):
-        work.heights[k], work.moduli[k] = 3.0 / deviation * RUNG**k, 0.0
-    for s in range(members.law.shape[1]):
-        count, k = members.steps[i, s], members.law[i, s]
-        if count > 0.0:
-            n = laws.size[k]
-            center = _of_law(laws.v[k, :n], laws.mass[k, :n], t)[2]
-            _bound_law(laws.v[k, :n], laws.mass[k, :n], t, count, center, work)
-    if members.times[i] > 0.0:
-        rho, share = members.rho[i], members.share[i]
-        full = _of_shifts(rho, share, t)[0]
-        for k in range(LEVELS + 1):
-            y, size = work.heights[k], 0.0
-            for h in range(rho.size):
-                size += share[h] * exp(rho[h] * (t * (1.0 + t) - y * y) - full)
-            work.moduli[k] += members.times[i] * min(log(size), 0.0)
-
-
-@kernel(error_model="numpy")
-def _left_out(step, rho, work):
-    """Fill `work.tails`: upper bounds on the sum of the moduli of all terms beyond each height,
-    after a shift of budget rho.
-    """
-    heights, moduli, tails = work.heights, work.moduli, work.tails
-    y = heights[LEVELS]
-    tails[LEVELS] = 2.0 / (step * y) * exp(min(moduli[LEVELS], 0.0) - rho * y * y)
-    for k in range(LEVELS - 1, -1, -1):
-        y = heights[k]
-        tails[k] = tails[k + 1] + ((heights[k + 1] - y) / step + 1.0) / (y * y) * exp(
-            min(moduli[k], 0.0) - rho * y * y
-        )
+    return exp(-pad * y * y) / (2.0 * pad * y * y * y * step)
 
 
 @kernel(error_model="numpy")
@@ -306,7 +224,7 @@ def _multiply_law(v, mass, t, count, step, terms, work):
         excess += grown
         size += abs(grown)
         absolute += weight[k] * abs(v[k])
-    transform(step, terms, v, weight, weight, real, imaginary)
+    transform(step, terms, v, weight, real, imaginary)
     M, log_0 = 1.0 + excess, log1p(excess)
     for j in range(1, terms + 1):
         y, a, b = j * step, excess - real[j], imaginary[j]
@@ -392,30 +310,26 @@ def _terms(laws, members, i, t, pad, step, terms, work):
 @kernel(error_model="numpy")
 def _line(laws, members, i, t, at, epsilon, share, work):
     """`Line` for run i. `share` is the part of TAIL that omitted terms may have."""
-    _bound(laws, members, i, t, at, work)
     deviation, at_0 = sqrt(at.variance), 1.0 / (t * (1.0 + t))
     period = max(DEVIATIONS * deviation, 24.0 / t)
     line = Line(0.0, 1.0, -1, 0.0, 0.0)
     for _ in range(5):
         step = 2.0 * pi / period
         enough = TAIL * share * at_0 * min(1.0 / deviation, t) / step
-        k, terms, pad = 0, 0, 0.0
-        for part in PADS:
-            pad = part * max(epsilon, SHORT * deviation) / (1.0 + t)
-            _left_out(step, pad, work)
-            k = 0
-            while k < LEVELS and work.tails[k] > enough:
-                k += 1
-            terms = int(min(work.heights[k] / step, 1e6)) + 1
-            if terms <= (FEW_TERMS if part < DEAR else MOST_TERMS):
+        terms, pad = 0, 0.0
+        for part, most in PADS:
+            pad, terms = part * max(epsilon, SHORT * deviation) / (1.0 + t), FEWEST_TERMS
+            while terms <= most and not _left_out(step, pad, terms * step) <= enough:
+                terms += 1 + terms // 8
+            if terms <= most:
                 break
         if terms > MOST_TERMS:
-            return Line(0.0, step, -1, 0.0, 0.0)
+            break
         level = at.cost + pad * t * (1.0 + t)
         error = _terms(laws, members, i, t, pad, step, terms, work) + at_0 * ULP * (
             abs(level) + terms
         )
-        line = Line(level, step, terms, at_0, error + work.tails[k])
+        line = Line(level, step, terms, at_0, error + _left_out(step, pad, terms * step))
         total = rotated_sum(epsilon, step, terms, work.real, work.imaginary)[0]
         alternating = rotated_sum(epsilon + 0.5 * period, step, terms, work.real, work.imaginary)[0]
         if abs(at_0 + 2.0 * alternating) <= ALIAS * (at_0 + 2.0 * total):
@@ -490,32 +404,6 @@ def _epsilon(laws, members, i, delta, guess, work):
 
 
 @kernel(error_model="numpy")
-def _delta(laws, members, i, epsilon, guess, work):
-    """delta of run i, at most 1."""
-    t, at = _tilt(laws, members, i, epsilon, 0.5, guess)
-    best = 1.0
-    for _ in range(TRIES):
-        if at.ok < 0.0:
-            break
-        cost = at.cost * (1.0 + SLACK) - t * epsilon + t * log(t) - (1.0 + t) * log1p(t)
-        # Canonne, Kamath, Steinke's at the order 1 + t
-        best = min(best, exp(min(cost, 0.0)) * (1.0 + SLACK))
-        line = _line(laws, members, i, t, at, epsilon, 1.0, work)
-        if line.terms >= 0:
-            total = rotated_sum(epsilon, line.step, line.terms, work.real, work.imaginary)[0]
-            value = line.at_0 + 2.0 * (total + line.added)
-            if 0.0 < value < inf:
-                return min(
-                    best,
-                    exp(line.level - t * epsilon + log(line.step / (2.0 * pi) * value))
-                    * (1.0 + SLACK),
-                )
-        t *= 0.7
-        at = _tilted(laws, members, i, t)
-    return best
-
-
-@kernel(error_model="numpy")
 def _first_tilt(laws, members, i, loss):
     """A guess at the t with t mean - cost = loss, by the variance at small t."""
     t = 1e-3
@@ -528,16 +416,10 @@ def _first_tilt(laws, members, i, loss):
 
 
 @kernel(error_model="numpy")
-def solve(laws, members, by_delta, given, work):
-    """epsilon at each delta given where `by_delta`, delta at each epsilon otherwise, row by row:
-    rounded up; inf, or 1, where none is found.
-    """
-    answers = empty(given.size)
-    for i in range(given.size):  # each by itself, so that a row is the same whatever its neighbours
-        if by_delta:
-            answers[i] = _epsilon(
-                laws, members, i, given[i], _first_tilt(laws, members, i, -log(given[i])), work
-            )
-        else:
-            answers[i] = _delta(laws, members, i, given[i], 1.0, work)
-    return answers
+def solve(laws, members, deltas, work):
+    """epsilon at each delta, row by row: rounded up; inf where none is found."""
+    found = empty(deltas.size)
+    for i in range(deltas.size):  # each by itself: a row is the same whatever its neighbours
+        guess = _first_tilt(laws, members, i, -log(deltas[i]))
+        found[i] = _epsilon(laws, members, i, deltas[i], guess, work)
+    return found

@@ -11,7 +11,6 @@ from zoexplore.bounds.kernels.compiling import elementwise, kernel
 from zoexplore.bounds.kernels.rounding import UP
 
 GOLDEN = (sqrt(5.0) - 1.0) / 2.0
-MOST_STEPS = 2.0**53
 FREE = -1.0  # stands for beta where every step's share is chosen
 
 
@@ -170,21 +169,19 @@ def theorem_rho(N, T, log_delta_f, of: Program):
 
 
 @elementwise
-def theorem_steps(T, most, log_delta_f, of: Program):
-    """The number N of counted steps with the least rho; T = inf starts from the diameter, without a
-    forward part.
+def theorem_steps(T, log_delta_f, of: Program):
+    """The number N < T of counted steps with the least rho, or 1; from the diameter if T is inf.
 
-    N is sought from the end of the run (N = 1, 2, 4, ...) and, where T is finite, from its start (N
-    = T - 1, T - 2, ...), then refined by golden sections between the neighbours of the best. A
-    forward part that reaches the diameter is left to T = inf. Any N is sound. No N with N data >=
-    rho can win.
+    N is sought from the end of the run (N = 1, 2, 4, ...) and from its start (N = T - 1, T - 2,
+    ...), then refined by golden sections between the neighbours of the best. Any N is sound. No N
+    with N data >= rho can win.
     """
-    fewest = 1.0 if T == inf else max(1.0, T - ceil(min(of.diameter / of.separation, T)))
-    best, best_N = inf, fewest
-    for forward in range(1 if T == inf else 2):
-        x, top, best_x = (1.0, T - fewest, -1.0) if forward else (fewest, min(most, T - 1.0), -1.0)
+    best, best_N, top = inf, 1.0, T - 1.0
+    for forward in range(2 if T < inf else 1):
+        sign, base = (-1.0, T) if forward else (1.0, 0.0)
+        x, best_x = 1.0, -1.0
         while x <= top:
-            N = T - x if forward else x
+            N = base + sign * x
             if N * of.data < best:
                 value = _theorem(N, T, log_delta_f, of)
                 if value < best:
@@ -196,23 +193,22 @@ def theorem_steps(T, most, log_delta_f, of: Program):
             x = min(2.0 * x, top)
         if best_x < 0.0:
             continue
-        low, high = max(1.0 if forward else fewest, ceil(0.5 * best_x)), min(top, 2.0 * best_x)
+        low, high = float(ceil(0.5 * best_x)), min(top, 2.0 * best_x)
         while high - low > 2.0:
             gap_x = (high - low) * GOLDEN
             left, right = float(round(high - gap_x)), float(round(low + gap_x))
             if left == right:
                 right += 1.0
-            left_N, right_N = (T - left, T - right) if forward else (left, right)
-            if _theorem(left_N, T, log_delta_f, of) < _theorem(right_N, T, log_delta_f, of):
+            at_left = _theorem(base + sign * left, T, log_delta_f, of)
+            if at_left < _theorem(base + sign * right, T, log_delta_f, of):
                 high = right
             else:
                 low = left
         x = low
         while x <= high:
-            N = T - x if forward else x
-            value = _theorem(N, T, log_delta_f, of)
+            value = _theorem(base + sign * x, T, log_delta_f, of)
             if value < best:
-                best, best_N = value, N
+                best, best_N = value, base + sign * x
             x += 1.0
     return best_N
 

@@ -12,105 +12,62 @@ from zoexplore.bounds.kernels.compiling import kernel
 HALF, FEW, BLOCK = 8, 128, 32
 
 
-@kernel()
-def _add_pair(real, imaginary, middle, r, terms, a, b, c, e):
-    """Add the parts of the angles r small steps before and after a large one's, unless they are
-    beyond the last.
+@kernel(fastmath={"reassoc", "contract", "nsz"})
+def _turn(d, s, by_d, by_s):
+    """(1 - cos, sin) of the sum of two angles, from those of each, where small ones keep their
+    digits.
     """
-    if middle - r <= terms:
-        real[middle - r] += a - b
-        imaginary[middle - r] += c - e
-    if middle + r <= terms:
-        real[middle + r] += a + b
-        imaginary[middle + r] += c + e
+    return d + by_d - d * by_d + s * by_s, s * (1.0 - by_d) + (1.0 - d) * by_s
 
 
 @kernel(fastmath={"reassoc", "contract", "nsz"})
-def transform(step, terms, v, both, odd, real, imaginary):
-    """Sums over nodes of both (1 - cos(j step v)) and odd sin(j step v) for j = 1 .. `terms`. Every
-    angle is a multiple of a large step plus or minus up to HALF small ones. 1 - cos and sin of sums
-    are sums of products, in which small angles keep their digits.
+def transform(step, terms, v, weight, real, imaginary):
+    """Weighed sums over nodes of 1 - cos(j step v) and sin(j step v) for j = 1 .. `terms`. Every
+    angle is a multiple of a large step plus or minus up to HALF small ones.
     """
     span = 2 * HALF + 1
     real[: terms + 1] = 0.0
     imaginary[: terms + 1] = 0.0
-    # of the angles of 1, 2, .. `span` small steps; 0: of the large one's
-    d, s = zeros((span + 1, FEW)), zeros((span + 1, FEW))
-    weights, by_both, by_odd = zeros((2, FEW)), zeros((2, FEW)), zeros((2, FEW))
-    small = zeros((HALF + 1, 2))
+    # of the angles of 0, 1, .. `span` small steps, and of the large ones so far
+    d, s, small = zeros((span + 1, FEW)), zeros((span + 1, FEW)), zeros((HALF + 1, 2))
+    large_d, large_s, by_d, by_s = empty(FEW), empty(FEW), empty(FEW), empty(FEW)
     for first in range(0, v.size, FEW):
-        for i in range(FEW):
-            k, d[1, i], s[1, i], weights[0, i], weights[1, i] = first + i, 0.0, 0.0, 0.0, 0.0
-            if k < v.size:
-                half = sin(0.5 * step * v[k])
-                d[1, i], s[1, i], weights[0, i], weights[1, i] = (
-                    2.0 * half * half,
-                    sin(step * v[k]),
-                    both[k],
-                    odd[k],
-                )
+        count, w = min(FEW, v.size - first), weight[first : first + FEW]
+        for i in range(count):
+            angle = step * v[first + i]
+            d[1, i], s[1, i] = 2.0 * sin(0.5 * angle) ** 2, sin(angle)
         for r in range(2, span + 1):
-            for i in range(FEW):
-                d[r, i] = d[r - 1, i] + d[1, i] - d[r - 1, i] * d[1, i] + s[r - 1, i] * s[1, i]
-                s[r, i] = s[r - 1, i] * (1.0 - d[1, i]) + (1.0 - d[r - 1, i]) * s[1, i]
+            for i in range(count):
+                d[r, i], s[r, i] = _turn(d[r - 1, i], s[r - 1, i], d[1, i], s[1, i])
         for r in range(1, HALF + 1):
             x = y = 0.0
-            for i in range(FEW):
-                x += weights[0, i] * d[r, i]
-                y += weights[1, i] * s[r, i]
+            for i in range(count):
+                x += w[i] * d[r, i]
+                y += w[i] * s[r, i]
             small[r, 0], small[r, 1] = x, y
             if r <= terms:
                 real[r] += x
                 imaginary[r] += y
-        for i in range(FEW):
-            d[0, i], s[0, i] = d[span, i], s[span, i]
+        large_d[:], large_s[:] = d[span], s[span]
         for middle in range(span, terms + HALF + 1, span):
             x = y = 0.0
-            for i in range(FEW):
-                by_both[0, i], by_both[1, i] = weights[0, i] * d[0, i], weights[0, i] * s[0, i]
-                by_odd[0, i], by_odd[1, i] = weights[1, i] * d[0, i], weights[1, i] * s[0, i]
-                x += by_both[0, i]
-                y += by_odd[1, i]
-            if middle <= terms:
-                real[middle] += x
-                imaginary[middle] += y
-            for r in range(1, HALF, 2):
-                a = b = c = e = a_2 = b_2 = c_2 = e_2 = 0.0
-                for i in range(FEW):
-                    a += by_both[0, i] * d[r, i]
-                    b += by_both[1, i] * s[r, i]
-                    c += by_odd[1, i] * d[r, i]
-                    e += by_odd[0, i] * s[r, i]
-                    a_2 += by_both[0, i] * d[r + 1, i]
-                    b_2 += by_both[1, i] * s[r + 1, i]
-                    c_2 += by_odd[1, i] * d[r + 1, i]
-                    e_2 += by_odd[0, i] * s[r + 1, i]
-                _add_pair(
-                    real,
-                    imaginary,
-                    middle,
-                    r,
-                    terms,
-                    x + small[r, 0] - a,
-                    b,
-                    y - c,
-                    small[r, 1] - e,
-                )
-                _add_pair(
-                    real,
-                    imaginary,
-                    middle,
-                    r + 1,
-                    terms,
-                    x + small[r + 1, 0] - a_2,
-                    b_2,
-                    y - c_2,
-                    small[r + 1, 1] - e_2,
-                )
-            for i in range(FEW):
-                turned = d[0, i] + d[span, i] - d[0, i] * d[span, i] + s[0, i] * s[span, i]
-                s[0, i] = s[0, i] * (1.0 - d[span, i]) + (1.0 - d[0, i]) * s[span, i]
-                d[0, i] = turned
+            for i in range(count):
+                by_d[i], by_s[i] = w[i] * large_d[i], w[i] * large_s[i]
+                x += by_d[i]
+                y += by_s[i]
+                large_d[i], large_s[i] = _turn(large_d[i], large_s[i], d[span, i], s[span, i])
+            for r in range(HALF + 1):
+                a = b = c = e = 0.0
+                for i in range(count):
+                    a += by_d[i] * d[r, i]
+                    b += by_s[i] * s[r, i]
+                    c += by_s[i] * d[r, i]
+                    e += by_d[i] * s[r, i]
+                for side in (-1, 1):
+                    j = middle + side * r
+                    if j <= terms and (r > 0 or side > 0):  # the middle once
+                        real[j] += x + small[r, 0] - a + side * b
+                        imaginary[j] += y - c + side * (small[r, 1] - e)
 
 
 @kernel(fastmath={"reassoc", "contract", "nsz"})

@@ -6,13 +6,26 @@ complement's, at a cost of r = f^2 (v h + w) + E from a squared distance h. Esti
 orders of Renyi divergence choose; any choice is sound.
 """
 
-from math import exp, expm1, inf, log, log1p, sqrt
+from math import inf, log1p, pi
 from typing import NamedTuple
 
-from numpy import array, dtype, empty, minimum, ndarray, record, zeros
+from numpy import (
+    arange,
+    array,
+    dtype,
+    empty,
+    exp,
+    linspace,
+    log,
+    ndarray,
+    record,
+    rint,
+    sqrt,
+    zeros,
+)
 
 from zoexplore.bounds.kernels.compiling import kernel
-from zoexplore.bounds.kernels.history import LABELS, history
+from zoexplore.bounds.kernels.laws import log_mixture
 from zoexplore.bounds.kernels.norms import norm
 from zoexplore.bounds.kernels.rounding import SUMS_UP
 from zoexplore.bounds.kernels.steps import LEAST_SEEN, STEP, Block, advance, fill_step
@@ -20,42 +33,15 @@ from zoexplore.bounds.kernels.steps import LEAST_SEEN, STEP, Block, advance, fil
 # steps one by one, then blocks of this share of their distance to the end
 SINGLES, GROWTH, BLOCKS = 24.0, 0.08, 400
 REACH = 5.0  # steps that are tried, over those in which a distance falls e-fold
-RENYI = array(  # orders of Renyi divergence
-    [
-        1.2,
-        1.5,
-        2.0,
-        3.0,
-        4.0,
-        6.0,
-        8.0,
-        12.0,
-        16.0,
-        24.0,
-        32.0,
-        48.0,
-        64.0,
-        96.0,
-        128.0,
-        176.0,
-        256.0,
-        360.0,
-        512.0,
-        720.0,
-        1e3,
-    ]
-)
+RENYI = rint(1.4 ** arange(2, 21))  # orders of Renyi divergence
 # shares of the span's noise for the record
 OMEGAS = array([0.3, 0.5, 0.7, 0.82, 0.9, 0.94, 0.97, 0.985, 0.995])
 LOST = array([0.002, 0.008, 0.025, 0.08, 0.2])  # parts of delta for the shifts to stop early
 FIRST_OMEGA, FIRST_LOST = 4, 2  # of these, to begin with
-# labels that an estimate takes together; blocks between those that are looked at first
-COARSE, STRIDE = 2, 6
+STRIDE = 8  # blocks between those that are looked at first
 LEAST_FALL, MOST_COST = 1e-9, 1e6
 NODES, DEVIATIONS = 40, 8.0  # of a standard normal number, for estimates
 UNNOTICED = 1e-3  # of delta: rarer labels play no part in an estimate
-
-
 CHOICE = dtype(
     (
         record,
@@ -66,21 +52,6 @@ CHOICE = dtype(
                 "N",  # the counted steps
                 "omega",  # the record's share of the span's noise
                 "lost",  # delta_f over delta
-            )
-        ],
-    )
-)
-KNOWN = dtype(
-    (
-        record,
-        [
-            (name, float)
-            for name in (  # what a history depends on
-                "place",  # in `Norms`
-                "kick",
-                "e",
-                "q",
-                "most",  # the largest squared distance
             )
         ],
     )
@@ -111,24 +82,15 @@ class Window(NamedTuple):
     costs: ndarray
 
 
-class Labels(NamedTuple):
-    """The law of the squared distance before the counted steps, of runs whose kick is 1: shapes
-    (LABELS,).
-    """
-
-    h: ndarray
-    share: ndarray
-
-
 class Prospect(NamedTuple):
-    """What an estimate knows of a run: coarse labels, the sampled step's excess at every order,
-    whether labels are hidden (else a record is replaced), and the target.
+    """What an estimate knows of a run: the labels of its distance, whether they are hidden, the
+    sampled step's excess at every share and order, and the target.
     """
 
     h: ndarray
     share: ndarray
-    excess: ndarray
     hidden: bool
+    excess: ndarray
     delta: float
 
 
@@ -226,63 +188,20 @@ def follow(s, window, omega):
 
 
 @kernel(error_model="numpy")
-def _excess(order, q, square):
+def excesses(q, square):
     """Nearly E exp((order - 1) L) - 1 of a sampled step that the record moves by the root of
-    `square`, for comparisons.
+    `square`, at every share of the noise and order: shape (OMEGAS, RENYI), for comparisons.
     """
-    pairs = 0.5 * order * (order - 1.0)
-    second = pairs * q * q * expm1(min(square, 300.0))
-    if q >= 1.0:
-        return expm1(min(pairs * square, 600.0))
-    if order != float(order // 1.0):
-        return second
-    term, k, last = (
-        pairs * q * q * exp((order - 2.0) * log1p(-q)),
-        2.0,
-        order * log(q) + pairs * square,
-    )
-    total = term * expm1(min(square, 300.0))
-    while k < order and term > 0.0:
-        term *= (order - k) / (k + 1.0) * q / (1.0 - q)
-        k += 1.0
-        grown = term * expm1(min(0.5 * k * (k - 1.0) * square, 600.0))
-        total += grown
-        if k > order * q + 4.0 and grown < 1e-12 * total:
-            break
-    return total + (exp(last) if last < 600.0 else inf)
-
-
-@kernel(error_model="numpy")
-def _log_ratio(h, share, v, fixed, x):
-    """The logarithm of the likelihood ratio at x of shifts whose budget nobody learns."""
-    top = -inf
-    for j in range(h.size):
-        r = v * h[j] + fixed
-        top = max(top, sqrt(r) * x - 0.5 * r)
-    total = 0.0
-    for j in range(h.size):
-        r = v * h[j] + fixed
-        total += share[j] * exp(sqrt(r) * x - 0.5 * r - top)
-    return top + log(total)
-
-
-@kernel(error_model="numpy")
-def _log_moment(of, order, v, fixed, ratios, reach):
-    """Nearly log E exp((order - 1) L) of the shifts."""
-    each, total = 0.5 * order * (order - 1.0), 0.0
-    if of.hidden:
-        width, top = (reach + DEVIATIONS) / (ratios.size - 1.0), -inf
-        for i in range(ratios.size):
-            x = i * width - DEVIATIONS
-            top = max(top, order * ratios[i] - 0.5 * x * x)
-        for i in range(ratios.size):
-            x = i * width - DEVIATIONS
-            total += exp(order * ratios[i] - 0.5 * x * x - top)
-        return top + log(total * width / 2.5066282746310002)
-    top = each * (v * of.h[0] + fixed)
-    for j in range(of.h.size):
-        total += of.share[j] * exp(each * v * (of.h[j] - of.h[0]))
-    return top + log(total)
+    found = zeros((OMEGAS.size, RENYI.size))
+    for m in range(OMEGAS.size):
+        for j in range(RENYI.size):
+            order, kept = RENYI[j], max(1.0 - q, 1e-300)
+            log_term = order * log(kept)
+            for k in range(1, int(order) + 1):
+                log_term += log((order - k + 1.0) / k * q / kept)
+                log_moment = 0.5 * k * (k - 1.0) * square / OMEGAS[m]
+                found[m, j] += exp(log_term + log_moment) - exp(log_term)
+    return found
 
 
 @kernel(error_model="numpy")
@@ -290,44 +209,43 @@ def _estimate(of, m, window, b, spent):
     """Nearly epsilon of the sampled steps and shifts up to the end of block b, by the best of a few
     orders.
     """
-    best, N, costs = inf, window.edges[b + 1], window.costs
+    best, costs = inf, window.costs
     v, fixed = spent.f2 * costs[0, b], spent.f2 * costs[1, b] + costs[2, b]
     if not v * of.h[0] + fixed < MOST_COST:
         return inf
-    ratios, reach = empty(NODES), DEVIATIONS + sqrt(v * of.h[0] + fixed)
+    roots, ratios = sqrt(v * of.h + fixed), zeros(NODES)
+    x = linspace(-DEVIATIONS, DEVIATIONS + roots[0], NODES)
     if of.hidden:
         for i in range(NODES):
-            ratios[i] = _log_ratio(
-                of.h, of.share, v, fixed, i * (reach + DEVIATIONS) / (NODES - 1.0) - DEVIATIONS
-            )
+            ratios[i] = log_mixture(x[i], roots, of.share)
     for k in range(RENYI.size):
         order = RENYI[k]
-        excess = of.excess[m, k] if of.hidden else 2.0 * of.excess[m, k]
-        sampled = N * log1p(excess) + _log_moment(of, order, v, fixed, ratios, reach)
-        best = min(
-            best, (sampled - log(spent.left) - log(order)) / (order - 1.0) + log1p(-1.0 / order)
-        )
+        if of.hidden:
+            logs = order * ratios - 0.5 * x * x + log((x[1] - x[0]) / sqrt(2.0 * pi))
+        else:
+            logs = 0.5 * order * (order - 1.0) * roots * roots + log(of.share)
+        drawn = logs.max() + log(exp(logs - logs.max()).sum())
+        moment = window.edges[b + 1] * log1p(of.excess[m, k]) + drawn
+        at_order = (moment - log(spent.left * order)) / (order - 1.0) + log1p(-1.0 / order)
+        if at_order > best:
+            break
+        best = at_order
     return max(best, 0.0)
 
 
 @kernel(error_model="numpy")
-def _best_block(of, m, window, spent, near, stride):
-    """The least estimate of every `stride`-th block, and of those around it; near a block if one is
-    known.
-    """
-    best, at, count = inf, 0, window.blocks
-    for b in range(
-        0 if near < 0 else max(near - STRIDE, 0),
-        count if near < 0 else min(near + STRIDE + 1, count),
-        stride,
-    ):
-        found = _estimate(of, m, window, b, spent)
-        if found < best:
-            best, at = found, b
-    for b in range(max(at - stride + 1, 0), min(at + stride, count)):
-        found = _estimate(of, m, window, b, spent)
-        if found < best:
-            best, at = found, b
+def _best_block(of, m, window, spent, at):
+    """The least estimate of the blocks around one, by strides that halve."""
+    best, stride = _estimate(of, m, window, at, spent), STRIDE // 2
+    while stride > 0:
+        middle = at
+        for b in (middle - stride, middle + stride):
+            if 0 <= b < window.blocks:
+                found = _estimate(of, m, window, b, spent)
+                if found < best:
+                    best, at = found, b
+        if at == middle:
+            stride //= 2
     return Best(best, at)
 
 
@@ -340,178 +258,47 @@ def _spent(s, of, k):
 
 
 @kernel(error_model="numpy")
-def _climb(s, window, of, choice):
-    """The least estimate of one order of the norm, and its `choice`: by turns the steps, omega and
-    the chance lost.
-    """
-    m, k = FIRST_OMEGA, FIRST_LOST
-    follow(s, window, OMEGAS[m])
-    best = _best_block(of, m, window, _spent(s, of, k), -1, STRIDE)
-    for way in (1, -1):
-        while 0 <= m + way < OMEGAS.size:
-            follow(s, window, OMEGAS[m + way])
-            found = _best_block(of, m + way, window, _spent(s, of, k), best.block, 2)
-            if found.value >= best.value:
-                break
-            best, m = found, m + way
-    if s.tilt != 1.0:
-        follow(s, window, OMEGAS[m])
-        for way in (1, -1):
-            while 0 <= k + way < LOST.size:
-                found = _best_block(of, m, window, _spent(s, of, k + way), best.block, 2)
-                if found.value >= best.value:
-                    break
-                best, k = found, k + way
-    choice.order, choice.N, choice.omega, choice.lost = (
-        s.order,
-        window.edges[best.block + 1],
-        OMEGAS[m],
-        _spent(s, of, k).lost,
-    )
-    return best.value
-
-
-@kernel(error_model="numpy")
-def _gathered(h, share, delta):
-    """A few labels in place of many, without those as rare as no delta notices."""
-    first, total = 0, share[0]
-    while first < h.size - 1 and total < UNNOTICED * delta:
-        first += 1
-        total += share[first]
-    few = (h.size - first + COARSE - 1) // COARSE
-    to, chance = empty(few), empty(few)
-    for j in range(few):
-        to[j] = chance[j] = 0.0
-        for i in range(first + COARSE * j, min(first + COARSE * j + COARSE, h.size)):
-            to[j] += share[i] * h[i]
-            chance[j] += share[i]
-        to[j] = to[j] / chance[j] if chance[j] > 0.0 else h[first]
-    return Labels(to, chance)
-
-
-@kernel(error_model="numpy")
-def _labels(s, table, met, known, labels):
-    """Make `labels` the law of a run's squared distance, which depends on what is `met`, unless it
-    is `known` but for a factor. Of runs that differ in their kick alone it is. Returns by which
-    factor its h, at most `met.most`, are the run's.
-    """
-    ratio = met.kick / known.kick if known.kick > 0.0 else 0.0
-    same = (
-        met.place == known.place
-        and met.q == known.q
-        and abs(met.e - ratio * known.e) <= 1e-12 * met.e
-    )
-    ball = (
-        met.most == known.most
-        if met.most == inf
-        else abs(met.most - ratio**2 * known.most) <= 1e-12 * met.most
-    )
-    if not (same and ball):
-        history(s, table, met.q, met.most, labels.h, labels.share)
-        known.place, known.kick, known.e, known.q, known.most = (
-            met.place,
-            met.kick,
-            met.e,
-            met.q,
-            met.most,
-        )
-        ratio = 1.0
-    return ratio**2 * SUMS_UP
-
-
-@kernel(error_model="numpy")
-def _meet(met, row, s, place):
-    """Fill what a history depends on."""
-    met.place, met.kick, met.e, met.q, met.most = (
-        place,
-        s.kick,
-        s.e,
-        row.q,
-        row.diameter * row.diameter,
-    )
-
-
-@kernel(error_model="numpy")
-def choose(rows, norms, square, hidden, found):
-    """The choices that promise the least, run by run.
+def choose(rows, norms, k, x, of):
+    """(The least estimate of the first row at its k-th order, its choices N, omega and lost), by turns.
 
     Args:
         rows: of `rows.ROW`, at all orders in `norms`.
-        square: of what the record moves a step over the noise in its span, shape (runs,).
-        hidden: whether nobody learns which record was met: it is added or removed, not replaced.
-        found: `CHOICE`, shape (runs,), becomes them.
+        x: a typical distance.
+        of: what is known of the run.
     """
-    orders, excess, labels = (
-        norms.place.shape[1],
-        empty((OMEGAS.size, RENYI.size)),
-        empty((2, norms.place.shape[1], LABELS)),
-    )
-    steps, choices, known = empty(1, STEP), empty(1, CHOICE), zeros(orders + 1, KNOWN)
-    for k in range(orders):
-        known[k].place = -1.0
-    for i in range(rows.size):
-        # compiled, a record does not keep its array
-        s, choice, met = steps[0], choices[0], known[orders]
-        row, best, middle, way = rows[i], inf, orders // 2, 1
-        found[i].order, found[i].N, found[i].omega, found[i].lost = (
-            norms.orders[i, middle],
-            1.0,
-            0.9,
-            0.03,
-        )
-        for m in range(OMEGAS.size):
-            for j in range(RENYI.size):
-                excess[m, j] = _excess(RENYI[j], row.q, square[i] / OMEGAS[m])
-        k = middle
-        while 0 <= k < orders:
-            fill_step(s, row, norms, i, k)
-            table, law, value = (
-                norms.tables[norms.place[i, k]],
-                Labels(labels[0, k], labels[1, k]),
-                inf,
-            )
-            _meet(met, row, s, norms.place[i, k])
-            h = minimum(law.h * _labels(s, table, met, known[k], law), met.most)
-            if h[0] < inf:
-                fall = max(1.0 - sqrt(min(norm(table, 1.0, s.c2).J, 1.0)), LEAST_FALL)
-                window = _window(
-                    row,
-                    s,
-                    table,
-                    max(min(REACH / fall // 1.0, row.most), 1.0),
-                    sqrt(h[LABELS // 2]),
-                )
-                few = _gathered(h, law.share, row.delta)
-                of = Prospect(few.h, few.share, excess, hidden, row.delta)
-                value = _climb(s, window, of, choice)
-            if value < best:
-                best, found[i] = value, choice
-            elif k == middle + 1 and way == 1:
-                way, k = -1, middle
-            elif k != middle:
+    steps, row = empty(1, STEP), rows[0]
+    s, table = steps[0], norms.tables[norms.place[0, k]]
+    fill_step(s, row, norms, 0, k)
+    fall = max(1.0 - sqrt(min(norm(table, 1.0, s.c2).J, 1.0)), LEAST_FALL)
+    window = _window(row, s, table, max(min(REACH / fall // 1.0, row.most), 1.0), x)
+    best, m, j = Best(inf, 0), FIRST_OMEGA, FIRST_LOST
+    follow(s, window, OMEGAS[m])
+    for b in range(0, window.blocks, STRIDE):
+        found = Best(_estimate(of, m, window, b, _spent(s, of, j)), b)
+        if found.value < best.value:
+            best = found
+    for more, later in ((0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)):
+        while 0 <= m + more < OMEGAS.size and 0 <= j + later < LOST.size:
+            follow(s, window, OMEGAS[m + more])
+            found = _best_block(of, m + more, window, _spent(s, of, j + later), best.block)
+            if not found.value < best.value:
                 break
-            k += way
+            best, m, j = found, m + more, j + later
+    return best.value, window.edges[best.block + 1], OMEGAS[m], _spent(s, of, j).lost
 
 
 @kernel(error_model="numpy")
-def evaluate(rows, norms, choices, rho, share):
-    """Fill the budgets of the shifts and their chances, shape (runs, LABELS), under the choices
-    (`CHOICE`), run by run, each at its own order in `norms`, with the chance itself that the shifts
-    stop early in the place of `lost`.
+def evaluate(rows, norms, choices, x):
+    """What the counted steps of every row cost under its choices (`CHOICE`), at its own order in
+    `norms`: v for a squared distance before them, w beside it, and E for certain, shape (rows, 3).
+    `x` are typical distances, shape (rows,).
     """
-    steps, histories, labels = empty(1, STEP), zeros(2, KNOWN), Labels(empty(LABELS), empty(LABELS))
-    histories[0].place = -1.0
+    steps, found = empty(1, STEP), empty((rows.size, 3))
     for i in range(rows.size):
-        s, known, met, row, choice = steps[0], histories[0], histories[1], rows[i], choices[i]
+        s, row, choice = steps[0], rows[i], choices[i]
         fill_step(s, row, norms, i, 0)
-        _meet(met, row, s, norms.place[i, 0])
-        table = norms.tables[norms.place[i, 0]]
-        grown = _labels(s, table, met, known, labels)
-        window = _window(row, s, table, choice.N, sqrt(labels.h[LABELS // 2] * grown))
+        window = _window(row, s, norms.tables[norms.place[i, 0]], choice.N, x[i])
         follow(s, window, choice.omega)
-        f2 = exp(-log(choice.lost) / s.order) * SUMS_UP if choice.lost > 0.0 else 1.0
-        last = window.blocks - 1
-        v, w, E = window.costs[0, last], window.costs[1, last], window.costs[2, last]
-        for j in range(LABELS):
-            rho[i, j] = 0.5 * (f2 * (v * min(labels.h[j] * grown, met.most) + w) + E) * SUMS_UP
-            share[i, j] = labels.share[j]
+        for k in range(3):
+            found[i, k] = window.costs[k, window.blocks - 1]
+    return found
