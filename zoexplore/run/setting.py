@@ -20,6 +20,18 @@ REGIMES, CLIPPINGS, NEIGHBOURS, SAMPLINGS, CONVERSIONS, SENSITIVITIES, SCHEDULES
 LONGEST_SHOWN = 500  # characters of a refused value that a message quotes
 LEAST_DELTA = 1e-300  # parts of a smaller delta would be subnormal doubles, which have fewer digits
 LARGEST_INTEGER = 2**53  # larger whole numbers are not exact as floats
+_ABOVE_0, _SHARE = {"above": 0.0}, {"least": 0.0, "most": 1.0}
+LIMITS: dict[str, dict[str, Any]] = {  # of `number`
+    "sigma": _ABOVE_0,
+    "clip": _ABOVE_0,
+    "R": _ABOVE_0 | {"infinite": True},
+    "M": _ABOVE_0 | {"infinite": True},
+    "lipschitz": _ABOVE_0 | {"infinite": True},
+    "beta": _SHARE,
+    "cooldown_beta": _SHARE,
+    "delta": {"least": LEAST_DELTA, "below": 1.0},
+    "xi": {"least": 0.0},
+}
 # what may be given, and in place of what
 IN_PLACE = {"noise_multiplier": "sigma", "epochs": "T", "sample_rate": "batch"}
 
@@ -126,20 +138,13 @@ class Setting:
         for name in ("n", "d", "T", "releases", "records_per_person"):
             put(name, whole(name, getattr(self, name)))
         put("cooldown", whole("cooldown", self.cooldown, least=0))
-        if self.cooldown_beta is not None:
-            put("cooldown_beta", number("cooldown_beta", self.cooldown_beta, least=0.0, most=1.0))
         put("K", whole("K", self.K, self.d, f"d = {self.d}"))
         if self.batch is not None:
             put("batch", whole("batch", self.batch, self.n, f"n = {self.n}, or None for all"))
-        for name in ("sigma", "clip"):
-            put(name, number(name, getattr(self, name), above=0.0))
-        for name in ("R", "M"):
-            put(name, number(name, getattr(self, name), above=0.0, infinite=True))
-        if self.lipschitz is not None:
-            put("lipschitz", number("lipschitz", self.lipschitz, above=0.0, infinite=True))
-        put("beta", number("beta", self.beta, least=0.0, most=1.0))
-        put("delta", number("delta", self.delta, least=LEAST_DELTA, below=1.0))
-        put("xi", number("xi", self.xi, least=0.0))
+        for name, limits in LIMITS.items():
+            value = getattr(self, name)
+            if value is not None or not FIELDS[name].left_out:
+                put(name, number(name, value, **limits))
         put("m", number("m", self.m, least=0.0, most=self.M, called=f"M = {self.M}"))
         put("ridge", number("ridge", self.ridge, least=0.0, most=self.m, called=f"m = {self.m}"))
         put("eta_follows", self.eta is None)
