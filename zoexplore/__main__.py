@@ -127,6 +127,10 @@ def _remarks(*words: str) -> list[str]:
     return [f"# {each}" for each in words if each]
 
 
+def _supposed(assumptions: Iterable[str], by: str = "it") -> list[str]:
+    return _remarks(*(f"{by} supposes: {words}" for words in assumptions))
+
+
 def _read(
     given: Namespace,
     file: str,
@@ -225,7 +229,7 @@ def _epsilon(given: Namespace) -> Answer:
     lines += _remarks(f"all under one supposition: {supposition(setting, accounting)}")
     if g.valid:
         lines += _remarks(f"the least that applies: {least}", truth(setting))
-        lines += _remarks(*(f"{least} supposes: {words}" for words in g.supposes))
+        lines += _supposed(g.supposes, least)
     return Answer(any(g.valid for g in found.values()), data, lines)
 
 
@@ -266,7 +270,7 @@ def _compose(given: Namespace) -> Answer:
         *(f"{printable(file)}: {in_a_line(setting)}" for file, (setting, _) in runs.items())
     )
     lines += _remarks(f"δ = {together.delta!r}; neighbours: {together.neighbours}")
-    lines += _remarks(*(f"it supposes: {words}" for words in together.supposes))
+    lines += _supposed(together.supposes)
     return Answer(together.valid, data, lines)
 
 
@@ -309,9 +313,9 @@ def _calibrate(given: Namespace) -> Answer:
     proved = {"epsilon": g.epsilon, "bound": g.bound, "supposes": g.supposes}
     lines = _remarks(
         f"{field} = {value!r}: epsilon = {g.epsilon!r} by {g.bound}",
-        *(f"it supposes: {words}" for words in g.supposes),
         f"{field} changes nothing here: epsilon is the same at every {field}" if idle else "",
     )
+    lines += _supposed(g.supposes)
     return _with_run(
         {"field": field, "value": value, "changes_nothing": idle} | proved,
         lines,
@@ -355,10 +359,10 @@ def _plan(given: Namespace) -> Answer:
         f"epsilon = {plan.epsilon!r} by {plan.bound}",
         *more,
         *plan.warnings,
-        *(f"it supposes: {words}" for words in plan.supposed),
         *(tried or ["trying several runs costs more; --search 20 says how much"]),
         "saved as plan.yaml it is trained by zoexplore.mechanism.NoisyZOGD.for_plan(model, loss, 'plan.yaml')",
     )
+    lines += _supposed(plan.supposed)
     return _with_run(asdict(plan) | {"search": searched}, lines, plan.setting, accounting)
 
 

@@ -14,6 +14,7 @@ import yaml
 
 from zoexplore.bounds import BOUNDS, epsilon
 from zoexplore.run.fields import meant
+from zoexplore.run.formatting import format_exact
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.reading import Unreadable, fields_of, value_of
 from zoexplore.run.setting import (
@@ -220,10 +221,7 @@ def _text(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return str(int(value))
-    if isinstance(value, float):
-        text = repr(value).removesuffix(".0")
-        return text.replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
-    return str(value)
+    return format_exact(value) if isinstance(value, float) and value < inf else str(value)
 
 
 def _built(base: Any, values: dict[str, Any], problems: list[str]) -> tuple[Any, set[str]]:

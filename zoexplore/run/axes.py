@@ -86,17 +86,10 @@ class FieldAxis(Field):
         """
         if not self.linear:
             return values
-        deep = (
-            np.clip(
-                np.log10((1 - EDGE) / np.maximum(1 - np.asarray(values, float), 1e-300)), 0, DEEP
-            )
-            / DEEP
-        )
-        return np.where(
-            np.asarray(values) <= EDGE,
-            np.asarray(values) / EDGE * (1 - _STRIP),
-            1 - _STRIP + _STRIP * deep,
-        )
+        shares = np.asarray(values, float)
+        deep = np.log10((1 - EDGE) / np.maximum(1 - shares, 1e-300)).clip(0, DEEP) / DEEP
+        even = shares / EDGE * (1 - _STRIP)
+        return np.where(shares <= EDGE, even, 1 - _STRIP + _STRIP * deep)
 
     def value(self, place: float) -> float:
         """The inverse of `place`, rounded to a whole number for counts, and to two digits for an
