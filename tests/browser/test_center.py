@@ -55,7 +55,7 @@ def test_the_tabs_are_a_named_list_and_move_by_arrow_keys(explorer):
             lambda place=place: parts.nth(place + 1).get_attribute("aria-selected"),
             "true",
         )
-    explorer.get_by_text("An attacker accuses people of being in the training data").wait_for()
+    explorer.get_by_text("Whoever accuses people of being in the training data").wait_for()
     becomes(explorer, explorer.get_by_text("ε against", exact=True).is_hidden, True)
 
 

@@ -48,7 +48,7 @@ ABOVE = """() => {
     for (const e of root.querySelectorAll("*")) {
       const box = e.getBoundingClientRect();
       if (e.closest(".zx-controls, .zx-header") || !box.height) continue;
-      if (e.matches(".bk-Canvas, canvas, .frame > svg, .claims")) figures.push(box.top);
+      if (e.matches(".bk-Canvas, canvas, .frame > svg, .box > svg, .claims")) figures.push(box.top);
       if (e.matches("p, h1, h2, li")) found.push([box.bottom, e.innerText]);
       if (e.shadowRoot) walk(e.shadowRoot);
     }

@@ -26,9 +26,6 @@ from zoexplore.views.tabs import VIEWS, Tabs
 _TITLE = "<p>zoexplore</p>"
 ALONE = ("claims", "results")  # views that no control changes
 
-_INVITE = (
-    """<h2>New here?</h2><p>You play the attacker, draw a curve, and leave with your own run.</p>"""
-)
 _COLOPHON = f"""<p>Mechanism and hidden-state theorem: {", ".join(paper.AUTHORS)},
 {link(paper.URL, f"<i>{escape(paper.TITLE)}</i>")}, {paper.VENUE}, {paper.ARXIV}.
 The sharper bound, the proofs and the errata are zoexplore's own: they open under Theory.</p>
@@ -142,7 +139,10 @@ class Explorer(pn.viewable.Viewer):
             widgets.button("Not now", self._met),
         )
         self.invite = widgets.component(
-            "invite", widgets.html(_INVITE, "story"), widgets.tools(begin, later), sheet="prompt"
+            "invite",
+            widgets.html("<h2>New here?</h2>", "story"),
+            widgets.tools(begin, later),
+            sheet="prompt",
         )
 
     def _begin(self) -> None:

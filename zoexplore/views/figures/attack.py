@@ -18,8 +18,8 @@ from zoexplore.views.panels.readouts import found_at
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
-_SAYS = """<p>An attacker accuses people of being in the training data: members, and wrongly outsiders. No attacker catches more
-members than this.</p>"""
+_SAYS = """<p>Whoever accuses people of being in the training data catches at most so many members, for the outsiders accused
+wrongly.</p>"""
 _LEAST = 1e-4  # the lowest rate that is shown
 _TICKS = {at: format_share(at, THIN) for at in (1e-4, 1e-3, 1e-2, 1e-1, 1.0)}
 # the chance of membership before the test; of a record guessed right without it
