@@ -175,18 +175,20 @@ def _rounded_down(x: float) -> float:
 
 
 def _why_not(runs: RunArrays, accounting: Accounting) -> np.ndarray:
-    """Why the sharper bound is not below composition, run by run: the last reason assigned below
-    that holds.
-    """
-    why = np.full(runs.shape, TOO_SHORT, object)
+    """Why the sharper bound is not below composition, run by run: the first reason that holds."""
     with np.errstate(all="ignore"):
-        why[np.broadcast_to(~(runs.c < 1), runs.shape)] = NO_PULL
-        why[np.broadcast_to(runs.acting & (runs.ridge == 0), runs.shape)] = NO_RIDGE
-        shuffled = (runs.batch < runs.n) & (runs.setting.sampling == "shuffled")
-        why[np.broadcast_to(shuffled, runs.shape)] = IN_SHUFFLED_ORDER
-        for assumption in reversed(BOUNDS["sharp"].assumptions):
-            if assumption.holds:
-                fails = np.broadcast_to(~np.asarray(assumption.holds(runs, accounting)), runs.shape)
-                why[fails] = f"An assumption fails: {assumption.words}"
-        why[np.broadcast_to((runs.last_beta == 1) & (runs.K < runs.d), runs.shape)] = ALONG_ALL
-    return why
+        reasons = {
+            ALONG_ALL: (runs.last_beta == 1) & (runs.K < runs.d),
+            **{
+                f"An assumption fails: {assumption.words}": ~np.asarray(
+                    assumption.holds(runs, accounting)
+                )
+                for assumption in BOUNDS["sharp"].assumptions
+                if assumption.holds
+            },
+            IN_SHUFFLED_ORDER: (runs.batch < runs.n) & (runs.setting.sampling == "shuffled"),
+            NO_RIDGE: runs.acting & (runs.ridge == 0),
+            NO_PULL: ~(runs.c < 1),
+        }
+    holding = [np.broadcast_to(holds, runs.shape) for holds in reasons.values()]
+    return np.select(holding, list(reasons), TOO_SHORT).astype(object)
