@@ -2,6 +2,7 @@
 
 import os
 from contextlib import suppress
+from glob import escape
 from pathlib import Path
 from time import time
 from uuid import uuid4
@@ -43,12 +44,7 @@ def write(path: str | Path, content: bytes) -> None:
 
 
 def _remove_abandoned(folder: Path, start: str) -> None:
-    for left in folder.iterdir():
-        if (
-            left.name.startswith(start)
-            and left.suffix == ".part"
-            and len(left.name) == len(start) + len("12345678.part")
-        ):
-            with suppress(OSError):  # another process may have removed it
-                if time() - left.stat().st_mtime > ABANDONED:
-                    left.unlink()
+    for left in folder.glob(f"{escape(start)}????????.part"):
+        with suppress(OSError):  # another process may have removed it
+            if time() - left.stat().st_mtime > ABANDONED:
+                left.unlink()
