@@ -4,6 +4,7 @@ sheets inline, once for all.
 
 import asyncio
 import json
+import re
 from types import SimpleNamespace
 
 import panel as pn
@@ -17,6 +18,7 @@ from panel.io.state import set_curdoc
 from panel.models.markup import HTML
 
 from tests.waiting import until
+from zoexplore.questions.statement import in_a_line
 from zoexplore.views import Explorer
 from zoexplore.views.style import widgets
 
@@ -121,3 +123,15 @@ def test_where_notebooks_load_style_sheets_they_stay_addresses(monkeypatch):
 def urls(model):
     """The addresses that a model's style sheets are loaded from."""
     return [sheet.url for sheet in model.stylesheets if isinstance(sheet, ImportedStyleSheet)]
+
+
+def test_where_a_notebook_is_not_trusted_the_run_is_named_in_words(monkeypatch):
+    """JupyterLab leaves scripts and styles out there; elsewhere the style hides the words."""
+    shown = [None, ({"text/html": "<script></script>"}, {})]
+    monkeypatch.setattr(pn.viewable.Viewer, "_repr_mimebundle_", lambda *_: shown.pop(0))
+    explorer = Explorer()
+    assert explorer._repr_mimebundle_() is None  # before `pn.extension()`
+    html = explorer._repr_mimebundle_()[0]["text/html"]
+    words, style, rest = re.fullmatch("(<p.*</p>)\n<style>(.*)</style>(.*)", html, re.S).groups()
+    assert in_a_line(explorer.state.setting) in words and "trust this notebook" in words
+    assert "display: none" in style and rest == "<script></script>"

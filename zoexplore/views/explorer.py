@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import panel as pn
 
 from zoexplore import __version__
+from zoexplore.questions.statement import in_a_line
 from zoexplore.run import paper
 from zoexplore.run.setting import Accounting, Setting
 from zoexplore.views.address import SETTABLE, Address, Bridge, Teaching
@@ -24,6 +25,9 @@ from zoexplore.views.style.widgets import details, link
 from zoexplore.views.tabs import VIEWS, Tabs
 
 _TITLE = "<p>zoexplore</p>"
+# in a saved notebook that is shown without scripts and styles, as one that is not trusted
+_UNSEEN = """<p class="zx-unseen"><b>The explorer of a run</b> ({run}) needs scripts: trust this notebook, or run its cells.</p>
+<style>.zx-unseen {{ display: none; }}</style>"""
 ALONE = ("claims", "results")  # views that no control changes
 
 _COLOPHON = f"""<p>Mechanism and hidden-state theorem: {", ".join(paper.AUTHORS)},
@@ -243,6 +247,14 @@ class Explorer(pn.viewable.Viewer):
         self.parts = widgets.component("explorer", *rows, sheet="explorer")
         # columns depend on the component's width, which in a notebook is not the window's
         return widgets.component("room", self.parts, self.last, sheet="room")
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        """Jupyter's hook for a cell's output: Panel's, after words for where that is left out."""
+        found = super()._repr_mimebundle_(include, exclude)
+        if found and "text/html" in found[0]:
+            words = _UNSEEN.format(run=escape(in_a_line(self.state.setting)))
+            found[0]["text/html"] = words + found[0]["text/html"]
+        return found
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self.whole
