@@ -276,3 +276,19 @@ def test_processes_that_are_killed_while_idle_cost_no_call_its_answer(fresh):
     line.begin()
     kill_all_but(others, line.count)
     assert line.submit(abs, (-1,)).answer.result(PATIENCE) == 1
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_process_that_could_not_be_begun_is_tried_again_with_the_next_call(fresh, monkeypatch):
+    line, came = fresh(count=1), []
+
+    def fail():
+        came.append(True)
+        raise OSError("no memory for another process")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("zoexplore.compute.pool.Process", fail)
+        first = line.submit(abs, (-1,))
+        soon(lambda: came and not line._threads)
+    assert line.submit(abs, (-2,)).answer.result(PATIENCE) == 2
+    assert first.answer.result(PATIENCE) == 1

@@ -176,9 +176,13 @@ class Pool:
 
     def _work(self) -> None:
         """Begin a worker, and hand it one call after another, in a thread of its own."""
-        process: Process | None = self._new()
-        while process:
-            process = self._after_next(process)
+        try:
+            process: Process | None = self._new()
+            while process:
+                process = self._after_next(process)
+        finally:  # where no process could be begun, the next call tries again
+            with self._changed:
+                self._threads -= 1
 
     def _new(self) -> Process:
         process = Process()
