@@ -326,6 +326,15 @@ class TestCollators:
             begin == 0 or says_nothing(made, "of the steps before were so")
         )
 
+    @pytest.mark.parametrize("loaded", [False, True])
+    def test_and_at_a_runs_last_batch(self, loaded):
+        made, mixing = over(network(), T=3), Prepared(1e-6, 11)
+        loader = PrivateSampler(made, self.records).loader(mixing)
+        with pytest.raises(ValueError, match="a collator makes"):
+            for batch in loader if loaded else made.batches(self.records, collate_fn=mixing):
+                made.step(batch)
+        assert made.steps == 2 and says_nothing(made, "of the steps before were so")
+
     @pytest.mark.parametrize("workers", [0, proof(1)])
     def test_of_a_loader_too(self, workers):
         made = over(network())

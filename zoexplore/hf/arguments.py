@@ -8,8 +8,8 @@ from typing import Any
 
 from transformers import TrainingArguments
 
+from zoexplore.mechanism.record import ANY
 from zoexplore.questions.recommendation import MANY, SMALL
-from zoexplore.run.setting import LARGEST_INTEGER, Setting
 
 XI = "Half the distance of two points; found, or 1e-3 √d where rate and clip are given."
 
@@ -115,7 +115,6 @@ def _default(name: str) -> Any:
     return TrainingArguments.__dataclass_fields__[name].default
 
 
-ANY = Setting(n=LARGEST_INTEGER, d=LARGEST_INTEGER, K=1, T=1, sigma=1.0, beta=1.0)
 # our numbers, and the setting's fields that allow the same ones
 NUMBERS = {"epsilon": "clip", "learning_rate": "clip", "weight_decay": "xi", "microbatch": "batch"}
 NUMBERS |= {name: name for name in ("delta", "K", "clip", "beta", "xi")}

@@ -8,6 +8,7 @@ from typing import Any
 from torch.utils.data import Sampler
 
 from zoexplore.mechanism import NoisyZOGD
+from zoexplore.mechanism.batches import drawn
 
 # what a loss wants, and names that transformers' collators make "labels" of
 LABELS = ("labels", "label", "label_ids")
@@ -59,4 +60,4 @@ class EpochSampler(Sampler[Any]):
         made, T = self.mechanism.steps, self.mechanism.setting.T
         first = made // self.steps * self.steps
         for t in range(first, min(first + self.steps, T)):
-            yield [] if t < made else self.mechanism.drawn(t).tolist()
+            yield [] if t < made else drawn(self.mechanism, t)

@@ -33,12 +33,8 @@ def audit(first: Any, second: Any, delta: float, *, confidence: float = 0.95) ->
         ValueError: the shapes do not fit, or a number is out of range.
     """
     first, second = (np.asarray(x, float) for x in (first, second))
-    if (
-        first.ndim != 2
-        or second.ndim != 2
-        or first.shape[1] != second.shape[1]
-        or min(len(first), len(second)) < 4
-    ):
+    fits = first.ndim == second.ndim == 2 and first.shape[1] == second.shape[1]
+    if not fits or min(len(first), len(second)) < 4:
         raise ValueError(
             f"outcomes of shapes {first.shape} and {second.shape} are not allowed: give (runs, d) each, 4 runs or more"
         )
@@ -48,25 +44,22 @@ def audit(first: Any, second: Any, delta: float, *, confidence: float = 0.95) ->
         )
     tried, counted = zip(*(np.array_split(x, 2) for x in (first, second)), strict=True)
     spread = np.atleast_2d(sum(np.cov(x.T) for x in tried))
-    direction, tail = (
-        np.linalg.pinv(spread) @ (tried[1].mean(0) - tried[0].mean(0)),
-        (1 - confidence) / 2,
-    )
+    direction = np.linalg.pinv(spread) @ (tried[1].mean(0) - tried[0].mean(0))
 
-    def separation(worlds: Any, side: int, thresholds: np.ndarray) -> Any:
-        """ln((p - delta)/q), p from below and q from above: of scores beyond a threshold in one
+    def separation(worlds: Any, side: int, thresholds: Any) -> np.ndarray:
+        """ln((p - delta)/q), p from below and q from above: of scores beyond thresholds in one
         world, and in the other.
         """
-        right, wrong = (
-            (side * (x @ direction)[:, None] > side * thresholds).sum(0) for x in worlds[::-side]
-        )
-        likely, unlikely = map(len, worlds[::-side])
+        scores = [side * (x @ direction) for x in worlds[::-side]]
+        right, wrong = ((x[:, None] > side * thresholds).sum(0) for x in scores)
+        likely, unlikely = map(len, scores)
+        tail = (1 - confidence) / 2
         p = np.nan_to_num(betaincinv(right, likely - right + 1, tail))
         q = np.nan_to_num(betaincinv(wrong + 1, unlikely - wrong, 1 - tail), nan=1.0)
         with np.errstate(divide="ignore"):
-            return np.log(np.maximum(p - delta, 0.0)) - np.log(q)
+            return np.asarray(np.log(np.maximum(p - delta, 0.0)) - np.log(q))
 
     thresholds = np.quantile(np.concatenate(tried) @ direction, np.linspace(0, 1, THRESHOLDS))
-    found = np.stack([separation(tried, side, thresholds) for side in SIDES])
-    side, at = np.unravel_index(found.argmax(), found.shape)
+    found = [separation(tried, side, thresholds) for side in SIDES]
+    side, at = np.unravel_index(np.argmax(found), np.shape(found))
     return max(0.0, float(separation(counted, SIDES[side], thresholds[[at]])[0]))

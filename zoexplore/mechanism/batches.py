@@ -117,7 +117,7 @@ class PrivateSampler(Sampler[Any]):
 
     def __iter__(self) -> Iterator[list[int]]:
         for t in range(self.optimiser.steps, self.optimiser.setting.T):
-            yield self.optimiser.drawn(t).tolist()
+            yield drawn(self.optimiser, t)
 
     def loader(
         self, collate_fn: Callable[[list[Any]], Any] = default_collate, **options: Any
@@ -129,6 +129,16 @@ class PrivateSampler(Sampler[Any]):
         return DataLoader(
             self.dataset, batch_sampler=self, collate_fn=Collate(collate_fn), **options
         )
+
+
+class Last(list[Any]):
+    """The records of a run's last batch, or their numbers."""
+
+
+def drawn(optimiser: Any, t: int) -> list[int]:
+    """The numbers of the records of an optimiser's step t."""
+    found = optimiser.drawn(t).tolist()
+    return Last(found) if t + 1 == optimiser.setting.T else found
 
 
 class Numbered(Dataset[Any]):
@@ -147,13 +157,14 @@ class Numbered(Dataset[Any]):
         """A batch's records, read at once where the data set can."""
         at_once = getattr(self.dataset, "__getitems__", None)
         found = at_once(records) if at_once and records else [self.dataset[i] for i in records]
-        return list(zip(records, found, strict=True))
+        kind: type[list[Any]] = type(records)
+        return kind(zip(records, found, strict=True))
 
 
 @dataclass
 class Collate:
-    """Collates numbered records into a `Batch`, and checks at its 1st, 4th, 16th batch and so on
-    that each record's part is made of that record alone.
+    """Collates numbered records into a `Batch`, and checks at its 1st, 4th, 16th batch and so on,
+    and at the run's last, that each record's part is made of that record alone.
     """
 
     collate_fn: Callable[[list[Any]], Any]
@@ -163,10 +174,8 @@ class Collate:
         if not records:
             return Batch(torch.arange(0), ())
         self.calls += 1
-        is_due, parts = (
-            self.calls.bit_count() == 1 and self.calls.bit_length() % 2,
-            [record for _, record in records],
-        )
+        is_due = self.calls.bit_count() == 1 and self.calls.bit_length() % 2
+        is_due, parts = is_due or isinstance(records, Last), [record for _, record in records]
         flaw = TOGETHER if is_due and not are_apart(self.collate_fn, parts) else ""
         return Batch(torch.tensor([i for i, _ in records]), plain(self.collate_fn(parts)), flaw)
 
@@ -243,29 +252,23 @@ class SeenRecords:
         return f"record {swapped[0]} came as another one had come before" if len(swapped) else ""
 
 
-def taken(
-    dataset: Any,
-    records: Tensor,
-    n: int,
-    collate_fn: Callable[[list[Any]], Any] | None = None,
-    made: int = 0,
-) -> Batch:
-    """Some records of a data set: from tensors (in lists, tuples, dicts) by their first dimension,
-    from others by index, collated by `collate_fn` or torch's default, after so many batches.
+def taken(optimiser: Any, dataset: Any, collate_fn: Callable[[list[Any]], Any] | None) -> Batch:
+    """The records of an optimiser's next step: from tensors (in lists, tuples, dicts) by their
+    first dimension, from others by index, collated by `collate_fn` or torch's default.
 
     Raises:
         ValueError: the data set does not have n records, or holds nothing to collate.
     """
+    n, made = optimiser.setting.n, optimiser.steps
     check_size(dataset, n)
     if not _is_columns(dataset):
-        return Collate(collate_fn or default_collate, made)(
-            [(int(i), dataset[int(i)]) for i in records]
-        )
+        collate = Collate(collate_fn or default_collate, made)
+        return collate(Numbered(dataset).__getitems__(drawn(optimiser, made)))
     if collate_fn is not None:
         raise ValueError(
             "collate_fn is not allowed for tensors, which are cut: give records that are taken by index"
         )
-    dataset = plain(dataset)
+    dataset, records = plain(dataset), optimiser.drawn(made)
     if len(records) == n:
         return Batch(records, dataset)  # in order: no copy needed
     return Batch(records, part(dataset, records))

@@ -290,9 +290,7 @@ class NoisyZOGD(torch.optim.Optimizer):
             RuntimeError: all T steps are done.
         """
         self._run.check_steps_left()
-        return batches.taken(
-            dataset, self.drawn(self.steps), self.setting.n, collate_fn, self.steps
-        )
+        return batches.taken(self, dataset, collate_fn)
 
     def batches(
         self, dataset: Any, *, collate_fn: Callable[[list[Any]], Any] | None = None

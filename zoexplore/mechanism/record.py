@@ -6,12 +6,15 @@ from collections.abc import Iterable
 from dataclasses import asdict, astuple, dataclass, field, fields, replace
 from functools import cached_property
 from itertools import groupby
-from math import inf, isfinite, nextafter, sqrt
+from math import inf, nextafter, sqrt
 from operator import itemgetter
 from secrets import token_hex
 from typing import Any, NamedTuple
 
-from zoexplore.run.setting import REGIMES, Setting
+from zoexplore.run.setting import LARGEST_INTEGER, Setting
+
+# allows what any run may have
+ANY = Setting(n=LARGEST_INTEGER, d=LARGEST_INTEGER, K=1, T=1, sigma=1.0, beta=1.0)
 
 
 @dataclass(frozen=True)
@@ -171,25 +174,16 @@ class Declared:
     linear: bool = False
 
     def __post_init__(self) -> None:
-        if self.regime not in REGIMES:
+        ANY.replace(**{name: x for name, x in asdict(self).items() if x is not None})
+        if self.M == inf:
             raise ValueError(
-                f"regime = {self.regime!r} is not allowed: give one of {', '.join(map(repr, REGIMES))}"
+                "M = inf is not allowed: give a finite number above 0, or None if unknown"
             )
-        if not isinstance(self.linear, bool):
-            raise ValueError(f"linear = {self.linear!r} is not allowed: give True or False")
-        for name in ("M", "m", "lipschitz"):
-            value = getattr(self, name)
-            if value is not None and not (
-                value > 0 and (isfinite(value) or (name == "lipschitz" and value == inf))
-            ):
-                raise ValueError(
-                    f"{name} = {value!r} is not allowed: give a finite number above 0, or None if unknown"
-                )
-        if self.m is not None and (self.M is None or self.m > self.M):
+        if self.m is not None and self.M is None:
             raise ValueError(
-                f"m = {self.m!r} with M = {self.M!r} is not allowed: give an M of at least m"
+                f"m = {self.m!r} with M = None is not allowed: give an M of at least m"
             )
-        if self.regime == "strongly-convex" and self.m is None:
+        if self.regime == "strongly-convex" and not self.m:
             raise ValueError(
                 "regime = 'strongly-convex' needs m, the strong convexity of every record's loss with the ridge"
             )
