@@ -463,7 +463,7 @@ def test_without_a_step_there_is_nothing_to_report():
     "constants, words",
     [
         ({"regime": "linear"}, "regime = 'linear' is not allowed"),
-        ({"M": 0.0}, "M = 0.0 is not allowed: give a finite number above 0"),
+        ({"M": 0.0}, "M = 0.0 is not allowed: give a number above 0"),
         ({"M": inf}, "M = inf is not allowed"),
         ({"lipschitz": 0.0}, "lipschitz = 0.0 is not allowed"),
         ({"m": 0.5}, "m = 0.5 with M = None is not allowed"),

@@ -106,7 +106,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         layers = self.objective.layers if setting.xi > 0 else None
         perturbation = Perturbation(trained, layers, keep_copy)
         self._run = RunState(self.objective, trained, setting, sources, declared, self._ranks)
-        self._run.ledger.root = self._ranks.from_first(self._run.ledger.root)
+        self._run.note(root=self._ranks.from_first(self._run.ledger.root))
         self._steps = Steps(self._run, self._ranks, perturbation, streamed, microbatch)
         self._ranks.agree(
             "its arguments or its model",

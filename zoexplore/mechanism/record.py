@@ -3,12 +3,11 @@ guessed or estimated.
 """
 
 from collections.abc import Iterable
-from dataclasses import asdict, astuple, dataclass, field, fields, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from math import inf, nextafter, sqrt
 from operator import itemgetter
-from secrets import token_hex
 from typing import Any, NamedTuple
 
 from zoexplore.run.setting import LARGEST_INTEGER, Setting
@@ -93,59 +92,6 @@ class Found(NamedTuple):
         median = "" if self.quotient is None else f", c = {self.quotient:.3g}"
         rate = f"lr = {self.rate:.3g}{'' if self.decay == 'constant' else ' at first'}"
         return f"r = {self.length:.3g}{median}, ξ = {self.xi:.3g}, clip on a quotient {self.clip:.3g}, {rate}"
-
-
-@dataclass
-class Ledger:
-    """The log of steps that an optimiser keeps.
-
-    Its fields are `RunRecord`'s. A recorded flaw stays.
-    """
-
-    stages: list[tuple[Step, int]] = field(default_factory=list)
-    xi_factor: float = 1.0
-    flaw: str = ""
-    checked: int = 0
-    halves: bool = False
-    returned: bool = False
-    kept: list[int] = field(default_factory=list)  # digests of the parameters at every saved state
-    root: str = field(default_factory=lambda: token_hex(8))
-
-    def add(self, step: Step, xi_factor: float) -> None:
-        """Write down a step."""
-        self.xi_factor = max(self.xi_factor, xi_factor)
-        if self.stages and self.stages[-1][0] == step:
-            self.stages[-1] = (step, self.stages[-1][1] + 1)
-        else:
-            self.stages.append((step, 1))
-
-    @property
-    def has_looked(self) -> bool:
-        """Whether an entry looked at the data."""
-        return any(step.eta > 0 for step, _ in self.stages)
-
-    @property
-    def has_moved(self) -> bool:
-        """Whether a step moved the parameters."""
-        return any(step.moves for step, _ in self.stages)
-
-    def facts(self) -> dict[str, Any]:
-        """The fields that a `RunRecord` copies."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "kept"} | {
-            "stages": tuple(self.stages)
-        }
-
-    @classmethod
-    def of(cls, state: dict[str, Any]) -> "Ledger":
-        """The ledger of which `asdict` made a state."""
-        whole = {f.name: state[f.name] for f in fields(cls)}
-        return cls(
-            **whole
-            | {
-                "stages": [(Step(**step), count) for step, count in state["stages"]],
-                "kept": [*state["kept"]],
-            }
-        )
 
 
 @dataclass(frozen=True)
@@ -275,6 +221,28 @@ class RunRecord:
     found: Found | None = None
     target: float | None = None
     plan: Setting | None = None
+
+    def after(self, step: Step, counts: Counts, xi_factor: float) -> "RunRecord":
+        """The record with one more step, and what its own `counts` are."""
+        before, made = self.stages, 0
+        if before and before[-1][0] == step:
+            before, made = before[:-1], before[-1][1]
+        return replace(
+            self,
+            stages=(*before, (step, made + 1)),
+            counts=self.counts + replace(counts, steps=1),
+            xi_factor=max(self.xi_factor, xi_factor),
+        )
+
+    @property
+    def has_looked(self) -> bool:
+        """Whether an entry looked at the data."""
+        return any(step.eta > 0 for step, _ in self.stages)
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether a step moved the parameters."""
+        return any(step.moves for step, _ in self.stages)
 
     @cached_property
     def looked(self) -> dict[Step, int]:

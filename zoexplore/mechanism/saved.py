@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from zoexplore.mechanism.batches import BatchDraws, SeenRecords
 from zoexplore.mechanism.checksums import kinds
 from zoexplore.mechanism.parallel import digest
-from zoexplore.mechanism.record import Counts, Ledger
+from zoexplore.mechanism.record import Counts, RunRecord, Step
 from zoexplore.mechanism.rng import REKEYED, Sources
 from zoexplore.mechanism.scale import Scale, probe_of
 from zoexplore.mechanism.state import RunState
@@ -17,8 +17,10 @@ from zoexplore.run.setting import Setting
 
 VERSION = 1  # of saved states
 SHARED = ("n", "d", "neighbours")  # fields that two phases of one run must share
+# what is saved of a ledger
+LEDGER = "stages", "xi_factor", "flaw", "checked", "halves", "returned", "root"
 STATE = set(
-    "version run rate param_group w bits frozen ledger counts draws sources scale noise seen".split()
+    "version run rate param_group w bits frozen ledger counts kept draws sources scale noise seen".split()
 )
 WHOLE = "give one as state_dict() made it"
 
@@ -26,8 +28,8 @@ WHOLE = "give one as state_dict() made it"
 class Loaded(NamedTuple):
     """What a saved state describes beside weights."""
 
-    ledger: Ledger
-    counts: Counts
+    ledger: RunRecord
+    kept: list[int]
     sources: Sources
     draws: BatchDraws
     scale: Scale
@@ -43,7 +45,7 @@ def state_of(run: RunState, group: dict[str, Any], weights: bool) -> dict[str, A
     run.watch.in_place()
     run.watch.model()
     tensors = run.parameters.tensors
-    run.ledger.kept.append(digest(run.watch.fingerprint.last))
+    run.kept.append(digest(run.watch.fingerprint.last))
     return {
         "version": VERSION,
         "run": _arguments(run),
@@ -54,8 +56,9 @@ def state_of(run: RunState, group: dict[str, Any], weights: bool) -> dict[str, A
         "w": [tensor.detach().clone() for tensor in tensors] if weights else None,
         "bits": run.watch.fingerprint.bits_of(tensors),
         "frozen": run.watch.fingerprint.frozen(),
-        "ledger": asdict(run.ledger),
+        "ledger": {name: x for name, x in asdict(run.ledger).items() if name in LEDGER},
         "counts": asdict(run.counts),
+        "kept": [*run.kept],
         "draws": run.draws.state_dict(),
         "sources": run.sources.state_dict(),
         "seen": run.watch.seen.state_dict() if run.setting.sampling == "cyclic" else None,
@@ -79,8 +82,9 @@ def load(run: RunState, state: dict[str, Any], group: dict[str, Any]) -> None:
             tensor.data.copy_(saved)
     run.watch.fingerprint.renew()
     # of this model and loss too
-    loaded.ledger.flaw = run.ledger.flaw or run.watch.fingerprint.changes() or loaded.ledger.flaw
-    run.ledger, run.counts, run.sources, run.draws, run.scale, run.plan = loaded
+    flaw = run.ledger.flaw or run.watch.fingerprint.changes() or loaded.ledger.flaw
+    run.ledger, run.kept, run.sources, run.draws, run.scale, run.plan = loaded
+    run.note(flaw=flaw)
     run.watch.begin_again()
     if state["seen"] is not None:
         run.watch.seen.load_state_dict(state["seen"])
@@ -115,37 +119,31 @@ def _read(run: RunState, state: Any) -> Loaded:
         draws = BatchDraws(run.setting, sources)
         draws.load_state_dict(state["draws"], state["counts"]["steps"])
         dict(state["param_group"])
-        ledger, counts, scale = (
-            Ledger.of(state["ledger"]),
-            Counts(**state["counts"]),
-            Scale(run.scale.choices),
-        )
+        facts = {name: state["ledger"][name] for name in LEDGER}
+        facts["stages"] = tuple((Step(**step), count) for step, count in facts["stages"])
+        ledger = replace(run.ledger, **facts, counts=Counts(**state["counts"]))
+        scale = Scale(run.scale.choices)
         scale.load_state_dict(state["scale"] if scale.choices.auto else scale.state_dict())
         noise = float(state["noise"])
         if state["seen"] is not None:
             SeenRecords(run.setting.n).load_state_dict(state["seen"])
-        return Loaded(
-            ledger,
-            counts,
-            sources,
-            draws,
-            scale,
-            _with_noise_left(run, ledger, counts.steps, noise),
-        )
+        plan = _with_noise_left(run, ledger, noise)
+        return Loaded(ledger, [*state["kept"]], sources, draws, scale, plan)
     except (KeyError, TypeError, AttributeError, IndexError, RuntimeError) as error:
         raise ValueError(
             f"the state is damaged ({type(error).__name__}: {error}): {WHOLE}"
         ) from error
 
 
-def _with_noise_left(run: RunState, ledger: Ledger, made: int, before: float) -> Setting:
+def _with_noise_left(run: RunState, ledger: RunRecord, before: float) -> Setting:
     """The plan with noise that keeps the target for all steps that are left: its own, that of the
     saved run, whose probes had the noise `before`, or what is solved for.
 
     Raises:
         ValueError: none does.
     """
-    left, record, probe = run.plan.T - made, run.entries(ledger), probe_of(run.plan, run.plan.batch)
+    left, record = run.plan.T - ledger.counts.steps, run.entries(ledger)
+    probe = probe_of(run.plan, run.plan.batch)
     if run.target is None or left == 0:
         return run.plan
     for noise in (probe.sigma, before):

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from math import inf, isfinite
+from secrets import token_hex
 from threading import Lock
 from typing import Any
 
@@ -14,11 +15,11 @@ from zoexplore.mechanism.guarantees import cost
 from zoexplore.mechanism.losses import Objective
 from zoexplore.mechanism.parallel import Ranks
 from zoexplore.mechanism.parameters import Parameters
-from zoexplore.mechanism.record import Counts, Declared, Ledger, RunRecord, Step
+from zoexplore.mechanism.record import Counts, Declared, RunRecord, Step
 from zoexplore.mechanism.rng import Sources
 from zoexplore.mechanism.scale import GIVEN, Scale, probe_of
 from zoexplore.mechanism.target import HEADROOM, Left, spent, steps_left
-from zoexplore.mechanism.watch import Watch
+from zoexplore.mechanism.watch import INTERRUPTED, Watch
 from zoexplore.run.setting import Setting
 
 # eta sigma: so far above the least double that a coordinate's part does not underflow
@@ -43,7 +44,9 @@ class RunState:
     ) -> None:
         self.objective, self.parameters = objective, parameters
         self.setting, self.sources, self.declared = setting, sources, declared
-        self.ledger, self.counts, self.draws = Ledger(), Counts(), BatchDraws(setting, sources)
+        self.ledger = RunRecord(setting, (), Counts(), declared, noise="", root=token_hex(8))
+        self.kept: list[int] = []  # digests of the parameters at every saved state
+        self.draws = BatchDraws(setting, sources)
         self.watch = Watch(self, objective, ranks)
         self.plan, self.scale = setting, Scale(GIVEN)
         self.target: float | None = None
@@ -81,18 +84,27 @@ class RunState:
         the last step.
         """
         self._check_between_steps()
-        of_run = {
-            "noise": self.sources.description,
-            "is_secure": self.sources.is_secure,
-            "rounded": self.parameters.has_halves,
-        }
-        of_plan = {
-            "found": self.scale.found(self.plan),
-            "target": self.target,
-            "plan": self.counted,
-        }
-        record = RunRecord(self.setting, (), self.counts, self.declared, **of_run, **of_plan)  # type: ignore[arg-type]
-        return self.watch.report(record)
+        broken = self.parameters.displaced and not self.is_making
+        return replace(
+            self.ledger,
+            setting=self.setting,
+            noise=self.sources.description,
+            is_secure=self.sources.is_secure,
+            rounded=self.parameters.has_halves,
+            found=self.scale.found(self.plan),
+            target=self.target,
+            plan=self.counted,
+            flaw=self.ledger.flaw or INTERRUPTED * broken,
+        )
+
+    @property
+    def counts(self) -> Counts:
+        """The steps made, and what was counted in them."""
+        return self.ledger.counts
+
+    def note(self, **facts: Any) -> None:
+        """Write facts into the ledger."""
+        self.ledger = replace(self.ledger, **facts)
 
     def batch_of(self, t: int) -> Tensor:
         """The records of step t.
@@ -199,17 +211,14 @@ class RunState:
 
     def write_down(self, step: Step, counts: Counts = NONE, xi_factor: float = 1.0) -> None:
         """Count the step, and what its part of `counts` is, before anybody can see it."""
-        self.ledger.add(step, xi_factor)
+        self.ledger = self.ledger.after(step, counts, xi_factor)
         self.draws.used()
-        self.counts += replace(counts, steps=1)
         if step.eta > 0:
             self.watch.fingerprint.claim()
 
-    def entries(self, ledger: Ledger) -> RunRecord:
-        """What a ledger costs, without what else a record says."""
-        return RunRecord(
-            self.plan, tuple(ledger.stages), Counts(), self.declared, noise="", plan=self.counted
-        )
+    def entries(self, ledger: RunRecord) -> RunRecord:
+        """What a ledger costs, as the plan's steps are counted."""
+        return replace(ledger, setting=self.plan, plan=self.counted)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the lock."""

@@ -5,7 +5,6 @@ is in the ledger and in the report.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 from torch import Tensor
@@ -17,7 +16,7 @@ from zoexplore.mechanism.checksums import Changed, Fingerprint, of_records
 from zoexplore.mechanism.losses import Losses, Objective
 from zoexplore.mechanism.parallel import Drifted, Ranks
 from zoexplore.mechanism.perturbation import Perturbed
-from zoexplore.mechanism.record import RunRecord, Step
+from zoexplore.mechanism.record import Step
 from zoexplore.mechanism.rounding import check_rounding
 
 INTERRUPTED = "the last step, or the loading of a state, was interrupted while it moved the parameters: load a state_dict from before it"
@@ -43,7 +42,7 @@ class Watch:
 
     def note(self, flaw: str) -> None:
         """Record a flaw, unless there is one already."""
-        self.run.ledger.flaw = self.run.ledger.flaw or flaw
+        self.run.note(flaw=self.run.ledger.flaw or flaw)
 
     def telling(self) -> Any:
         """While open, a failure is told to the other processes, which wait for an answer."""
@@ -107,8 +106,7 @@ class Watch:
                 )
                 self.note(f"at step {made + 1} {found}; how many {since} were so is not known")
             raise
-        ledger.checked = made + 1
-        ledger.halves |= losses.use_halves(data)
+        self.run.note(checked=made + 1, halves=ledger.halves or losses.use_halves(data))
 
     def evaluated(self) -> None:
         """Check, at w again, that no loss has written to the model where torch does not count that."""
@@ -143,26 +141,19 @@ class Watch:
         """Record a flaw if somebody else changed the model. Before the first step, the model's
         current state is the start.
         """
-        ledger = self.run.ledger
-        if not ledger.has_looked:
+        if not self.run.ledger.has_looked:
             self.fingerprint.start()
         found = self.fingerprint.changes()
         # an own iterate, which every step so far has paid for
-        if found and self.fingerprint.goes_back(ledger.kept):
-            ledger.returned, found = True, self.fingerprint.changes()
+        if found and self.fingerprint.goes_back(self.run.kept):
+            self.run.note(returned=True)
+            found = self.fingerprint.changes()
         self.note(found)
 
     def in_place(self) -> None:
         """Raises RuntimeError where an interruption has left the parameters."""
         if self.run.parameters.displaced:
             raise RuntimeError(INTERRUPTED)
-
-    def report(self, record: RunRecord) -> RunRecord:
-        """Add to a record what was found."""
-        facts = self.run.ledger.facts()
-        if self.run.parameters.displaced and not self.run.is_making:
-            facts["flaw"] = facts["flaw"] or INTERRUPTED
-        return replace(record, **facts)
 
     def begin_again(self) -> None:
         """Check losses again: they may be others, as those of a copy."""
