@@ -47,7 +47,8 @@ def test_the_table_is_what_the_map_draws_and_the_accountants():
     some = table[:: len(table) // 40]
     for T, beta, ratio in some:
         expected = gain_map(DEMONSTRATION, "T", "beta", [T], [beta]).ratio[0, 0]
-        assert ratio == pytest.approx(expected, rel=1e-3)
+        # along T a longer run's bound serves the shorter ones too
+        assert expected * (1 - 1e-3) < ratio < expected * 1.02
 
 
 def test_lines_pass_where_their_factor_is_and_bands_lie_in_the_square(view):
