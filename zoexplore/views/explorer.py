@@ -140,7 +140,7 @@ class Explorer(pn.viewable.Viewer):
         ]
         begin, later = (
             widgets.button("2-minute tour", self._begin, "primary"),
-            widgets.button("Not now", self._met),
+            widgets.button("Later", self._met),
         )
         self.invite = widgets.component(
             "invite",
