@@ -1,8 +1,9 @@
 // Slides that fill whatever window they have, at their true size: under a scale of Reveal's own, Bokeh's figures are cut and take
 // the mouse to be elsewhere. Figures get the height that the text leaves them, and text that is too much gets smaller, and with it
-// components without figures; what is taller even so, as the explorer, scrolls.
+// components without figures; what is taller even so scrolls: a lesson and what is printed by themselves.
 (() => {
   const LEAST = 180, MOST = 2.5, SMALLEST = 0.7; // pixels of a figure; times its own height; times the text's own size
+  const SHORTEST = 480, PRINTED = ".jp-OutputArea-output pre"; // pixels of a lesson's frame
   const laidOut = () => new Promise((done) => setTimeout(done, 60)); // Bokeh's figures follow a little later
 
   function figures(node) {
@@ -28,6 +29,13 @@
     return slide.clientHeight - parseFloat(getComputedStyle(slide).paddingBottom) - Math.max(...ends);
   }
 
+  function bounded(slide, what, least) { // it scrolls by itself
+    for (const part of slide.querySelectorAll(what)) {
+      part.style.maxHeight = "";
+      part.style.maxHeight = `${Math.max(least, part.offsetHeight + Math.min(0, left(slide)))}px`;
+    }
+  }
+
   async function filled(slide) {
     const elements = figures(slide);
     own(elements);
@@ -49,12 +57,16 @@
 
   async function fit(slide) {
     shrink(slide, 1);
+    bounded(slide, "iframe", SHORTEST);
     await filled(slide);
     for (let size = 0.95; left(slide) < -1 && size >= SMALLEST; size -= 0.05) {
       shrink(slide, size.toFixed(2));
       await laidOut();
     }
-    if (left(slide) < -1) shrink(slide, 1); // it has to scroll in any case
+    if (left(slide) < -1) { // it has to scroll in any case
+      shrink(slide, 1);
+      bounded(slide, PRINTED, LEAST);
+    }
     slide.dataset.fitted = `${innerWidth} x ${innerHeight}`;
   }
 

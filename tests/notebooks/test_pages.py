@@ -16,9 +16,11 @@ from tests.notebooks.conftest import SERIES
 from tests.waiting import soon
 from tools import executed, handouts
 
+TITLES = ["Slides", "Some text", "Much of it", "Square", "Frame", "Print", "a line"]
+FRAME = '<iframe style="width:100%;height:2000px;border:0" srcdoc="<p>a lesson</p>"></iframe>'
 EXERCISES = SERIES[4]  # its figures are not needed here: nothing is run
 WINDOWS = [(1920, 1080), (1024, 768), (1280, 800)]
-SCROLL = ("The whole explorer", "With widgets")  # slides that show more than one has room for
+SCROLL = ("With widgets",)  # slides that show more than one has room for
 OUTSIDE = """() => {
   const slide = Reveal.getCurrentSlide(), outside = [];
   const look = (element) => {
@@ -71,7 +73,9 @@ def outside(page, file, window):
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
-    """Slides with little text, a figure beside some, too much of it, and a figure of a fixed size."""
+    """Slides with little text, a figure beside some, too much of it, a figure of a fixed size, a
+    frame and a print that are too tall.
+    """
     new, drawn = nbformat.v4, []
     for given in ({"sizing_mode": "stretch_width"}, {"width": 300}):
         plot = figure(height=300, **given)
@@ -88,6 +92,10 @@ def file(tmp_path_factory):
         new.new_code_cell("b", outputs=[]),
         new.new_markdown_cell("## Square"),
         new.new_code_cell("c", outputs=shown[1:]),
+        new.new_markdown_cell("## Frame"),
+        new.new_code_cell("d", outputs=[new.new_output("execute_result", {"text/html": FRAME})]),
+        new.new_markdown_cell("## Print"),
+        new.new_code_cell("e", outputs=[new.new_output("stream", text="a line\n" * 200)]),
     ]
     path = tmp_path_factory.mktemp("slides") / "slides.html"
     path.write_text(handouts.page(new.new_notebook(cells=cells), "slides"), encoding="utf-8")
@@ -103,7 +111,7 @@ def test_slides_are_as_large_as_their_window_and_figures_take_what_the_text_leav
     """
     for window in windows:
         found = outside(page, file, window)
-        assert [title for _, title, _ in found] == ["Slides", "Some text", "Much of it", "Square"]
+        assert [title for _, title, _ in found] == TITLES
         assert [beyond for *_, beyond in found if beyond] == [] and console_errors == []
         if window[0] >= 1280:
             soon(lambda most=0.15 * window[1]: drawn_on(page, 1)[2] < most)

@@ -20,8 +20,8 @@ from zoexplore.run.setting import Setting
 REDRAW = 0.05  # seconds that a call may take on the event loop
 _FEW_STEPS = 10_000  # steps of a run up to which all figures took less where we measured
 
-# seconds that the latest call of each kind took
-_latest: dict[tuple[Any, ...], float] = {}
+# seconds that the latest two calls of each kind took: one that loads compiled code says little
+_latest: dict[tuple[Any, ...], tuple[float, float]] = {}
 
 
 @cache
@@ -54,7 +54,7 @@ async def ask(function: Callable[..., Any], *args: Any) -> Any:
     if kept:
         store(function, args, found)
     if run := _run(args):
-        _latest[_kind(function, run, args)] = seconds
+        _latest[_kind(function, run, args)] = seconds, _lately(function, run, args)[0]
     return found
 
 
@@ -68,8 +68,8 @@ def no_answer(error: Exception) -> str:
 
 
 def quick(function: Callable[..., Any], *args: Any) -> bool:
-    """Whether a call will take less than a redraw, as the latest of its kind did: those on batches
-    never do, and those with few steps do at first.
+    """Whether a call will take less than a redraw, as one of the latest two of its kind did: those
+    on batches never do, and those with few steps do at first.
 
     A call without a `Setting` is never quick, since its time cannot be predicted. A `Miniature`
     therefore holds a `Setting`.
@@ -77,7 +77,15 @@ def quick(function: Callable[..., Any], *args: Any) -> bool:
     run = _run(args)
     if run is None or not run.full_batch:
         return False
-    return _latest.get(_kind(function, run, args), 0.0 if run.T <= _FEW_STEPS else inf) < REDRAW
+    return min(_lately(function, run, args)) < REDRAW
+
+
+def _lately(
+    function: Callable[..., Any], run: Setting, args: tuple[Any, ...]
+) -> tuple[float, float]:
+    return _latest.get(
+        _kind(function, run, args), (0.0, 0.0) if run.T <= _FEW_STEPS else (inf, inf)
+    )
 
 
 def _run(args: tuple[Any, ...]) -> Setting | None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
 from zoexplore.bounds.tradeoff import TradeOff
-from zoexplore.compute.cache import cached, lookup
+from zoexplore.compute.cache import cached
 from zoexplore.questions import Plan, Unreachable, calibrate, recommend
 from zoexplore.questions.forgotten import forgetting
 from zoexplore.questions.hiding import Gain, gain_map, truth
@@ -57,14 +57,6 @@ class CurveSet:
         for array in (self.values, *self.epsilon.values()):
             array.flags.writeable = False
 
-    def minimum(self, other: "CurveSet") -> "CurveSet":
-        """The smaller of two bounds along the same values."""
-        least = {
-            bound: np.minimum(epsilon, other.epsilon[bound])
-            for bound, epsilon in self.epsilon.items()
-        }
-        return CurveSet(self.values, least)
-
     def __reduce__(self) -> tuple[Any, ...]:
         """Rebuilt when unpickled, so that it is read-only in other processes too."""
         return CurveSet, (self.values, self.epsilon)
@@ -78,21 +70,6 @@ def any_T(setting: Setting, accounting: Accounting, field: str) -> tuple[Any, ..
         return setting, accounting, field
     T = setting.T if setting.T <= T_MOST else 10 ** ceil(log10(setting.T))
     return setting.replace(T=min(T, LARGEST_INTEGER) if T > T_MOST else 1), accounting, field
-
-
-def sketched(setting: Setting, accounting: Accounting, field: str) -> Accounting:
-    """A quick accounting for a run's curves while a slider moves: Renyi divergence for fresh
-    batches, which is sound and many times faster than exact conversion. Elsewhere, and where the
-    exact values are cached, it is the usual accounting.
-    """
-    afresh = not setting.full_batch and setting.sampling in ("without-replacement", "poisson")
-    if not afresh or accounting.printed or accounting.conversion != "gaussian":
-        return accounting
-    try:
-        lookup(curve_set, any_T(setting, accounting, field))
-    except KeyError:
-        return accounting.replace(conversion="cks")
-    return accounting
 
 
 @cached(any_T)

@@ -5,11 +5,12 @@ import gc
 import os
 import secrets
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from types import ModuleType
+from typing import Any
 
 import panel as pn
 from bokeh.document import Document
@@ -42,36 +43,8 @@ REQUEST, HEADERS = 65_536, 16_384  # bytes of a request's body and headers
 IMAGES = Path(pn.__file__).with_name("dist") / "images"
 
 
-class PageFactory(Protocol):
-    """Makes the page of a session."""
-
-    MARK: str  # in the page, before what is the session's own
-
-    def opening(self, query: str, where: str) -> str:
-        """What the page at an address, with this query, begins with, up to the mark: it is sent
-        before there is a session. It may be empty.
-        """
-
-    async def picture(self, query: str) -> bytes:
-        """The PNG that a link with this query shows to whom it is sent."""
-
-    async def ready(self) -> None:
-        """Wait until a page can be made without compiling anything; pages wait for it, too."""
-
-    def prime(self) -> Iterator[None]:
-        """Make a page that nobody sees, stage by stage, so that the first reader does not wait for
-        what is loaded once.
-        """
-
-    def begin(self) -> Iterator[None]:
-        """Make the current document's page, stage by stage, between which others may go first."""
-
-    def serve(self) -> None:
-        """Add the page that `begin` made to the current document."""
-
-
 def serve(
-    pages: Mapping[str, PageFactory],
+    pages: Mapping[str, ModuleType],
     port: int = 5006,
     address: str = "127.0.0.1",
     origins: Sequence[str] = (),
@@ -82,7 +55,8 @@ def serve(
     has room at /readiness.
 
     Args:
-        pages: the makers of pages, by path.
+        pages: modules by path, with the functions of `zoexplore.views.app` that make a page: what it
+            opens with, its picture, its stages.
         port: to listen on; 0 for any free one.
         address: to listen on; "0.0.0.0" for all of the machine's.
         origins: the page's public addresses, as HOST[:PORT]; this machine's if empty.
@@ -194,7 +168,7 @@ class Staged(Application):
     another.
     """
 
-    page: PageFactory
+    page: ModuleType
     turn: asyncio.Lock  # of the reader whose page is made
     # sessions since the last full collection, and how many of these there were
     ended = collections = 0
@@ -223,7 +197,7 @@ class Staged(Application):
             await between_stages()
 
 
-def _staged(page: PageFactory) -> Staged:
+def _staged(page: ModuleType) -> Staged:
     made = Staged(*build_applications({"app": page.serve})["/app"].handlers)
     made.page, made.turn = page, asyncio.Lock()
     return made

@@ -103,7 +103,7 @@ class Socket(WSHandler):
         Bokeh then fails to name it.
         """
         with suppress(AssertionError, AttributeError):
-            return self.connection is not None and self.connection.session is not None
+            return bool(self.connection.session)
         return False
 
     def send_message(self, message: Any) -> Awaitable[Any]:
@@ -198,14 +198,9 @@ class Socket(WSHandler):
         """Apply a message by Bokeh, and send its reply. The reply to an error says only that there
         was one.
         """
-        if (
-            self._seat
-            and self.connection
-            and self._joined
-            and not self.connection.session.destroyed
-        ):
+        if self._seat and self._joined:
             reply = await self.handler.handle(patch, self.connection)
-            if reply:
+            if reply:  # which a session that has ended does not give
                 await self.send_message(
                     self.connection.error(patch, FAILED) if reply.msgtype == "ERROR" else reply
                 )

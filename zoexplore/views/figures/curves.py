@@ -9,10 +9,9 @@ import param
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.compute.ask import ask
-from zoexplore.compute.computations import CurveSet, curve_set, guarantees, sketched, smallest
+from zoexplore.compute.computations import curve_set, guarantees, smallest
 from zoexplore.run.axes import AXES, drawable, frame, steady
 from zoexplore.run.formatting import format_count, format_delta, format_number
-from zoexplore.run.setting import Accounting, Setting
 from zoexplore.views.figures import pins
 from zoexplore.views.figures.chart import Chart, dot, dragged, field_span, handle, line, log_span
 from zoexplore.views.figures.legend import UNASKED, Legend, entry
@@ -77,27 +76,10 @@ class Curves(View):
         dragged(self.state, self.along)(place, held)
 
     async def refresh(self) -> None:
-        """Redraw after a change.
-
-        On batches a sketch comes first; the exact curves, nowhere higher, follow when no slider is
-        held.
-        """
+        """Draw the run's curves, and write the table."""
         setting, accounting = self.state.setting, self.state.accounting
-        counted = sketched(setting, accounting, self.along)
-        await self._drawn(setting, counted)
-        self.sketch = counted != accounting
-        if self.sketch and not self.state.moving:
-            sketch, self.waiting = self.drawn, False
-            exact = await ask(curve_set, setting, accounting, self.along)
-            await self._drawn(setting, accounting, exact.minimum(sketch))
-            self.sketch = False
-
-    async def _drawn(
-        self, setting: Setting, accounting: Accounting, curves: CurveSet | None = None
-    ) -> None:
-        """Draw a run's curves under an accounting, and write the table."""
         found = await ask(guarantees, setting, accounting)
-        curves = curves or await ask(curve_set, setting, accounting, self.along)
+        curves = await ask(curve_set, setting, accounting, self.along)
         await self.pinned.find(self.along)
         self.found, self.drawn = found, curves
         with pn.io.hold():
