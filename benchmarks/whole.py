@@ -1,0 +1,112 @@
+"""A step on the whole of a pretrained encoder, for `python -m benchmarks.rivals`: seconds, and memory
+beyond the model's.
+"""
+
+from argparse import ArgumentParser
+from collections.abc import Callable
+from math import sqrt
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks.rivals import ENCODER, PACKAGES, reviews
+from zoexplore import Setting
+from zoexplore.mechanism import NoisyZOGD, Sources
+
+RECORDS = TOKENS = 32  # of a step
+
+
+def taken() -> tuple[nn.Module, dict[str, Tensor]]:
+    """The encoder, all of which is trained, and a batch of reviews."""
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    texts, y = reviews()
+    tokenizer = AutoTokenizer.from_pretrained(PACKAGES / ENCODER)
+    model = AutoModelForSequenceClassification.from_pretrained(PACKAGES / ENCODER, num_labels=2)
+    way = {"padding": "max_length", "truncation": True, "return_tensors": "pt"}
+    batch = dict(tokenizer(texts[:RECORDS], max_length=TOKENS, **way))
+    # a row a record, as Opacus needs
+    batch["position_ids"] = torch.arange(TOKENS).expand(RECORDS, TOKENS)
+    batch["labels"] = y[:RECORDS]
+    return model.eval(), batch
+
+
+def most_memory() -> int:
+    """The most that this process has held so far, in kB. A child's ru_maxrss begins with its
+    parent's.
+    """
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+
+
+def step_of_ours(model: nn.Module, batch: dict[str, Tensor]) -> Callable[[], Any]:
+    from zoexplore.hf.losses import loss_for
+
+    d = sum(p.numel() for p in model.parameters())
+    setting = Setting(n=RECORDS, d=d, K=1, T=1000, sigma=0.1, beta=1.0, eta=1.0, xi=1e-3 * sqrt(d))
+    loss = loss_for(model)
+    optimiser = NoisyZOGD(model, loss, setting, loss_of="model", sources=Sources(1, 2))
+    return lambda: optimiser.step(optimiser.batch(batch))
+
+
+def step_of_mezo(model: nn.Module, batch: dict[str, Tensor]) -> Callable[[], Any]:
+    """Parameters are moved in place, along a direction made anew from its seed each time."""
+
+    def move(by: float) -> None:
+        generator = torch.Generator().manual_seed(0)
+        for p in model.parameters():
+            p.add_(torch.randn(p.shape, generator=generator), alpha=by)
+
+    @torch.no_grad()
+    def step() -> None:
+        move(1e-3)
+        ahead = float(model(**batch).loss)
+        move(-2e-3)
+        slope = (ahead - float(model(**batch).loss)) / 2e-3
+        move(1e-3 - 1e-6 * slope)
+
+    return step
+
+
+def step_of_dpsgd(model: nn.Module, batch: dict[str, Tensor]) -> Callable[[], Any]:
+    from opacus import GradSampleModule
+    from opacus.optimizers import DPOptimizer
+
+    module = GradSampleModule(model.train(), strict=False)
+    descent = torch.optim.SGD(module.parameters(), lr=0.1)
+    optimizer = DPOptimizer(
+        descent, noise_multiplier=1.0, max_grad_norm=1.0, expected_batch_size=RECORDS
+    )
+
+    def step() -> None:
+        module(**batch).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return step
+
+
+STEPPERS = {"ours": step_of_ours, "MeZO": step_of_mezo, "DP-SGD": step_of_dpsgd}
+
+
+def main() -> None:
+    parser = ArgumentParser(prog="python -m benchmarks.whole", description=__doc__)
+    parser.add_argument("name", choices=STEPPERS)
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    model, batch = taken()
+    before, seconds = most_memory(), list[float]()
+    step = STEPPERS[given.name](model, batch)
+    for _ in range(5):
+        began = process_time()
+        step()
+        seconds.append(process_time() - began)
+    more = most_memory() - before
+    print(f"| {given.name} | {min(seconds):.2f} | {more / 2**20:.2f} |")
+
+
+if __name__ == "__main__":
+    main()
