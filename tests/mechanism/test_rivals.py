@@ -16,7 +16,7 @@ def data():
     y = torch.arange(400) % 2
     X = 0.1 * torch.randn(400, 384, generator=torch.Generator().manual_seed(0))
     X[:, 0] = 6.0 * y - 3.0
-    return rivals.Data(X[:300], y[:300], X[300:], y[300:])
+    return rivals.Data(X[:300], y[:300], X[300:], y[300:], rivals.head, "encoder")
 
 
 @pytest.mark.parametrize(

@@ -21,11 +21,8 @@ TWO = [(0.1, 1.0, 0.3, 0.5), (0.01, 2.0, 0.5, 0.7), (0.9, 0.8, 0.2, 2.0)]
 
 def varied(steps, delta, sampling, rho=0.0):
     """epsilon of kinds of steps, each (how many, q, mu), and a Gaussian shift."""
-    return float(
-        epsilon_of_parts(
-            sampling, [Part.of_one(*each) for each in steps], np.array([rho]), np.array([delta])
-        )[0]
-    )
+    parts = [Part.of(count, q, [mu], [1.0]) for count, q, mu in steps]
+    return float(epsilon_of_parts(sampling, parts, np.array([rho]), np.array([delta]))[0])
 
 
 def log_ratio(x, q, mu):

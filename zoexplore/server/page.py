@@ -125,7 +125,7 @@ class Page(DocHandler):
         except StreamClosedError:  # the reader has left
             self.gone = True
         finally:
-            seats.give_back(self.seat)
+            seats.answered(self.seat)
 
     async def get_session(self) -> ServerSession:
         """The session, which keeps the reader's seat."""

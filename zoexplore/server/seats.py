@@ -23,10 +23,12 @@ class Full(Exception):
 @dataclass(eq=False)
 class Seat:
     """A reader's seat, from the request for the page, before there is a session, to the session's
-    end. `moved` is the time of the reader's last activity by the monotonic clock.
+    end. `moved` is the time of the reader's last activity by the monotonic clock, `made` whether
+    the page has been sent.
     """
 
     moved: float = field(default_factory=time.monotonic)
+    made: bool = False
     session: ServerSession | None = None
     socket: WebSocketHandler | None = None
 
@@ -54,7 +56,7 @@ class Seats:
     @property
     def waiting(self) -> int:
         """How many readers' pages are not made yet."""
-        return sum(seat.session is None for seat in self.taken)
+        return sum(not seat.made for seat in self.taken)
 
     def take(self) -> Seat:
         """A seat for a reader. Raises Full where there is none, after ending the session that was
@@ -79,8 +81,9 @@ class Seats:
         seat.session = session
         session.document.on_session_destroyed(lambda _: self.taken.discard(seat))
 
-    def give_back(self, seat: Seat) -> None:
-        """Free a seat whose page was not made."""
+    def answered(self, seat: Seat) -> None:
+        """Note that a page was made, or free its seat where it was not."""
+        seat.made = True
         if seat.session is None:
             self.taken.discard(seat)
 
