@@ -55,10 +55,15 @@ class Call:
     """A function, its arguments, the session that asks, and the answer that will come."""
 
     def __init__(
-        self, function: Callable[..., Any], args: tuple[Any, ...], session: Hashable, urgent: bool
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        session: Hashable,
+        urgent: bool,
+        item: Callable[[Any], None],
     ) -> None:
         self.function, self.args, self.session, self.urgent = function, args, session, urgent
-        self.item: Callable[[Any], None] = ignored  # what takes a generator's values
+        self.item = item  # what takes a generator's values
         self.answer = Answer()
         self.begun = False
         self.waiting = 1  # how many wait for it
@@ -130,8 +135,7 @@ class Pool:
             The call, whose `answer` raises what the function raised; `Died` where it ended `tries`
             workers; `TooLong`.
         """
-        call = Call(function, args, session, urgent)
-        call.item = item
+        call = Call(function, args, session, urgent, item)
         with self._changed:
             there = (*self._queue, *self._running)
             for other in there if share else ():
@@ -198,7 +202,7 @@ class Pool:
         call = self._next(process)
         if call is None:
             process.end()
-            return None
+            return None if self._closed else self._new()
         words = f"This takes longer than the {self.longest:g} s that one computation may take here."
         timer = _later(self.longest, self._give_up, call, TooLong(words))
         found, error = _tried(process, call)
@@ -218,9 +222,11 @@ class Pool:
         return None if self._closed else self._new()
 
     def _next(self, process: Process) -> Call | None:
-        """The call that begins next, once there is one; None at the end."""
+        """The call that begins next, once there is one; None at the end, and where the worker was
+        killed while it was idle, which costs no call a try.
+        """
         with self._changed:
-            while not self._closed:
+            while not self._closed and process.poll() is None:
                 if call := min(filter(self._allowed, self._queue), key=_place, default=None):
                     self._queue.remove(call)
                     self._running[call], call.begun = process, True
