@@ -117,25 +117,28 @@ def test_nor_does_one_between_batches(data, accounting):
     check("batch", data, accounting, FEWER)
 
 
+# a run along one direction, of which few steps from the ball's far side are counted
+FROM_AFAR = DEMONSTRATION.replace(
+    n=100,
+    d=10,
+    K=1,
+    T=100,
+    sigma=1.0,
+    beta=0.0,
+    R=1.0,
+    clip=10.0,
+    M=1.0,
+    m=0.1,
+    ridge=0.1,
+    delta=1e-5,
+)
+
+
 def test_nor_does_one_where_few_steps_from_afar_are_counted():
     """Five of them and six are an optimum each: 0.6 % up where the search came to the other one."""
-    run = DEMONSTRATION.replace(
-        n=100,
-        d=10,
-        K=1,
-        T=100,
-        sigma=1.0,
-        beta=0.0,
-        R=1.0,
-        clip=10.0,
-        M=1.0,
-        m=0.1,
-        ridge=0.1,
-        delta=1e-5,
-    )
-    line = curve(run, "eta", grid("eta", 10**0.25), ["sharp"], Accounting(conversion="mironov"))[
-        "sharp"
-    ]
+    line = curve(
+        FROM_AFAR, "eta", grid("eta", 10**0.25), ["sharp"], Accounting(conversion="mironov")
+    )["sharp"]
     assert np.diff(np.log(line)).max() < ALONE
 
 
@@ -144,20 +147,7 @@ def test_nor_does_one_where_high_orders_suit_more_steps_from_afar(conversion, mo
     """Rounds that began with few steps once stayed there: 5 % above what a neighbour found, and a
     point 2 % above its curve.
     """
-    run = DEMONSTRATION.replace(
-        n=100,
-        d=10,
-        K=1,
-        T=100,
-        sigma=1.0,
-        beta=0.0,
-        R=1.0,
-        clip=10.0,
-        M=1.0,
-        m=1.0,
-        ridge=1.0,
-        delta=1e-4,
-    )
+    run = FROM_AFAR.replace(m=1.0, ridge=1.0, delta=1e-4)
     accounting, values = Accounting(conversion=conversion), np.linspace(1.75, 1.8, 26)
     line = curve(run, "eta", values, ["sharp"], accounting)["sharp"]
     steps = np.abs(np.diff(np.log(line)))
