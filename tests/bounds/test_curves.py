@@ -188,3 +188,10 @@ def test_every_point_is_that_of_its_run_alone_or_a_choice_which_serves_it_too(
             assert here.epsilon >= _replayed(at, accounting, here) * (1 - OTHER_TAILS), (at, field)
         else:
             assert here.epsilon >= alone * (1 - 1e-6), (at, field)
+
+
+def test_a_longer_run_serves_a_shorter_one_only_where_nothing_else_differs():
+    runs = RunArrays.along(JOINT, "T", np.array([50.0, 100.0])).counted_by(Accounting())
+    alone = hidden_cost.solve(runs, JOINT.beta, Accounting()).epsilon[0]
+    quieter = runs.changed(sigma=np.array([JOINT.sigma, 100 * JOINT.sigma]))
+    assert hidden_cost.solve(quieter, JOINT.beta, Accounting()).epsilon[0] >= alone

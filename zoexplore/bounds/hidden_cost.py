@@ -16,7 +16,7 @@ from zoexplore.bounds.plans import ORDERS, Plans, Tails, followed, plan, tails_o
 from zoexplore.bounds.rows import Rows
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import best_noise, spread
-from zoexplore.run.setting import Accounting
+from zoexplore.run.setting import NUMERIC_FIELDS, Accounting
 
 COUNTED = [
     (name, float)
@@ -276,7 +276,8 @@ def solve(runs: RunArrays, beta: Numbers, accounting: Accounting) -> Solved:
     if beta is None:
         beta = best_noise(runs, lambda some, beta: solve(some, beta, accounting).epsilon)
     best, found = _solve(runs, beta, accounting)
-    if runs.T.size > 1 and (np.diff(runs.T) > 0).all():
+    only_T = not any(np.ndim(getattr(runs, name)) for name in NUMERIC_FIELDS if name != "T")
+    if only_T and runs.T.size > 1 and (np.diff(runs.T) > 0).all():
         # what holds of a longer run holds of its last steps, which start from one point too
         found["epsilon"] = np.minimum.accumulate(found["epsilon"][::-1])[::-1]
     return _solved(best, found).reshape(runs.shape)
