@@ -154,7 +154,7 @@ def test_what_yaml_would_turn_into_another_number_is_refused_as_it_was_written(t
         ("K: 1\n\nK: 1\n", "K is given twice, in lines 1 and 3: keep one"),
         ("n:\t5\n", "this is not YAML, line 1: a tab; YAML wants spaces"),
         (
-            "base: &base {n: 5}\nrun:\n  <<: *base\n",
+            "base: &base {n: 5}\nsetting:\n  <<: *base\n",
             "line 3: merge keys ('<<') are not read; write the fields themselves",
         ),
         (

@@ -1,4 +1,4 @@
-"""The command `zoexplore`, also as `python -m zoexplore`: its questions are those of `COMMANDS`.
+"""The command `zoexplore`, also as `python -m zoexplore`: `command.yaml` has its questions.
 
 Answers go to standard output, errors to standard error. Exit codes:
 
@@ -8,18 +8,19 @@ Answers go to standard output, errors to standard error. Exit codes:
 """
 
 import argparse
-import gc
 import json
 import sys
 import webbrowser
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from math import inf
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+import yaml
 
 import zoexplore
 from zoexplore.bounds import BOUNDS, curve, guarantee
@@ -40,7 +41,7 @@ from zoexplore.questions.recommendation import PASSES
 from zoexplore.questions.risk import remark_on_delta
 from zoexplore.questions.statement import in_a_line, plain, statement
 from zoexplore.run.formatting import round_up
-from zoexplore.run.reading import LARGEST_FILE, Empty, Unreadable, fields_of
+from zoexplore.run.reading import LARGEST_FILE, Unreadable, fields_of
 from zoexplore.run.setting import (
     IN_PLACE,
     INTEGER_FIELDS,
@@ -48,7 +49,6 @@ from zoexplore.run.setting import (
     SETTING_FIELDS,
     Accounting,
     Setting,
-    number,
     supposition,
 )
 from zoexplore.run.text import decoded, printable, use_utf8
@@ -59,7 +59,7 @@ MOST_VALUES = 10_000  # of a curve
 UNPLANNED = {"K": "1", "T": "1", "sigma": "1", "beta": "1", "clipping": "joint"}
 
 
-class Wrong(Exception):
+class Wrong(ValueError):
     """An error that the caller can mend, as the message says."""
 
 
@@ -80,20 +80,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help(sys.stderr)
         return WRONG
     try:
-        return int(given.run(given))
-    except (Wrong, ValueError) as error:
-        print(printable(f"zoexplore: {error}"), file=sys.stderr)
-        return NONE if isinstance(error, Unreachable) else WRONG
-    except ModuleNotFoundError as missing:
-        print(
-            f"zoexplore: this needs {missing.name}: pip install 'zoexplore[app]'", file=sys.stderr
-        )
-        return WRONG
+        answer = given.run(given)
+        return ANSWER if answer is None else _say(answer, given.json)
     except BrokenPipeError:  # the reader has closed the pipe, as `| head` does
         sys.stderr.close()
         return ANSWER
+    except (ValueError, OSError, ModuleNotFoundError) as error:
+        print(printable(f"zoexplore: {_told(error)}"), file=sys.stderr)
+        return NONE if isinstance(error, Unreachable) else WRONG
     except KeyboardInterrupt:
         return 130
+
+
+def _told(error: Exception) -> str:
+    """What to do about an error, in a line."""
+    if isinstance(error, ModuleNotFoundError):
+        return f"this needs {error.name}: pip install 'zoexplore[app]'"
+    if isinstance(error, OSError):
+        return ": ".join(filter(None, (error.filename, error.strerror or str(error))))
+    return str(error)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -105,20 +110,23 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"zoexplore {zoexplore.__version__}")
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(metavar="COMMAND")
-    for names, (run, words, options) in COMMANDS.items():
-        name, *aliases = names.split()
+    table = yaml.safe_load(Path(__file__).with_name("command.yaml").read_text("utf-8"))
+    for name, about in table.items():
+        words, aliases = about["help"], about.get("aliases", ())
         command = commands.add_parser(
             name, aliases=aliases, help=words, description=f"{words[0].upper()}{words[1:]}."
         )
-        for option, about in options.items():
-            command.add_argument(option, **about)
-        command.set_defaults(run=run)
+        for argument, told in about["arguments"].items():
+            command.add_argument(
+                argument, **{key: NAMED.get(value, value) for key, value in told.items()}
+            )
+        command.set_defaults(run=COMMANDS[name])
     return parser
 
 
-def _say(question: Callable[[Namespace], Answer], given: Namespace) -> int:
-    found, data, lines = question(given)
-    text = json.dumps(plain(data), ensure_ascii=False, indent=2) if given.json else "\n".join(lines)
+def _say(answer: Answer, as_json: bool) -> int:
+    found, data, lines = answer
+    text = json.dumps(plain(data), ensure_ascii=False, indent=2) if as_json else "\n".join(lines)
     print(text.rstrip("\n"))
     return ANSWER if found else NONE
 
@@ -132,28 +140,28 @@ def _supposed(assumptions: Iterable[str], by: str = "it") -> list[str]:
 
 
 def _read(
-    given: Namespace,
-    file: str,
-    needed: Sequence[str] = OWN,
-    otherwise: Mapping[str, str] | None = None,
+    given: Namespace, file: str, gaps: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[Setting, Accounting]:
-    """The run, `otherwise` filling gaps. A field that cannot be used is an error: the answer would
-    be about another run.
+    """The run of a file, with `gaps` where neither it nor --set says anything. A field that cannot
+    be used is an error: the answer would be about another run.
     """
+    needed = [name for name in OWN if name not in gaps]
     needs = f": a run needs {', '.join(needed)}"
     try:
-        fields = _with(_fields(file), given.set)
-    except OSError as error:
-        raise Wrong(f"{file}: {error.strerror}") from None
+        fields = _over(gaps, _fields(file))
     except UnicodeDecodeError:
         raise Wrong(f"{file} is not text in UTF-8") from None
     except Unreadable as error:
-        raise Wrong(f"{file}: {error}{needs if isinstance(error, Empty) else ''}") from None
+        raise Wrong(f"{file}: {error}{needs}") from None
+    for change in given.set or ():
+        name, _, value = (part.strip() for part in change.partition("="))
+        if not value:
+            raise Wrong(f"--set {change}: give FIELD=VALUE, such as --set K=52")
+        fields = _over(fields, {name: value})
     if missing := not_given(fields, needed):
         # which may be what is missing
         raise Wrong("; ".join([f"{file}: {missing}{needs}", *unknown(fields)]))
-    gaps = {name: text for name, text in (otherwise or {}).items() if not_given(fields, [name])}
-    loaded = from_fields(gaps | fields, UNASSUMING)
+    loaded = from_fields(fields, UNASSUMING)
     if loaded.problems:
         unlike = any("did you mean" not in each for each in unknown(fields))
         more = [f"the fields are {', '.join(SETTING_FIELDS)}"] if unlike else []
@@ -168,31 +176,21 @@ def _fields(file: str) -> dict[str, Any]:
     return fields_of(decoded(raw))
 
 
-def _with(fields: dict[str, Any], changes: Sequence[str]) -> dict[str, Any]:
-    """The fields with some in place of those that say the same."""
-    for change in changes:
-        name, _, value = (part.strip() for part in change.partition("="))
-        if not value:
-            raise Wrong(f"--set {change}: give FIELD=VALUE, such as --set K=52")
-        fields = {
-            key: text
-            for key, text in fields.items()
-            if IN_PLACE.get(key, key) != IN_PLACE.get(name, name)
-        } | {name: value}
-    return fields
+def _over(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields, with some in place of those that say the same."""
+    said = {IN_PLACE.get(name, name) for name in changes}
+    kept = {name: text for name, text in fields.items() if IN_PLACE.get(name, name) not in said}
+    return kept | dict(changes)
 
 
-def _serve(given: Namespace) -> int:
-    # imported modules are never garbage: looking for some would take a tenth of the time
-    gc.disable()
+def _serve(given: Namespace) -> None:
     from zoexplore.server.serving import bracketed, run, serve
     from zoexplore.views import app
 
-    gc.enable()
     address = given.address
     try:
         server = serve(
-            {"app": app}, given.port, address, given.origin, given.behind_proxy, given.prefix
+            {"app": app}, given.port, address, given.origin or (), given.behind_proxy, given.prefix
         )
     except OSError as error:
         raise Wrong(
@@ -204,7 +202,6 @@ def _serve(given: Namespace) -> int:
     if given.show:
         server.io_loop.add_callback(webbrowser.open, url)
     run(server)
-    return ANSWER
 
 
 def _epsilon(given: Namespace) -> Answer:
@@ -288,24 +285,18 @@ def _values(text: str, whole: bool) -> list[float]:
         if ":" not in text:
             return [float(value) for value in text.split(",")]
         low, high, count = text.split(":")
-        points = min(int(count), MOST_VALUES + 1)
-        spread = np.geomspace(
-            number("FROM", float(low), above=0), number("TO", float(high), above=0), points
-        )
+        if int(count) > MOST_VALUES:
+            raise ValueError
+        spread = np.geomspace(float(low), float(high), int(count))
     except ValueError:
-        raise Wrong(
-            f"--values {text}: give numbers with commas between them, or FROM:TO:COUNT with both ends above 0"
-        ) from None
-    if points > MOST_VALUES:
-        raise Wrong(f"--values {text}: give a COUNT of at most {MOST_VALUES}")
+        form = f"FROM:TO:COUNT with both ends above 0 and a COUNT of at most {MOST_VALUES}"
+        raise Wrong(f"--values {text}: give numbers with commas between them, or {form}") from None
     return [float(value) for value in np.unique(spread.round() if whole else spread)]
 
 
 def _calibrate(given: Namespace) -> Answer:
     field, bound = given.field, given.bound
-    setting, accounting = _read(
-        given, given.file, [name for name in OWN if name != field], {field: "1"}
-    )
+    setting, accounting = _read(given, given.file, {field: "1"})
     targets = {"epsilon": given.epsilon, "advantage": given.advantage, "tpr": given.tpr}
     solved = calibrate(setting, field, bound=bound, accounting=accounting, **targets)
     g, value = guarantee(solved, bound, accounting), getattr(solved, field)
@@ -316,12 +307,8 @@ def _calibrate(given: Namespace) -> Answer:
         f"{field} changes nothing here: epsilon is the same at every {field}" if idle else "",
     )
     lines += _supposed(g.supposes)
-    return _with_run(
-        {"field": field, "value": value, "changes_nothing": idle} | proved,
-        lines,
-        solved,
-        accounting,
-    )
+    about = {"field": field, "value": value, "changes_nothing": idle}
+    return _with_run(about | proved, lines, solved, accounting)
 
 
 def _with_run(
@@ -329,31 +316,20 @@ def _with_run(
 ) -> Answer:
     """An answer that ends with a run as YAML."""
     whole = {**data, "setting": run.as_dict(), "accounting": asdict(accounting)}
-    return Answer(
-        True,
-        whole,
-        [*lines, *_remarks(in_a_line(run), remark_on_delta(run)), to_yaml(run, accounting)],
-    )
+    lines += _remarks(in_a_line(run), remark_on_delta(run))
+    return Answer(True, whole, [*lines, to_yaml(run, accounting)])
 
 
 def _plan(given: Namespace) -> Answer:
-    run, accounting = _read(given, given.file, ("n", "d"), UNPLANNED)
+    run, accounting = _read(given, given.file, UNPLANNED)
     # without K and T there is no budget
     passes = PASSES if given.passes is None and run.K == run.T == 1 else given.passes
-    plan = recommend(
-        run,
-        epsilon=given.epsilon,
-        passes=passes,
-        bound=given.bound,
-        accounting=accounting,
-        clipping=run.clipping,
-    )
+    asked: dict[str, Any] = {"epsilon": given.epsilon, "passes": passes, "bound": given.bound}
+    plan = recommend(run, **asked, accounting=accounting, clipping=run.clipping)
     searched = _searched(plan.setting, given.search, accounting)
     heard, *more = plan.reasons  # first whether the noise drowns the steps
-    tried = [
-        f"trying {given.search} such runs costs ε = {cost:.4g}: {how}"
-        for how, cost in searched.items()
-    ]
+    such = f"trying {given.search} such runs costs ε ="
+    tried = [f"{such} {cost:.4g}: {how}" for how, cost in searched.items()]
     lines = _remarks(
         heard,
         f"epsilon = {plan.epsilon!r} by {plan.bound}",
@@ -385,186 +361,34 @@ def _statement(given: Namespace) -> Answer:
     return Answer(said.guarantee.valid, said.as_dict(), [str(said)])
 
 
-def _lesson(given: Namespace) -> int:
+def _lesson(given: Namespace) -> None:
     from zoexplore.views.lesson import page
 
     (setting, accounting), sliders = _read(given, given.file), given.sliders.split(",")
     for name, (places, size, seconds) in page.expected(setting, sliders).items():
-        print(
-            f"{name}: {places} places, about {size // 1000} kB and {seconds} s of computing",
-            flush=True,
-        )
+        expected = f"{places} places, about {size // 1000} kB and {seconds} s of computing"
+        print(f"{name}: {expected}", flush=True)
     text = page.html(setting, sliders, accounting, given.link, given.live)
-    try:
-        page.save(given.out, text)
-    except OSError as error:
-        raise Wrong(error.strerror or str(error)) from None
+    page.save(given.out, text)
     print(f"{given.out}: {len(text.encode()) // 1000} kB; open it in any browser")
-    return ANSWER
 
 
-About = dict[str, Any]  # what `add_argument` is told of one
-RUN: About = {
-    "metavar": "RUN.yaml",
-    "help": "a run as YAML, such as the page's Export writes; - reads it from standard input",
+# what the command's table calls so
+NAMED: dict[Any, Any] = {
+    "int": int,
+    "float": float,
+    "bounds": [*BOUNDS, BEST],
+    "fields": SETTING_FIELDS,
+    "solvable": SOLVABLE_FIELDS,
 }
-SET: About = {
-    "action": "append",
-    "default": [],
-    "metavar": "FIELD=VALUE",
-    "help": "in place of the file's; may come twice",
-}
-ASKED: dict[str, About] = {
-    "--set": SET,
-    "--json": {"action": "store_true", "help": "answer in JSON"},
-}
-BOUND: About = {"choices": [*BOUNDS, BEST], "metavar": "BOUND"}
-SOME: About = {
-    **BOUND,
-    "action": "append",
-    "help": f"one of {', '.join(BOUND['choices'])}; may come twice (default: all)",
-}
-ONE: About = {
-    **BOUND,
-    "default": BEST,
-    "help": f"which counts (default: {BEST}, the least that applies)",
-}
-# name and aliases: what runs it, what it is for, its arguments
-COMMANDS: dict[str, tuple[Callable[[Namespace], int], str, dict[str, About]]] = {
-    "serve": (
-        _serve,
-        "serve the explorer in a browser",
-        {
-            "--port": {
-                "type": int,
-                "default": 5006,
-                "help": "to listen on; 0 for any free one (default: 5006)",
-            },
-            "--address": {
-                "default": "127.0.0.1",
-                "help": "to listen on; 0.0.0.0 for all of the machine's (default: 127.0.0.1)",
-            },
-            "--origin": {
-                "action": "append",
-                "default": [],
-                "metavar": "HOST[:PORT]",
-                "help": "where readers find the page, if not at the address; may come twice",
-            },
-            "--behind-proxy": {
-                "action": "store_true",
-                "help": "believe a proxy's headers; only where readers cannot reach the port themselves",
-            },
-            "--prefix": {"default": "", "help": "of the path, as in zoexplore for /zoexplore/app"},
-            "--show": {"action": "store_true", "help": "open it in a browser"},
-        },
-    ),
-    "epsilon compose": (
-        partial(_say, _epsilon),
-        "epsilon of a run by every bound, and why where there is none; of several on the same data together, each by its best",
-        {
-            "file": {"nargs": "+", **RUN},
-            **ASKED,
-            "--bound": SOME,
-            "--forget": {
-                "type": int,
-                "metavar": "STEPS",
-                "help": "instead, what is left after so many steps without the record",
-            },
-            "--delta": {"type": float, "help": "of several runs together (default: theirs)"},
-        },
-    ),
-    "curve": (
-        partial(_say, _curve),
-        "epsilon by every bound along a field, as CSV",
-        {
-            "file": RUN,
-            **ASKED,
-            "--bound": SOME,
-            "--along": {
-                "default": "T",
-                "choices": SETTING_FIELDS,
-                "metavar": "FIELD",
-                "help": "the field (default: T)",
-            },
-            "--values": {
-                "required": True,
-                "help": "where: 1,10,100 or FROM:TO:COUNT, evenly spread in logarithms",
-            },
-        },
-    ),
-    "calibrate": (
-        partial(_say, _calibrate),
-        "the run with one field at the best value that keeps a target",
-        {
-            "file": RUN,
-            "field": {
-                "choices": SOLVABLE_FIELDS,
-                "metavar": "FIELD",
-                "help": f"what is solved for: {', '.join(SOLVABLE_FIELDS)}",
-            },
-            **ASKED,
-            "--epsilon": {"type": float, "help": "the target: epsilon at most"},
-            "--advantage": {"type": float, "help": "or: an attacker's advantage at most"},
-            "--tpr": {
-                "type": float,
-                "nargs": 2,
-                "metavar": ("FPR", "TPR"),
-                "help": "or: an attacker's true positives at most TPR at a false-positive rate of FPR",
-            },
-            "--bound": ONE,
-        },
-    ),
-    "plan": (
-        partial(_say, _plan),
-        "a run for a target, from data, model size, batch and forward passes",
-        {
-            "file": RUN,
-            **ASKED,
-            "--epsilon": {"type": float, "required": True, "help": "the target: epsilon at most"},
-            "--passes": {
-                "type": float,
-                "help": "forward passes a record, 2KTb/n (default: those of the file's run, or 100 where it has no K or T)",
-            },
-            "--search": {
-                "type": int,
-                "metavar": "RUNS",
-                "help": "say what it costs to try so many such runs",
-            },
-            "--bound": ONE,
-        },
-    ),
-    "statement": (
-        partial(_say, _statement),
-        "what the guarantee says, in words: for a paper or a model card",
-        {"file": RUN, **ASKED, "--bound": ONE},
-    ),
-    "lesson": (
-        _lesson,
-        "the explorer of a run as one file, which moves without a server, a network or Python",
-        {
-            "file": RUN,
-            "--set": SET,
-            "--sliders": {
-                "default": "sigma,T",
-                "metavar": "FIELDS",
-                "help": "fields with commas between them; K+beta for two that move together, coarser (default: sigma,T)",
-            },
-            "--out": {
-                "default": "lesson.html",
-                "metavar": "FILE",
-                "help": "where to write it (default: lesson.html)",
-            },
-            "--link": {
-                "default": "",
-                "help": "a link for teaching, whose prompts, view and parts it takes",
-            },
-            "--live": {
-                "default": "",
-                "metavar": "ADDRESS",
-                "help": "of a server's page, to which it links for what it does not have",
-            },
-        },
-    ),
+COMMANDS: dict[str, Callable[[Namespace], Answer | None]] = {
+    "serve": _serve,
+    "epsilon": _epsilon,
+    "curve": _curve,
+    "calibrate": _calibrate,
+    "plan": _plan,
+    "statement": _statement,
+    "lesson": _lesson,
 }
 
 

@@ -10,7 +10,6 @@ from zoexplore.run.fields import FIELDS, OPTIONS
 from zoexplore.run.formatting import parse_number
 
 LARGEST_FILE = 10_000  # characters; a setting needs a few hundred
-DEEPEST = 10  # nested lists and mappings; a setting needs two
 LONGEST_REASON = 200
 HEADINGS = "setting", "accounting"
 _SWITCHES = "linear", "printed"
@@ -35,10 +34,6 @@ class Unreadable(ValueError):
     """A text that is no list of fields; it says why, and in which line."""
 
 
-class Empty(Unreadable):
-    """A text without any field."""
-
-
 def fields_of(text: str) -> dict[str, Any]:
     """The fields of a run in YAML, under the two headings or not: texts by name, since YAML itself
     reads 016 as 14 and 3:20 as 200; None for what is no single value.
@@ -53,11 +48,13 @@ def fields_of(text: str) -> dict[str, Any]:
     if len(text) > LARGEST_FILE:
         raise Unreadable(f"the text is longer than {LARGEST_FILE} characters")
     try:
-        root = yaml.compose(text, _Plain)
+        root = yaml.compose(text, yaml.BaseLoader)
     except yaml.YAMLError as error:
         raise Unreadable(_why(error)) from None
+    except RecursionError:
+        raise Unreadable("this is nested too deeply for a list of fields") from None
     if root is None:
-        raise Empty("the text is empty")
+        raise Unreadable("the text is empty")
     if not isinstance(root, yaml.MappingNode):
         raise Unreadable("this is no list of fields, such as 'K: 260'")
     found: dict[str, Any] = {}
@@ -67,13 +64,17 @@ def fields_of(text: str) -> dict[str, Any]:
         if not isinstance(key, yaml.ScalarNode):
             raise Unreadable(f"line {line}: a name is no list")
         name = key.value
+        if name == "<<":
+            raise Unreadable(
+                f"line {line}: merge keys ('<<') are not read; write the fields themselves"
+            )
         if name in found:
             raise Unreadable(
                 f"{name[:LONGEST_REASON]} is given twice, in lines {lines[name]} and {line}: keep one"
             )
         found[name], lines[name] = node.value if isinstance(node, yaml.ScalarNode) else None, line
     if not found:
-        raise Empty("the text has no fields")
+        raise Unreadable("the text has no fields")
     return found
 
 
@@ -95,31 +96,6 @@ def value_of(name: str, text: str) -> Any:
         return parse_number(word)
     except ValueError:
         return word
-
-
-class _Plain(yaml.BaseLoader):
-    """YAML whose scalars are texts; it refuses merge keys by name, and deep nesting, which takes
-    long to read.
-    """
-
-    depth = 0
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        self.depth += 1
-        if self.depth > DEEPEST:
-            raise Unreadable("this is nested too deeply for a list of fields")
-        node = super().compose_node(parent, index)
-        self.depth -= 1
-        return node
-
-    def compose_mapping_node(self, anchor: Any) -> Any:
-        node = super().compose_mapping_node(anchor)
-        for key, _ in node.value:
-            if key.value == "<<":
-                raise Unreadable(
-                    f"line {key.start_mark.line + 1}: merge keys ('<<') are not read; write the fields themselves"
-                )
-        return node
 
 
 def _pairs(root: Any) -> Any:
