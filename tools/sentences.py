@@ -167,10 +167,8 @@ def _plans() -> States:
 def _refusals() -> States:
     """The refusals of every box."""
     explorer = _opened()
-    boxes = {
-        name: field.text
-        for name, field in (explorer.controls.dials | explorer.controls.fields).items()
-    }
+    controls = explorer.controls
+    boxes = controls.fields | {name: dial.text for name, dial in controls.dials.items()}
     for field, box in boxes.items():
         for text in ("-1", "x", "", "1,5", "1.5", "∞", "1e300", "9" * 400):
             box.value = text

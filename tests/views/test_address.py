@@ -181,7 +181,7 @@ def test_a_link_for_teaching_locks_and_hides():
     explorer = Explorer(search="?show=curves,K,T,conversion&lock=K,regime,R")
     controls = explorer.controls
     assert controls.dials["K"].slider.disabled and controls.dials["K"].text.disabled
-    assert controls.options["regime"].disabled and controls.fields["R"].text.disabled
+    assert controls.options["regime"].disabled and controls.fields["R"].disabled
     assert not controls.dials["T"].slider.disabled
     assert not explorer.tabs.bar.visible
     assert list(controls._fold()) == [controls.options["conversion"]]

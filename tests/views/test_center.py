@@ -169,7 +169,7 @@ def test_the_printed_constants_are_a_box_away():
     assert guarantees(view.state.setting, view.state.accounting)["corollary"].title.endswith(
         "(as printed)"
     )
-    view.state.printed = False
+    view.state.ask(printed=False)
     assert not view.printed.value
 
 

@@ -57,7 +57,7 @@ def test_a_change_is_one_message_of_lines_and_one_of_all_else():
 def test_moving_t_moves_the_marks_and_not_the_curves():
     view = Curves()
     before = y(view, "sharp")
-    view.state.T = 1000
+    view.state.ask(T=1000)
     np.testing.assert_array_equal(y(view, "sharp"), before)
     assert {mark["x"] for mark in dots(view).values()} == {1000} and at(view) == 1000
     shown = {each["key"]: each["number"] for each in view.legend.entries}
@@ -89,7 +89,7 @@ def test_a_curve_that_is_switched_off_goes_with_its_mark():
 def test_the_label_names_delta():
     view = Curves()
     assert view.chart.given["title"] == "ε at δ = 10⁻⁵"
-    view.state.delta = 2e-6
+    view.state.ask(delta=2e-6)
     assert view.chart.given["title"] == "ε at δ = 2\u202f×\u202f10⁻⁶"
 
 

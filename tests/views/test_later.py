@@ -43,7 +43,7 @@ def test_a_page_keeps_its_folds_for_later_and_a_notebook_does_not():
         later_on = [len(card) for card in page.__panel__().select(pn.Card)]
     # nor are the folds within them there yet
     assert min(folds) >= 1 and later_on and not any(later_on)
-    assert page.controls.fields["R"].text.value == "0.31"  # it can be set and asked, seen or not
+    assert page.controls.fields["R"].value == "0.31"  # it can be set and asked, seen or not
 
 
 def test_a_page_has_few_models():

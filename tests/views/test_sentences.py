@@ -95,7 +95,7 @@ def test_a_refusal_is_in_symbols():
 
 def test_a_refusal_has_no_number_that_only_a_machine_reads():
     controls = Controls()
-    boxes = {name: field.text for name, field in (controls.dials | controls.fields).items()}
+    boxes = controls.fields | {name: dial.text for name, dial in controls.dials.items()}
     for name, typed, said in (
         ("T", "0", "T = 0 is not allowed: give a whole number from 1 to 2⁵³"),
         (

@@ -28,40 +28,35 @@ def test_it_takes_a_setting_and_an_accounting():
     assert (state.n, state.eta, state.R, state.conversion) == (1000, 3.0, float("inf"), "cks")
 
 
-@pytest.mark.parametrize("name", [*SETTING_FIELDS, *OPTIONS])
-def test_every_param_is_documented(name):
-    assert State.param[name].doc
-
-
 def test_a_change_makes_a_new_setting_once():
     state, seen = State(), []
     state.param.watch(lambda event: seen.append(event.new), "setting")
-    state.param.update(sigma=0.01, T=7)
+    state.ask(sigma=0.01, T=7)
     assert seen == [DEMONSTRATION.replace(sigma=0.01, T=7)]
 
 
 def test_a_step_size_left_open_follows_k_over_m():
     state = State()
-    state.K = 30
+    state.ask(K=30)
     assert state.eta is None
     assert state.setting.eta == 30 / state.M
 
 
 def test_k_is_held_at_d_aloud_and_comes_back():
     state = State()
-    state.d = 100
+    state.ask(d=100)
     assert (state.K, state.setting.K) == (100, 100)
     assert "100" in state.note and "260" in state.note
-    state.d = 520
+    state.ask(d=520)
     assert (state.K, state.setting.K, state.note) == (260, 260, "")
 
 
 def test_a_k_that_is_asked_for_while_it_is_held_is_what_is_kept():
     state = State()
-    state.d = 100
-    state.K = 50
+    state.ask(d=100)
+    state.ask(K=50)
     assert state.note == ""
-    state.d = 520
+    state.ask(d=520)
     assert state.K == 50
 
 
@@ -91,13 +86,18 @@ def test_what_cannot_be_is_refused_with_a_reason_and_changes_nothing(values):
     )
 
 
-def test_setting_a_param_to_what_cannot_be_raises_and_changes_nothing():
+def test_a_field_is_changed_by_asking_alone():
     state = State()
-    with pytest.raises(ValueError, match="K = 521"):
-        state.K = 521
+    with pytest.raises(AttributeError):
+        state.K = 250
     assert state.K == 260
-    state.K = 250
-    assert state.setting.K == 250
+
+
+def test_what_changes_nothing_is_no_change():
+    state, seen = State(), []
+    state.param.watch(lambda event: seen.append(event.name), ["setting", "accounting"])
+    assert state.ask(T=200.0, printed=False) and not seen
+    assert state.ask(printed=True) and seen == ["accounting"]
 
 
 def test_a_refusal_ends_with_the_next_change_that_is_taken():
@@ -140,7 +140,7 @@ def test_a_whole_setting_is_taken_over():
 
 def test_states_share_nothing():
     one, other = State(), State()
-    one.T = 9
+    one.ask(T=9)
     assert other.T == other.setting.T == 200
 
 

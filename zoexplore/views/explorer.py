@@ -97,7 +97,7 @@ class Explorer(pn.viewable.Viewer):
             self.bridge.param.watch(self._fit, ["met", "ready"])
         self._fit()
         if self.bridge:  # a card opens without a server, as in a saved notebook
-            closed = self.files.drawer, self.story.panel, self.invite, self.controls.drawn.parts
+            closed = self.files.drawer, self.story.panel, self.invite, self.controls.drawn
             for each in (*self.parts.select(pn.Card), *closed, self.prompt, self.last):
                 widgets.later(each)
 
@@ -133,7 +133,7 @@ class Explorer(pn.viewable.Viewer):
 
     def _tools(self) -> None:
         self.tools, self.files = Toolbar(self.state, self.bridge, self.pins), Files(self.state)
-        self.controls.top = [self.tools.preset, self.tools.reset]
+        self.controls.top.objects = [self.tools.preset, self.tools.reset]
         self.tools.more = [
             *([widgets.button("Story", self._begin)] if self._tells else []),
             self.files.toggle,
@@ -211,9 +211,7 @@ class Explorer(pn.viewable.Viewer):
         )
         # each hidden as a whole, since a grid's own style sheet would keep it visible
         self.holder = widgets.stack(self.front)
-        self.side = widgets.stack(
-            self.controls.__panel__(), self.invite, css_classes=["zx-controls"]
-        )
+        self.side = widgets.stack(self.controls.whole, self.invite, css_classes=["zx-controls"])
         # of a link; what is refused where no control is
         self.prompt = widgets.component("told", told, self.controls.notice, sheet="prompt")
         heading = _kept(

@@ -61,9 +61,7 @@ class Helps(View):
         self._some = max(self.state.n // 10, 1)  # records of a batch, and
         self._late = 1  # steps of a cool-down, where they are switched on
         self.batches, self.cooled = (
-            widgets.mirror(
-                widgets.radio(name, [], "long_radio"), self.state, ["setting"], shown, chosen
-            )
+            widgets.mirror(widgets.radio(name, [], "long_radio"), self.state, shown, chosen)
             for name, shown, chosen in (
                 ("records per step", self._batches, lambda b: self.state.ask(batch=b or None)),
                 ("cool-down", self._cooled, lambda late: self.state.ask(cooldown=late)),

@@ -1,6 +1,5 @@
 """The controls: eight always in view, and everything else in one fold."""
 
-from collections.abc import Callable
 from html import escape
 from math import inf
 from typing import Any
@@ -10,15 +9,15 @@ import param
 
 from zoexplore.questions.risk import remark_on_delta
 from zoexplore.run.fields import FIELDS, OPTIONS
-from zoexplore.run.formatting import format_count, format_exact, format_short, format_typed
+from zoexplore.run.formatting import format_short
 from zoexplore.run.presets import DEMONSTRATION
-from zoexplore.run.setting import NEIGHBOURS, Setting
+from zoexplore.run.setting import Setting
 from zoexplore.views.address import Teaching
 from zoexplore.views.component import Text
 from zoexplore.views.html import written
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
-from zoexplore.views.style.inputs import FieldSentence, Ladder, Quick, decades, interval
+from zoexplore.views.style.inputs import FieldSentence, Ladder, Quick, decades, interval, typed
 
 HINTS = {  # explanations beside the labels of the fold
     "R": "The iterates are projected onto a ball of this radius; ∞ for no ball.",
@@ -55,17 +54,17 @@ SUPPOSED: dict[str, dict[str, Any]] = {  # of a record's gradient: L, and how a 
 SLIDERS = ("K", "beta", "sigma", "n", "batch", "d", "T")
 ENDS = {"K": "d", "batch": "n"}  # of a slider: the field that ends it
 COOLED = ("cooldown", "cooldown_beta")
-# of a sampling and neighbours that no bound covers: why, what to count instead, and what that means
-MISFITS = {
-    ("poisson", "replace-one"): (
-        "Poisson batches are covered with one record added or removed.",
-        "Add or remove one",
-        "A replaced record counts as two, one removed and one added: 2ε at (1 + e^ε)δ.",
+# of how batches are drawn: the neighbours that bounds cover, and what they mean
+COVERED = {
+    "poisson": (
+        "add-remove",
+        "Poisson batches are covered with one record added or removed, which is what ε says now. A replaced record counts as "
+        "two, one removed and one added: 2ε at (1 + e^ε)δ.",
     ),
-    ("without-replacement", "add-remove"): (
-        "Batches of one size are covered with one record replaced.",
-        "Replace one",
-        "Both data sets have n records now, of which one is another.",
+    "without-replacement": (
+        "replace-one",
+        "Batches of one size are covered with one record replaced, which is what ε says now: both data sets have n records, of "
+        "which one is another.",
     ),
 }
 _BESIDE = (2, 0, 0, 0)  # the margin of a box below its number
@@ -82,6 +81,10 @@ IN_FOLD = (
     "releases",
     "records_per_person",
 )
+ABOVE = ("regime", "sampling")  # menus that are beside the dials
+# of a part of the panel: what else a link for teaching names it by
+ALSO = {"beta": COOLED, "batch": ("sampling",), "by_task": ("regime",), "top": ("tools",)}
+ALSO |= {"fold": (*IN_FOLD, *HINTS, *MENUS)}
 
 
 def ladder_of(state: State, name: str) -> Ladder:
@@ -89,181 +92,81 @@ def ladder_of(state: State, name: str) -> Ladder:
     field = FIELDS[name]
     if field.linear:
         return interval(field.low, field.high, 0.01)
-    return decades(
-        field.low, getattr(state, ENDS[name]) if name in ENDS else field.high, field.whole
-    )
+    high = getattr(state, ENDS[name]) if name in ENDS else field.high
+    return decades(field.low, high, field.whole)
 
 
-def flaw(state: State, field: str, widget: Any, holder: Any) -> None:
-    """At the end of a control's holder say why the shown view cannot take its value."""
-    line = widgets.html("", "flaw")
-    parts, looks = list(holder), widget.css_classes
+def flaw(state: State, field: str) -> Text:
+    """A line that says why the shown view cannot take a field's value."""
+    line = widgets.html("", "flaw", visible=False)
 
     def mark(*_: Any) -> None:
-        why = state.flaws.get(field)
-        line.object = f'<p role="alert">▲ {escape(why or "")}</p>'
-        holder.objects, widget.css_classes = (
-            ([*parts, line], [*looks, "zx-flawed"]) if why else (parts, looks)
-        )
+        why = state.flaws.get(field, "")
+        line.param.update(object=f'<p role="alert">▲ {escape(why)}</p>', visible=bool(why))
 
     state.param.watch(mark, "flaws")
     mark()
+    return line
 
 
-class Field(pn.viewable.Viewer):
-    """One number of the state as text: type it and press Enter. The state explains what it refuses."""
-
-    def __init__(self, state: State, field: str, **params: Any) -> None:
-        super().__init__(**params)
-        self.state, self.field = state, field
-        sheets = ["number", *(["symbol"] if len(FIELDS[field].symbol) == 1 else [])]  # no word
-        self.text = widgets.field(FIELDS[field].caption, *sheets, value=self.shown())
-        self.inputs = [self.text]
-        self.text.param.watch(self._typed, "value")
-        state.param.watch(self.show, [field, *(("K", "M") if field == "eta" else ())])
-
-    def shown(self) -> str:
-        """The value as text; a step size that follows K/M is shown as that number."""
-        value = getattr(self.state, self.field)
-        if value is not None or self.field != "eta":
-            return format_typed(value) if value is not None else FIELDS[self.field].left_out
-        eta = self.state.setting.eta
-        return "not set" if eta is None else format_exact(float(f"{eta:.5g}"))
-
-    def show(self, *_: Any) -> None:
-        """Write the value into the text."""
-        self.text.value = self.shown()
-
-    def _typed(self, event: Any) -> None:
-        if event.new != self.shown():
-            self.state.ask_text(self.field, event.new)
-            self.show()
-
-    def __panel__(self) -> pn.viewable.Viewable:
-        return self.text
+def number(state: State, field: str) -> pn.widgets.TextInput:
+    """A field as text: type a value and press Enter. The state explains what it refuses."""
+    symbol = ["symbol"] if len(FIELDS[field].symbol) == 1 else []  # no word
+    return widgets.mirror(
+        widgets.field(FIELDS[field].caption, "number", *symbol),
+        state,
+        lambda: {"value": typed(state, field)},
+        lambda text: state.ask_text(field, text),
+    )
 
 
-class Dial(Field):
-    """A field with a slider under it; beta's has the cool-down below, the batch's how batches are
-    drawn.
-    """
+class Dial(pn.viewable.Viewer):
+    """A field as text with a slider under it, and what else belongs there."""
 
-    def __init__(self, state: State, field: str, **params: Any) -> None:
-        super().__init__(state, field, **params)
-        self.ladder = ladder_of(state, field)
-        self.slider = Quick(
-            value=self._rung(),
-            start=0,
-            end=self.ladder.top,
-            step=1,
-            show_value=False,
-            tooltips=False,
-            tags=self._said(),
-            **widgets.look("slider", **theme.STRETCH),
-        )
-        self.inputs += [self.slider]
-        self.below: Any = BELOW[field](state) if field in BELOW else None
-        more = [self.below] if self.below else []
-        self.whole = widgets.component("dial", self.text, self.slider, *more, sheet="")
-        flaw(state, field, self.text, self.whole)
-        self.slider.param.watch(self._moved, "value")
+    def __init__(self, state: State, field: str, *below: Any) -> None:
+        super().__init__()
+        self.state, self.field, self.text = state, field, number(state, field)
+        look = widgets.look("slider", **theme.STRETCH)
+        self.slider = Quick(start=0, end=1, step=1, show_value=False, tooltips=False, **look)
+        widgets.mirror(self.slider, state, self._shown, self._moved)
         self.slider.param.watch(self._released, "value_throttled")
-        if field in ENDS:
-            state.param.watch(self._reach, ENDS[field])
+        parts = self.text, self.slider, *below, flaw(state, field)
+        self.whole = widgets.component("dial", *parts, sheet="")
 
-    def show(self, *_: Any) -> None:
-        super().show()
-        self.slider.param.update(value=self._rung(), tags=self._said())
+    @property
+    def ladder(self) -> Ladder:
+        """The slider's values."""
+        return ladder_of(self.state, self.field)
 
-    def _rung(self) -> int:
-        """The rung of the value; all records are the last one."""
-        value = getattr(self.state, self.field)
-        return self.ladder.top if value is None else self.ladder.rung(value)
-
-    def _said(self) -> list[Any]:
-        """For screen readers: its name, and the value on the current rung, which need not be the
-        rung's own.
+    def _shown(self) -> dict[str, Any]:
+        """The rung of the value, of which all records are the last; and for screen readers the
+        slider's name, and the value on that rung, which need not be the rung's own.
         """
-        return [FIELDS[self.field].caption, self._rung(), self.shown()]
+        ladder, value = self.ladder, getattr(self.state, self.field)
+        rung = ladder.top if value is None else ladder.rung(value)
+        tags = [FIELDS[self.field].caption, rung, typed(self.state, self.field)]
+        return {"end": ladder.top, "value": rung, "tags": tags}
 
-    def _moved(self, event: Any) -> None:
-        if event.new != self._rung():
-            # its last move may come after its release
-            released = event.new == self.slider.value_throttled
-            change = self.state.ask if released else self.state.slide
-            value = (
-                None
-                if self.field == "batch" and event.new >= self.ladder.top
-                else self.ladder.value(event.new)
-            )
-            with pn.io.hold():  # the figure and the number beside the slider are one message
-                change(**{self.field: value})
-                self.show()
+    def _moved(self, rung: int) -> None:
+        # its last move may come after its release
+        change = self.state.ask if rung == self.slider.value_throttled else self.state.slide
+        every = self.field == "batch" and rung >= self.ladder.top
+        with pn.io.hold():  # the figure and the number beside the slider are one message
+            change(**{self.field: None if every else self.ladder.value(rung)})
 
     def _released(self, event: Any) -> None:
         if event.new == self.slider.value:
             self.state.moving = False
 
-    def _reach(self, *_: Any) -> None:
-        """End the slider at the field that ends it now."""
-        self.ladder = ladder_of(self.state, self.field)
-        self.slider.param.update(end=self.ladder.top, value=self._rung())
-
     def __panel__(self) -> pn.viewable.Viewable:
         return self.whole
 
 
-def cooldown(state: State) -> FieldSentence:
+def cooldown(s: Setting) -> str:
     """How many steps at the end have another share of their noise along the directions, and which."""
-
-    def said(s: Setting) -> str:
-        words = "the last {cooldown} steps with β = {cooldown_beta}"
-        if s.cooldown >= s.T:
-            return (
-                f"{words}: that is all {format_count(s.T)}, and none has β = {format_short(s.beta)}"
-            )
-        same = s.cooldown and s.beta_at(s.T - 1) == s.beta
-        return (
-            f"{words}, as all others: nothing changes. Take β = 1 for those before"
-            if same
-            else words
-        )
-
-    return FieldSentence(state, said, "tiny_blanks")
-
-
-class Drawn(pn.viewable.Viewer):
-    """How batches are drawn, and where no bound covers them with these neighbours, the ones with
-    which it does.
-    """
-
-    def __init__(self, state: State) -> None:
-        super().__init__()
-        self.state, self.menu = state, menu(state, "sampling")
-        self.why, self.switch = widgets.html("", "flaw"), widgets.button("", self._switch)
-        self.misfit = widgets.stack(self.why, self.switch)
-        self.parts = widgets.stack(self.menu, self.misfit)
-        state.param.watch(self._show, "setting")
-        self._show()
-        flaw(state, "sampling", self.menu, self.parts)
-
-    def _show(self, *_: Any) -> None:
-        why, label, self._note = MISFITS.get(
-            (self.state.sampling, self.state.neighbours), ("", "", "")
-        )
-        self.why.object, self.switch.label = f"<p>▲ {why}</p>", label
-        self.misfit.visible, self.parts.visible = bool(why), not self.state.setting.full_batch
-
-    def _switch(self) -> None:
-        note = self._note
-        self.state.ask(neighbours=next(who for who in NEIGHBOURS if who != self.state.neighbours))
-        self.state.note = note
-
-    def __panel__(self) -> pn.viewable.Viewable:
-        return self.parts
-
-
-BELOW: dict[str, Callable[[State], Any]] = {"beta": cooldown, "batch": Drawn}
+    same = s.cooldown and s.beta_at(s.T - 1) == s.beta
+    remark = ", as all others: nothing changes. Take β = 1 for those before" if same else ""
+    return f"the last {{cooldown}} steps with β = {{cooldown_beta}}{remark}"
 
 
 def follow(widget: Any, state: State, field: str) -> Any:
@@ -271,16 +174,14 @@ def follow(widget: Any, state: State, field: str) -> Any:
     return widgets.mirror(
         widget,
         state,
-        [field],
         lambda: {"value": getattr(state, field)},
         lambda value: state.ask(**{field: value}),
     )
 
 
-def menu(state: State, field: str, made: Callable[..., Any] = widgets.select) -> Any:
-    """A menu of a field's options, or a row of them."""
-    options = {name: option for option, name in OPTIONS[field].items()}
-    return follow(made(MENUS[field], options), state, field)
+def options_of(field: str) -> dict[str, str]:
+    """What a menu of a field offers."""
+    return {name: option for option, name in OPTIONS[field].items()}
 
 
 class Controls(pn.viewable.Viewer):
@@ -293,59 +194,70 @@ class Controls(pn.viewable.Viewer):
     ) -> None:
         super().__init__(**params)
         self.state, self.teaching = state or State(), teaching or Teaching()
-        self.dials = {field: Dial(self.state, field) for field in SLIDERS}
-        self.fields = {f: Field(self.state, f) for f in IN_FOLD}
-        self.options = {
-            "regime": menu(self.state, "regime", widgets.radio),
-            "linear": follow(
-                widgets.box("a linear model, one score a record", False, margin=_BESIDE),
-                self.state,
-                "linear",
-            ),
-            **{
-                field: menu(self.state, field)
-                for field in MENUS
-                if field not in ("regime", "sampling")
-            },
-        }
+        self.fields = {f: number(self.state, f) for f in IN_FOLD}
+        self.options = self._options()
         self.known = self._known()
-        self.cooldown, self.drawn = self.dials["beta"].below, self.dials["batch"].below
-        self.top: list[pn.viewable.Viewable] = []  # above the dials: presets and reset
+        self.cooldown = FieldSentence(self.state, cooldown, "tiny_blanks")
+        self.drawn = widgets.stack(self.options["sampling"], flaw(self.state, "sampling"))
+        below = {"beta": self.cooldown, "batch": self.drawn}
+        self.dials = {f: Dial(self.state, f, *filter(None, [below.get(f)])) for f in SLIDERS}
+        self.top = widgets.row("top")  # above the dials: presets and reset
         self.notice = Text("", **widgets.look("notice", margin=0))
         self.by_task = widgets.html("", "by_task")  # in place of what the reader does not set
-        # that come and go, by the field of each
-        self._parts: dict[str, Any] = {"by_task": self.by_task}
-        self.state.param.watch(self._write_notice, ["refusal", "note", "setting"])
+        regime = widgets.label("the loss is"), self.options["regime"]
+        self.parts: dict[str, Any] = {  # that come and go, by the field of each
+            "top": self.top,
+            **{field: dial.whole for field, dial in self.dials.items()},
+            "regime": widgets.stack(*regime, css_classes=["zx-dial"]),
+            "lipschitz": self.known,
+            "by_task": self.by_task,
+            "fold": self._fold(),
+        }
+        # below the dials, so that none moves under the reader's hand
+        *above, fold = self.parts.values()
+        self.whole = widgets.component("settings", *above, self.notice, fold, sheet="controls")
+        self.state.param.watch(self._write, ["refusal", "note", "setting"])
         self.state.param.watch(self._narrow, "by_task")
         self.param.watch(self._narrow, "sole")
-        self._write_notice()
+        self._write()
         self._narrow()
+
+    def _options(self) -> dict[str, Any]:
+        """Menus and boxes by the field of each."""
+        state, linear = self.state, "a linear model, one score a record"
+        made = {field: widgets.select(words, options_of(field)) for field, words in MENUS.items()}
+        made["regime"] = widgets.radio(MENUS["regime"], options_of("regime"))
+        made["linear"] = widgets.box(linear, False, margin=_BESIDE)
+        sampling = made.pop("sampling")
+        kept = {field: follow(widget, state, field) for field, widget in made.items()}
+        drawn = widgets.mirror(sampling, state, lambda: {"value": state.sampling}, self._draw)
+        return kept | {"sampling": drawn}
+
+    def _draw(self, sampling: str) -> None:
+        """Draw batches so, and count the neighbours that bounds cover then."""
+        before = self.state.neighbours
+        neighbours, note = COVERED.get(sampling, (before, ""))
+        self.state.ask(sampling=sampling, neighbours=neighbours)
+        if neighbours != before:
+            self.state.note = note
 
     def _narrow(self, *_: Any) -> None:
         """Lock the fields that a link for teaching locks, or that the shown view sets, and show the
         others, or the sole one.
         """
-        given = self.state.by_task
-        locked = self.cooldown.locked = {*self.teaching.lock, *given}
+        given, shows = self.state.by_task, self.teaching.shows
+        self.cooldown.locked = {*self.teaching.lock, *given}
         self.cooldown.show()
         self.cooldown.visible = not self.sole  # one control is one
-        inputs = [
-            (control.field, each)
-            for control in (*self.dials.values(), *self.fields.values())
-            for each in control.inputs
-        ]
-        for field, widget in (
-            *inputs,
-            *self.options.items(),
-            ("lipschitz", self.known),
-            ("sampling", self.drawn.menu),
-        ):
-            widget.disabled = field in locked
+        inputs = [(field, each) for field, dial in self.dials.items() for each in dial.whole[:2]]
+        inputs += [*self.fields.items(), *self.options.items(), ("lipschitz", self.known)]
+        for field, widget in inputs:
+            widget.disabled = field in self.cooldown.locked
         self.by_task.object = f"<p>{escape('; '.join(dict.fromkeys(given.values())))}</p>"
-        for field, part in self._parts.items():
-            part.visible = self.sole in ("", field) and (
-                bool(given) if field == "by_task" else field not in given
-            )
+        for field, part in self.parts.items():
+            told = bool(given) if field == "by_task" else field not in given
+            named = shows(field, *ALSO.get(field, ()))
+            part.visible = self.sole in ("", field) and told and named
 
     def _known(self) -> pn.widgets.Select:
         """A menu of the field L, the known bound on a record's gradient, on which every ε rests."""
@@ -355,58 +267,33 @@ class Controls(pn.viewable.Viewer):
             length = "Δ" if L is None else format_short(L) if L < inf else "1"
             kinds = "of any length, clipped", f"at most {length} long"
             options = dict(zip((*kinds, "clipped, at most Δ (the paper)"), SUPPOSED, strict=True))
-            return {
-                "options": options,
-                "value": "nothing" if L == inf else "clip" if by_clip else "length",
-            }
+            value = "nothing" if L == inf else "clip" if by_clip else "length"
+            return {"options": options, "value": value}
 
+        menu = widgets.select("one record's gradient is", {}, "known")
         return widgets.mirror(
-            widgets.select("one record's gradient is", {}, "known"),
-            self.state,
-            ["lipschitz", "sensitivity"],
-            shown,
-            lambda kind: self.state.ask(**SUPPOSED[kind]),
+            menu, self.state, shown, lambda kind: self.state.ask(**SUPPOSED[kind])
         )
 
-    def _write_notice(self, *_: Any) -> None:
+    def _write(self, *_: Any) -> None:
         refusal, remark = self.state.refusal, remark_on_delta(self.state.setting)
         refused = refusal and f"{refusal}. Nothing was changed."
         lines = (refused, "refused"), (self.state.note, "note"), (remark and f"{remark}.", "note")
         said = written("page", "notice", lines)
         self.notice.param.update(object=said, visible=bool(said))
-
-    def __panel__(self) -> pn.viewable.Viewable:
-        regime = widgets.stack(
-            widgets.label("the loss is"), self.options["regime"], css_classes=["zx-dial"]
-        )
-        dials = {field: dial.whole for field, dial in self.dials.items()}
-        parts = {**dials, "regime": regime, "lipschitz": self.known, "by_task": self.by_task}
-        also = {"beta": COOLED, "batch": ("sampling",), "by_task": ("regime",)}
-        parts = {
-            field: part
-            for field, part in parts.items()
-            if self.teaching.shows(field, *also.get(field, ()))
-        }
-        fold, top = self._fold(), widgets.row("top", *self.top)
-        self._parts = {**parts, "fold": fold, "top": top}
-        self._narrow()
-        return widgets.component(
-            "settings",
-            *([top] if self.top and self.teaching.shows("tools") else []),
-            *parts.values(),
-            self.notice,  # below the dials, so that none moves under the reader's hand
-            *([fold] if len(fold) else []),
-            sheet="controls",
-        )
+        self.drawn.visible = not self.state.setting.full_batch
 
     def _fold(self) -> pn.Card:
-        inputs = {name: field.text for name, field in self.fields.items()} | self.options
+        inputs = self.fields | {n: o for n, o in self.options.items() if n not in ABOVE}
         shown = [
             widgets.stack(widget, widgets.short(f"<p>{HINTS[name]}</p>", "hint"))
             if name in HINTS
             else widget
             for name, widget in inputs.items()
-            if name != "regime" and self.teaching.shows(name)
+            if self.teaching.shows(name)
         ]
         # open, so that a link's fields show
         return widgets.fold("More settings", *shown, collapsed=not self.teaching.show)
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return self.whole

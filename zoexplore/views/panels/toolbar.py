@@ -37,8 +37,7 @@ class Toolbar(pn.viewable.Viewer):
         presets = {"Presets": "", **{preset.name: key for key, preset in PRESETS.items()}}
         look = widgets.look("preset", "arrow", **theme.STRETCH)
         self.preset = pn.widgets.Select(options=presets, tags=["preset"], **look)
-        fields = ["setting", "accounting"]
-        widgets.mirror(self.preset, self.state, fields, self._shown, self._picked)
+        widgets.mirror(self.preset, self.state, self._shown, self._picked)
         self.reset = widgets.button("Reset", self._start_over)
         self.link = widgets.copier("Copy link") if bridge else None
         self.more: list[pn.viewable.Viewable] = []  # before the link

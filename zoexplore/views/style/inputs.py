@@ -144,7 +144,9 @@ class FieldSentence(Sentence):
     @staticmethod
     def blank(state: State, name: str) -> dict[str, Any]:
         """The blank of a field."""
-        return {
-            "text": format_typed(getattr(state, name)) or FIELDS[name].left_out,
-            "label": FIELDS[name].noun,
-        }
+        return {"text": typed(state, name), "label": FIELDS[name].noun}
+
+
+def typed(state: State, field: str) -> str:
+    """A field's value as text to edit: that of a step size left open is the one it follows."""
+    return format_typed(getattr(state.setting, field)) or FIELDS[field].left_out

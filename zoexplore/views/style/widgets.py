@@ -104,12 +104,11 @@ def _choice(kind: Any, of: param.Parameter | None, **given: Any) -> Any:
 def mirror(
     widget: Any,
     state: param.Parameterized,
-    fields: list[str],
     shown: Callable[[], dict[str, Any]],
     chosen: Callable[[Any], Any],
 ) -> Any:
-    """Keep a widget as `shown` says of the state's fields, and call `chosen` with what a reader
-    chooses.
+    """Keep a widget as `shown` says of the state's run, and call `chosen` with what a reader chooses,
+    which the state may refuse.
     """
     following = False
 
@@ -119,9 +118,14 @@ def mirror(
         widget.param.update(**shown())
         following = False
 
+    def choose(event: Any) -> None:
+        if not following:
+            chosen(event.new)
+            show()
+
     show()
-    state.param.watch(show, fields)
-    widget.param.watch(lambda event: None if following else chosen(event.new), "value")
+    state.param.watch(show, ["setting", "accounting"])
+    widget.param.watch(choose, "value")
     return widget
 
 
