@@ -45,7 +45,7 @@ def test_the_data_are_the_accountants(setting):
 def test_a_change_is_one_message_of_lines_and_one_of_all_else():
     view, seen = Curves(), []
     view.chart.param.watch(lambda event: seen.append(event.name), ["lines", "given"])
-    view.state.slide(sigma=0.002)
+    view.state.ask(sigma=0.002)
     view.state.ask(conversion="cks")
     assert seen.count("lines") <= 2
     expected = curve(
@@ -67,11 +67,32 @@ def test_moving_t_moves_the_marks_and_not_the_curves():
     }
 
 
+@pytest.mark.parametrize(
+    ("sigma", "release"),
+    [
+        (0.0031, lambda state: state.ask(sigma=0.0033)),
+        (0.0032, lambda state: state.param.update(moving=False)),
+    ],
+)
+def test_a_held_slider_draws_a_sketch_and_its_release_all(sigma, release):
+    view = Curves()
+    view.state.slide(sigma=sigma)
+    exact = curve(DEMONSTRATION.replace(sigma=sigma), "T", T_VALUES)["composition"]
+    assert len(y(view, "composition")) < len(T_VALUES) / 4
+    assert y(view, "composition")[[0, -1]].tolist() == exact[[0, -1]].tolist()
+    view.state.slide(T=1000)  # the curves of a run are not known while it is only sketched
+    assert len(y(view, "composition")) < len(T_VALUES) / 4
+    release(view.state)
+    assert len(y(view, "composition")) == len(T_VALUES)
+    view.state.slide(T=1003)
+    assert len(y(view, "composition")) == len(T_VALUES)
+
+
 def test_on_batches_the_exact_curves_follow_a_slider_that_is_held():
     run = DEMONSTRATION.replace(n=1000, batch=20, sigma=0.02, K=100)
     view = Curves(State(run))
     view.state.slide(sigma=0.021)
-    exact = curve(run.replace(sigma=0.021), "T", T_VALUES)
+    exact = curve(run.replace(sigma=0.021), "T", view.drawn.values)
     for bound in ("composition", "theorem", "sharp"):
         # what a search for a root leaves open
         np.testing.assert_allclose(y(view, bound), exact[bound], rtol=1e-8)

@@ -58,6 +58,14 @@ async def ask(function: Callable[..., Any], *args: Any) -> Any:
     return found
 
 
+def known(function: Callable[..., Any], *args: Any) -> bool:
+    """Whether the answer of a `cached` function is kept."""
+    with suppress(KeyError):
+        lookup(function, function.canonical(*args))  # type: ignore[attr-defined]
+        return True
+    return False
+
+
 def no_answer(error: Exception) -> str:
     """The message for a reader whose call has no answer."""
     return (

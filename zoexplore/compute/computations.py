@@ -29,6 +29,7 @@ _EVEN, _FEW = np.linspace(0.01, 0.99, 99), np.geomspace(1e-6, 0.01, 81)
 # of false alarms: even, and close together at either end
 RATES = np.unique(np.concatenate([_FEW, _EVEN, 1 - _FEW]))
 RATES.flags.writeable = False
+COARSE = 5  # of the places of a curve, one in so many is in its sketch
 
 
 def timed(function: Callable[..., Any], *args: Any) -> tuple[Any, float]:
@@ -77,6 +78,14 @@ def curve_set(setting: Setting, accounting: Accounting, field: str) -> CurveSet:
     """Compute the data of the curves along a field."""
     values = AXES[field].values(setting)
     return CurveSet(values, curve(setting, field, values, accounting=accounting))
+
+
+@cached(any_T)
+def curve_sketch(setting: Setting, accounting: Accounting, field: str) -> CurveSet:
+    """Compute the curves at a few of their places: what a moving slider waits for."""
+    values = AXES[field].values(setting)
+    few = np.append(values[:-1:COARSE], values[-1:])
+    return CurveSet(few, curve(setting, field, few, accounting=accounting))
 
 
 @cached()

@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 import panel as pn
 import param
 
+from zoexplore.compute.ask import ask, known
+from zoexplore.compute.computations import CurveSet, curve_set, curve_sketch
 from zoexplore.compute.session_task import SessionTask, event_loop_is_running
 from zoexplore.views.pins import Pins
 from zoexplore.views.state import State
@@ -101,6 +103,13 @@ class View(pn.viewable.Viewer):
         elif not self.active and self.waiting:
             self._redrawing.stop()
             self._outdated, self.waiting = True, False
+
+    async def curves(self, along: str) -> CurveSet:
+        """The curves along a field: a sketch while a slider moves, unless they are known."""
+        run = *self.state.run, along
+        self.sketch = self.state.moving and not known(curve_set, *run)
+        found: CurveSet = await ask(curve_sketch if self.sketch else curve_set, *run)
+        return found
 
     async def refresh(self) -> None:
         """Show the current state."""

@@ -9,7 +9,7 @@ import param
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.compute.ask import ask
-from zoexplore.compute.computations import curve_set, guarantees, smallest
+from zoexplore.compute.computations import guarantees, smallest
 from zoexplore.run.axes import AXES, drawable, frame, steady
 from zoexplore.run.formatting import format_count, format_delta, format_number
 from zoexplore.views.figures import pins
@@ -79,7 +79,7 @@ class Curves(View):
         """Draw the run's curves, and write the table."""
         setting, accounting = self.state.setting, self.state.accounting
         found = await ask(guarantees, setting, accounting)
-        curves = await ask(curve_set, setting, accounting, self.along)
+        curves = await self.curves(self.along)
         await self.pinned.find(self.along)
         self.found, self.drawn = found, curves
         with pn.io.hold():

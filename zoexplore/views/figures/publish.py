@@ -15,7 +15,7 @@ from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.conversion import epsilon_of
 from zoexplore.bounds.words import Style
 from zoexplore.compute.ask import ask
-from zoexplore.compute.computations import CurveSet, curve_set, guarantees, smallest
+from zoexplore.compute.computations import CurveSet, guarantees, smallest
 from zoexplore.run.axes import AXES, T_MOST, nice
 from zoexplore.run.formatting import format_count, format_delta, format_number
 from zoexplore.views.figures.chart import (
@@ -135,7 +135,7 @@ class Publish(View):
     async def refresh(self) -> None:
         run = self.state.run
         self.found = await ask(guarantees, *run)
-        self.two = Two.of(await ask(curve_set, *run, "T"))
+        self.two = Two.of(await self.curves("T"))
         self.sketch = self.state.moving  # the axis is fitted once no slider is held
         T, most = self.state.T, max(int(self.two.T[-1]), T_MOST)
         if not self.state.moving or not self.ends[0] / 20 <= T <= self.ends[0]:
