@@ -136,16 +136,15 @@ def test_what_has_no_steps_says_why():
         plots.inside(RUN.replace(K=300), "theorem")
 
 
-def point(method, epsilon, accuracy, supposed=()):
+def point(method, epsilon, accuracy):
     along = {bound: (value,) for bound, value in epsilon.items()}
     seeds, utility = (0, 1), (((accuracy,), (accuracy + 0.01,)), ((0.1,), (0.1,)))
-    return Point(method, 1e-3, DEMONSTRATION, seeds, (1,), *utility, {}, along, supposed)
+    return Point(method, 1e-3, DEMONSTRATION, seeds, (1,), *utility, {}, along)
 
 
-@pytest.mark.parametrize("supposed", [(), ("every row has norm at most 1",)])
-def test_the_frontier_has_a_marker_a_method_hollow_where_supposed(supposed):
+def test_the_frontier_has_a_marker_a_method_and_a_colour_a_bound():
     finite, never = {"composition": 3.0, "sharp": 1.0}, {"composition": np.inf, "sharp": np.inf}
-    points = (point("noisy-zogd", finite, 0.9, supposed), point("non-private", never, 0.99))
+    points = (point("noisy-zogd", finite, 0.9), point("non-private", never, 0.99))
     drawn = plots.frontier(Frontier("mixture", points, Accounting(), 1e-5))
     kinds = [type(part).__name__ for part in drawn]
     assert (
@@ -156,7 +155,7 @@ def test_the_frontier_has_a_marker_a_method_hollow_where_supposed(supposed):
         for part in drawn
         if isinstance(part, hv.Scatter)
     ]
-    assert fills == ["white" if supposed else plots.style(bound)["color"] for bound in finite]
+    assert fills == [plots.style(bound)["color"] for bound in finite]
 
 
 def test_elements_compose_take_options_and_are_saved(tmp_path):

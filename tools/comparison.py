@@ -291,7 +291,7 @@ def written(found: Studies) -> str:
             *([held_back(found, task)] if task in found.control else []),
         ]
     parts += ["## Studies", *studies(found)] if found.series else []
-    parts += ["## Tasks", _table(("key", "data", "model", "ridge", "assumed of the data"), tasks())]
+    parts += ["## Tasks", _table(("key", "data", "model", "ridge"), tasks())]
     parts += [
         "## Methods",
         _table(
@@ -303,10 +303,7 @@ def written(found: Studies) -> str:
 
 def tasks() -> list[tuple[str, ...]]:
     """A row for each task that the package brings."""
-    return [
-        (t.name, t.summary, t.model, format_number(t.ridge), "; ".join(t.supposed))
-        for t in TASKS.values()
-    ]
+    return [(t.name, t.summary, t.model, format_number(t.ridge)) for t in TASKS.values()]
 
 
 def spread(point: Point) -> str:

@@ -20,7 +20,10 @@ from statistics import fmean
 from time import process_time
 from typing import Any
 
+import torch
+
 from benchmarks.frontier import ablations, horizons
+from benchmarks.frontier.choices import Choice
 from benchmarks.frontier.kept import Drawn, Series, Studies, load, of_json, save
 from benchmarks.frontier.law import Run, accuracy, ended, loss
 from benchmarks.frontier.search import ENDS, GRIDS, Found, Key, choice, control, multiplier, search
@@ -28,12 +31,11 @@ from tools import comparison as figures
 from zoexplore.questions.statement import versions
 from zoexplore.run.saving import write
 from zoexplore.run.setting import Accounting
-from zoexplore.training.aims import Choice, aimed
 from zoexplore.training.comparison import Finished
-from zoexplore.training.engine import one_thread
 from zoexplore.training.methods import COMPARED, METHODS
 from zoexplore.training.privacy import privacy
 from zoexplore.training.results import Frontier, Point
+from zoexplore.training.sweep_plans import SweepPlan
 from zoexplore.training.sweeps import frontier
 from zoexplore.training.tasks import TASKS, Task
 
@@ -83,8 +85,8 @@ class Part:
     def spending(self) -> Iterator[None]:
         """Keep what the work in this block makes."""
         began = process_time()
-        with one_thread():
-            yield
+        torch.set_num_threads(1)
+        yield
         self.made["seconds"] += process_time() - began
         self.made["date"] = datetime.now(UTC).isoformat(timespec="minutes")
         self.keep()
@@ -155,10 +157,9 @@ def _drawn(task: Task, key: Key, found: Found, draw: int) -> Drawn:
 
 def _by_mechanism(task: Task, key: Key, chosen: dict[str, Any]) -> float:
     """The accuracy of one run with directions that are drawn and derivatives that are clipped."""
-    aims = (key[1],) if METHODS[key[0]].noisy else (1.0,)
-    (point,) = frontier(
-        task=task, methods=(key[0],), epsilons=aims, choices={key: Choice(**chosen)}, seeds=(0,)
-    ).points
+    made = Choice(**chosen).made(task, *key)
+    assert made
+    (point,) = frontier(plan=SweepPlan(task, (made,), (0,), Accounting())).points
     return point.mean("accuracy")
 
 
@@ -212,7 +213,7 @@ def point_of(task: Task, key: Key, draws: list[Drawn]) -> Point:
     """
     method, target = key
     chosen = Choice(**max(draws, key=lambda drawn: drawn.validation).choice)
-    made = aimed(task, method, chosen, target if target < inf else 1.0, Accounting())
+    made = chosen.made(task, method, target)
     assert made
     known = privacy(task, made, (chosen.T,), Accounting())
     s = made.setting
@@ -226,7 +227,6 @@ def point_of(task: Task, key: Key, draws: list[Drawn]) -> Point:
         tuple((drawn.loss,) for drawn in draws),
         {bound: charge.reason for bound, charge in known.items()},
         {bound: charge.along for bound, charge in known.items()},
-        task.supposed,
         target=target if target < inf else None,
         counted={bound: charge.counted for bound, charge in known.items()},
         tested=len(task.data.X_test),

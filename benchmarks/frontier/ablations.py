@@ -14,14 +14,14 @@ from itertools import product
 from math import inf, sqrt
 
 import numpy as np
+import torch
 
+from benchmarks.frontier.choices import Choice
 from benchmarks.frontier.kept import Series
 from benchmarks.frontier.law import Run, accuracy, ended
 from benchmarks.frontier.search import multiplier, split
-from zoexplore.run.setting import Accounting
-from zoexplore.training.aims import Choice, aimed
-from zoexplore.training.configuration import Configuration
-from zoexplore.training.engine import Job, one_thread
+from zoexplore.training.engine import Job
+from zoexplore.training.methods import Configuration
 from zoexplore.training.tasks import TASKS, Task
 
 TASK = "mnist"
@@ -135,8 +135,10 @@ def clips() -> list[Series]:
 
 def _clipped(task: Task, rule: str, clip: float, reach: float) -> Configuration:
     choice = run_of(task, FEW, T, reach, clip, len(task.data.X)).choice
-    one = replace(choice, clipping=rule, clip=choice.clip / (sqrt(FEW) if rule == "each" else 1))
-    made = aimed(task, "aggzo", one, EPSILON, Accounting(), hidden=False)
+    one: Choice = replace(
+        choice, clipping=rule, clip=choice.clip / (sqrt(FEW) if rule == "each" else 1)
+    )
+    made = one.made(task, "aggzo", EPSILON, hidden=False)
     assert made
     return made
 
@@ -144,5 +146,5 @@ def _clipped(task: Task, rule: str, clip: float, reach: float) -> Configuration:
 def _trained(task: Task, runs: Sequence[Configuration], seeds: Sequence[int]) -> np.ndarray:
     """Accuracies by the engine, shape (seeds, runs)."""
     jobs = (Job(task, tuple(runs), (number,), (T,)) for number in seeds)
-    with one_thread():
-        return np.array([job.advance(None, inf).accuracy[-1] for job in jobs])
+    torch.set_num_threads(1)
+    return np.array([job.advance(None, inf).accuracy[-1] for job in jobs])

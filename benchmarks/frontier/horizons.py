@@ -19,14 +19,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.frontier.choices import Choice
 from benchmarks.frontier.kept import Series
 from benchmarks.frontier.law import Run, accuracy, ended
 from zoexplore.bounds import curve
 from zoexplore.run.setting import Accounting
-from zoexplore.training.accounts import accounts
-from zoexplore.training.aims import Choice, aimed
-from zoexplore.training.configuration import Configuration
 from zoexplore.training.data import Data, carried_by_scikit_learn, prepare
+from zoexplore.training.methods import Configuration
+from zoexplore.training.privacy import accounts
 from zoexplore.training.tasks import Task
 
 EPSILON = 2.0
@@ -132,7 +132,7 @@ def _aimed(
     K: int, hidden: bool, T: int, batch: int | None, rate: float, beta: float
 ) -> Configuration | None:
     choice = Choice(K, T, rate, TASK.constants.lipschitz, beta=beta, batch=batch, ridge=TASK.ridge)
-    return aimed(TASK, "noisy-zogd", choice, EPSILON, Accounting(), hidden=hidden)
+    return choice.made(TASK, "noisy-zogd", EPSILON, hidden)
 
 
 def choice_of(made: Configuration, T: int) -> Choice:

@@ -3,7 +3,6 @@ this file.
 """
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from zoexplore.run.saving import write
 from zoexplore.training import comparison
 from zoexplore.training.comparison import Finished
-from zoexplore.training.frontier_files import to_json, tuples
+from zoexplore.training.results import as_dict, tuples
 
 HERE = Path(__file__).parent
 NAME = "studies.json"
@@ -82,7 +81,7 @@ def save(found: Studies, folder: Path | None = None) -> None:
     written.
     """
     finished = {
-        task: asdict(one) | {"frontier": json.loads(to_json(one.frontier))}
+        task: asdict(one) | {"frontier": as_dict(one.frontier)}
         for task, one in found.finished.items()
     }
     write(_package(folder), json.dumps(finished, separators=(",", ":")).encode())
@@ -107,6 +106,6 @@ def _package(folder: Path | None) -> Path:
     return folder / comparison.FILE.name if folder else comparison.FILE
 
 
-def of_json(kind: type, found: Mapping[str, Any]) -> Any:
+def of_json(kind: type, found: dict[str, Any]) -> Any:
     """A `Series` or `Drawn` from its JSON."""
-    return kind(**{name: tuples(value) for name, value in found.items()})
+    return kind(**tuples(found))

@@ -23,10 +23,10 @@ from zlib import crc32
 import numpy as np
 from scipy.stats import qmc
 
+from benchmarks.frontier.choices import Choice
 from benchmarks.frontier.law import Run, ended, parted, validated
 from zoexplore.questions.calibration import calibrate
 from zoexplore.run.setting import Setting
-from zoexplore.training.aims import NEIGHBOURS, Choice
 from zoexplore.training.data import Data
 from zoexplore.training.methods import METHODS
 from zoexplore.training.tasks import Task
@@ -93,7 +93,7 @@ def multiplier(n: int, batch: int | None, T: int, epsilon: float, delta: float) 
         sigma=1.0,
         beta=1.0,
         clipping="joint",
-        neighbours=NEIGHBOURS,
+        neighbours="add-remove",
         batch=batch,
         delta=delta,
         sampling="poisson" if batch else "without-replacement",

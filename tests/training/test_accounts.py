@@ -11,10 +11,9 @@ from scipy.stats import norm
 from tests.effort import proof
 from zoexplore.run.setting import Accounting
 from zoexplore.training import METHODS, TASKS
-from zoexplore.training.accounts import accounts
 from zoexplore.training.comparison import load
 from zoexplore.training.engine import Configuration
-from zoexplore.training.privacy import privacy
+from zoexplore.training.privacy import accounts, privacy
 
 WIDTH = 2e-5  # of the other accountant's intervals of loss, as a share of epsilon
 

@@ -3,6 +3,7 @@
 import re
 import sys
 from itertools import pairwise
+from math import inf
 from pathlib import Path
 from subprocess import run
 from zlib import crc32
@@ -12,6 +13,7 @@ import pytest
 
 from benchmarks.frontier import __main__ as made_by
 from benchmarks.frontier import search as searching
+from benchmarks.frontier.choices import Choice
 from benchmarks.frontier.horizons import TASK, UNITS, WIDTH, least, objective, units
 from benchmarks.frontier.kept import load, save
 from benchmarks.frontier.search import GRIDS, MEETINGS, VISITS, affordable, search, sort, split
@@ -19,10 +21,9 @@ from tests.training.small import small_task
 from tools.comparison import PRINTED, accuracies, few_ticks, kept, mean, passes, spread
 from zoexplore import Accounting, guarantee
 from zoexplore.training import METHODS, TASKS, frontier
-from zoexplore.training.accounts import accounts
-from zoexplore.training.aims import Choice, aimed
 from zoexplore.training.data import carried_by_scikit_learn, cosines
 from zoexplore.training.engine import Configuration
+from zoexplore.training.privacy import accounts
 
 LIPSCHITZ = Accounting(sensitivity="least")
 
@@ -279,7 +280,7 @@ def test_no_run_visits_a_record_more_often_than_may_be(method):
 
 
 def test_a_target_that_no_noise_reaches_is_said():
-    assert aimed(small_task(), "aggzo", Choice(3, 5, 1.0, 0.5), 1.0, LIPSCHITZ) is not None
+    assert Choice(3, 5, 1.0, 0.5).made(small_task(), "aggzo", 1.0) is not None
     with pytest.raises(ValueError, match="epsilon = -1"):
         frontier(task=small_task(), methods=("aggzo",), epsilons=(-1.0,))
 
@@ -307,7 +308,7 @@ def test_without_noise_there_is_no_ball():
         T=4,
         seeds=1,
     ).points
-    assert noisy.projected == 1 and free.projected == 0
+    assert (noisy.setting.R, free.setting.R) == (0.01, inf)
 
 
 def test_directions_cost_passes_and_save_memory():

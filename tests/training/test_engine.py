@@ -77,7 +77,6 @@ def test_one_configuration_equals_the_update_written_out(model, clip, batch):
     state = job.advance(None, 1e9)
     expected = reference(task, setting, 3, job.configurations[0].noise_seed(job.seeds[0]), 5)
     torch.testing.assert_close(state.w[0], expected, rtol=1e-8, atol=1e-10)
-    assert bool(state.clipped[0]) == (clip is not None)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -108,9 +107,7 @@ def test_where_no_gradient_exceeds_the_clip_both_ways_to_the_slopes_agree(model)
     gradient, longest = problem.gradient(w)
     clip = longest * (1 + 1e-9)
     assert problem.idle(longest, clip).all()
-    means, active = problem.clipped(w, U, clip)
-    torch.testing.assert_close(means, gradient @ U)
-    assert not active.any()
+    torch.testing.assert_close(problem.clipped(w, U, clip, "each"), gradient @ U)
 
 
 def test_many_records_are_taken_in_blocks(monkeypatch):
@@ -118,11 +115,9 @@ def test_many_records_are_taken_in_blocks(monkeypatch):
     problem = problem_of(task)
     w = torch.randn(2, problem.d, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     U, clip = stiefel(problem.d, 5, torch.Generator().manual_seed(1)), torch.tensor([0.1, 0.3])
-    whole = problem.clipped(w, U, clip)
+    whole = problem.clipped(w, U, clip, "each")
     monkeypatch.setattr("zoexplore.training.problem.CHUNK", 100)
-    blocks = problem.clipped(w, U, clip)
-    torch.testing.assert_close(whole[0], blocks[0])
-    assert whole[1].tolist() == blocks[1].tolist()
+    torch.testing.assert_close(whole, problem.clipped(w, U, clip, "each"))
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -131,7 +126,7 @@ def test_a_gradient_is_that_of_torch_in_one_block_and_in_many(monkeypatch, model
     task = small_task(model, n=60)
     w = torch.randn(4, task.d, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     problem, at = problem_of(task), losses(task)
-    batch = problem.records(rows)
+    batch = problem.records(rows)[:2]
     each = [
         [
             grad(lambda v, one: at(v, one).sum())(v, (x[None], y[None]))
@@ -271,7 +266,6 @@ def test_state_goes_on_anywhere():
         state = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(job)).advance(state, 0.0)))
     assert torch.equal(state.w, at_once.w)
     assert state.accuracy == at_once.accuracy and state.loss == at_once.loss
-    assert np.array_equal(state.clipped, at_once.clipped)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -294,7 +288,7 @@ def test_a_joint_clip_shortens_each_record_s_derivatives_together(model, K, samp
     mean = sum(q * min(1.0, clip / float(q.norm())) for q in quotients) / (batch or 40)
     moved = start - setting.eta / setting.K * U @ (mean + setting.ridge * U.T @ start)
     torch.testing.assert_close(state.w[0], moved * min(1.0, 3.0 / float(moved.norm())))
-    assert state.clipped[0] == sum(float(q.norm()) > clip for q in quotients) > 0
+    assert any(float(q.norm()) > clip for q in quotients)
 
 
 def test_a_loss_that_is_not_finite_stops_the_run_and_says_so():

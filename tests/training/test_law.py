@@ -7,6 +7,7 @@ import pytest
 import torch
 from scipy.stats import ks_2samp
 
+from benchmarks.frontier.choices import Choice
 from benchmarks.frontier.law import Run, accuracy, ended, parted, validated
 from benchmarks.frontier.search import multiplier, split
 from tests.effort import proof, times
@@ -15,7 +16,6 @@ from zoexplore.mechanism import Sources, stiefel
 from zoexplore.mechanism.noise import hybrid
 from zoexplore.mechanism.rng import normal
 from zoexplore.run.setting import Accounting
-from zoexplore.training.aims import Choice, aimed
 from zoexplore.training.data import Data
 from zoexplore.training.engine import Job
 from zoexplore.training.sweep_plans import SweepPlan
@@ -76,7 +76,7 @@ def test_a_step_has_the_law_of_one_along_directions_that_are_drawn(K, beta, inde
 def test_along_all_directions_without_noise_it_is_gradient_descent(model):
     task = small_task(model)
     choice = Choice(task.d, 7, 0.8, 1e300, batch=None)
-    made = aimed(task, "non-private", choice, 1.0, Accounting())
+    made = choice.made(task, "non-private", 1.0)
     (job,) = SweepPlan(task, (made,), (0,), Accounting()).jobs
     ours = ended(task.data, [Run(choice, 0.0)], 0, ridge=task.ridge, dtype=torch.float64)
     state = job.advance(None, 1e9)
@@ -103,7 +103,7 @@ def test_whole_runs_end_where_the_engines_do(K):
     task = small_task("softmax", n=80)
     part = 0.3 * np.sqrt(K / task.d) * (2 if K == 1 else 1)
     choice = Choice(K, 40, 0.8 * task.d / K, part, batch=20, ridge=task.ridge)
-    made = aimed(task, "aggzo", choice, 8.0, Accounting(), hidden=False)
+    made = choice.made(task, "aggzo", 8.0, hidden=False)
     count = times(30)
     seeds = tuple(range(count))
     lengths = [Job(task, (made,), (seed,), (40,)).advance(None, 1e9).w.norm() for seed in seeds]

@@ -15,8 +15,8 @@ from tests.training.small import small_task
 from zoexplore import Accounting
 from zoexplore.bounds import BOUNDS, curve, epsilon
 from zoexplore.training import METHODS, frontier, plan_sweep, sweep, train
-from zoexplore.training.points import gathered
 from zoexplore.training.privacy import privacy
+from zoexplore.training.sweeps import gathered
 
 ALL = list(METHODS)
 

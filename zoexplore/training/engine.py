@@ -5,13 +5,10 @@ data, as its guarantee needs. Seeds share nothing, so that their spread is that 
 A job's complete state lets it stop anywhere and continue elsewhere.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 from itertools import product
 from math import sqrt
-from threading import Lock
 from time import perf_counter
 from typing import NamedTuple
 
@@ -23,7 +20,7 @@ from zoexplore.mechanism import Sources, batches, stiefel
 from zoexplore.mechanism.noise import combine, hybrid, project
 from zoexplore.mechanism.rng import Generator, normal
 from zoexplore.run.setting import Setting
-from zoexplore.training.configuration import Configuration
+from zoexplore.training.methods import Configuration
 from zoexplore.training.problem import Problem
 from zoexplore.training.tasks import Task
 
@@ -65,7 +62,7 @@ class Job:
             directions = {group: Sources(seed).directions for group in self._groups}
             draws.append(Draws(directions, noise, Sources(seed).data))
         w = torch.zeros(runs, problem_of(self.task).d, dtype=torch.float64)
-        return State(w, draws, np.zeros(runs, int), np.zeros(runs, int))
+        return State(w, draws)
 
     def advance(self, state: "State | None", seconds: float) -> "State":
         """Continue from the state, or from the start, for about `seconds` or to the end.
@@ -88,29 +85,24 @@ class Job:
         first = self.configurations[0].setting
         rows = drawn(first, state.draws[0].batches)
         gradient, longest = problem.gradient(state.w, rows, first.batch)
-        w = torch.empty_like(state.w)
-        count = len(self.configurations)
+        w, count = torch.empty_like(state.w), len(self.configurations)
         for (s, draws), (group, places) in product(enumerate(state.draws), self._groups.items()):
             U = None if group.own_basis else stiefel(problem.d, group.K, draws.directions[group])
             members = [s * count + i for i in places]
-            here, numbers = (
-                state.w[members],
-                [self.configurations[i].numbers_at(state.t) for i in places],
-            )
+            here = state.w[members]
+            numbers = [self.configurations[i].numbers_at(state.t) for i in places]
             sigma, beta, eta, clip, ridge, R = torch.tensor(numbers, dtype=w.dtype).T
-            slopes = along(gradient[members], U)
-            if not problem.idle(longest[members], clip).all():
-                means = problem.clipped if group.clipping == "each" else problem.jointly_clipped
-                slopes, active = means(here, U, clip, rows, first.batch)
-                state.clipped[members] += active.numpy()
+            if problem.idle(longest[members], clip).all():
+                slopes = along(gradient[members], U)
+            else:
+                slopes = problem.clipped(here, U, clip, group.clipping, rows, first.batch)
             slopes = slopes + ridge[:, None] * along(here, U)
             draw = partial(normals, [draws.noise[i] for i in places])
             if U is None:
                 noise = (eta * sigma)[:, None] / sqrt(problem.d) * draw(problem.d)
             else:
                 slopes, noise = combine(U, slopes), hybrid(U, sigma, beta, eta, draw)
-            w[members], hit = project(here - (eta / group.K)[:, None] * slopes + noise, R)
-            state.projected[members] += hit.numpy()
+            w[members], _ = project(here - (eta / group.K)[:, None] * slopes + noise, R)
         state.w, state.t = w, state.t + 1
 
     @cached_property
@@ -177,41 +169,15 @@ class State:
     Args:
         w: parameters, shape (S C, d): all configurations of the first seed, then those of the next.
         draws: each seed's generators.
-        clipped: clipped quotients so far, shape (S C,).
-        projected: steps so far that were projected onto the ball, shape (S C,).
         t: steps done.
         loss, accuracy: held-out values at the recorded steps, each entry of length S C.
     """
 
     w: Tensor
     draws: list[Draws]
-    clipped: np.ndarray
-    projected: np.ndarray
     t: int = 0
     loss: list[list[float]] = field(default_factory=list)
     accuracy: list[list[float]] = field(default_factory=list)
-
-
-# torch's number of threads before the first part, once for every part that is computed now
-_threads: list[int] = []
-_counting = Lock()
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Run torch on one thread, since other parts of the sweep use the other cores, and products
-    must round alike in all.
-    """
-    with _counting:
-        _threads.append(_threads[0] if _threads else torch.get_num_threads())
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        with _counting:
-            usual = _threads.pop()
-            if not _threads:
-                torch.set_num_threads(usual)
 
 
 @lru_cache(maxsize=2)

@@ -1,17 +1,70 @@
-"""The methods compared: each is a choice of K and beta, or has no directions or no noise.
+"""The methods compared: each is a choice of K and beta, or has no directions or no noise. Their runs
+are `Configuration`s.
 
 All share data, clip, noise scale and number of steps, and each has its own account.
 """
 
 from dataclasses import dataclass
+from hashlib import sha256
 from math import inf
 from typing import Any
 
 from zoexplore.run.setting import Setting
 from zoexplore.training.tasks import Task
 
+RECORDS = 30  # recorded steps of a run, at most
+NOISE = 2**32  # above every seed of directions
 DEFAULT_METHODS = ("noisy-zogd", "noisy-gd", "dpzero", "non-private")
 COMPARED = ("noisy-zogd", "aggzo", "dp-sgd", "dpzero", "non-private")
+
+
+def records(T: int) -> tuple[int, ...]:
+    """The steps at which progress is recorded: all at first, then ever fewer, and T."""
+    return tuple(sorted({round(T ** (i / (RECORDS - 1))) for i in range(RECORDS)} | {T}))
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One configuration of a sweep.
+
+    Args:
+        method: key of `METHODS`.
+        setting: its run; all configurations of a job share `batch`; derivatives are exact, xi = 0.
+        noisy: whether noise is added.
+        own_basis: whether the parameters' own basis replaces random directions; then K = d.
+        hidden: whether bounds for the last iterate alone may be claimed.
+        target: the epsilon that sigma was solved for; None if sigma was given.
+    """
+
+    method: str
+    setting: Setting
+    noisy: bool = True
+    own_basis: bool = False
+    hidden: bool = True
+    target: float | None = None
+
+    def numbers_at(self, t: int) -> tuple[float, ...]:
+        """sigma (0 without noise), beta, eta, clip, ridge and R of step t."""
+        s = self.setting
+        return s.sigma * self.noisy, s.beta_at(t), s.eta, s.clip, s.ridge, s.R
+
+    @property
+    def clips_own_basis(self) -> bool:
+        """Whether a clip of each quotient may act in the parameters' own basis. The sharper bound
+        then does not apply, since it needs random directions. A joint clip over all directions does
+        not depend on the basis.
+        """
+        return (
+            self.own_basis
+            and self.setting.clipping == "each"
+            and (self.setting.lipschitz or 0) > self.setting.clip
+        )
+
+    def noise_seed(self, seed: int) -> int:
+        """The seed of a run's noise, from that of its directions and batches. It does not depend on
+        other configurations.
+        """
+        return int.from_bytes(sha256(f"{NOISE + seed} {self}".encode()).digest()[:16])
 
 
 @dataclass(frozen=True)
@@ -25,8 +78,7 @@ class Method:
         K: directions a step; `None` means as given, 0 all d of them, in the parameters' own basis.
         beta: directional share of the noise; `None` means as given.
         noisy: whether there is noise; without it there is one point instead of one for each sigma.
-        clipping: "each" quotient of a record, or "joint" for all of them together, where sigma is
-            given. Runs for a target epsilon clip as tuned.
+        clipping: "joint" if all quotients of a record are clipped together; `None` means as given.
         hidden: whether bounds for the last iterate alone are claimed.
     """
 
@@ -36,7 +88,7 @@ class Method:
     K: int | None = None
     beta: float | None = None
     noisy: bool = True
-    clipping: str = "each"
+    clipping: str | None = None
     hidden: bool = True
 
     @property
@@ -52,14 +104,17 @@ class Method:
             ValueError: a value is not allowed.
         """
         K = task.d if self.every_direction else self.K
-        own: dict[str, Any] = {
-            name: value for name, value in (("K", K), ("beta", self.beta)) if value is not None
-        }
-        if self.clipping == "joint":
-            own["clipping"] = "joint"
-        if not self.noisy:
-            own |= {"eta": None, "clip": None, "R": inf}
-        return task.setting(sigma, **run | own)
+        own: dict[str, Any] = {"K": K, "beta": self.beta, "clipping": self.clipping}
+        own = {name: value for name, value in own.items() if value is not None}
+        free = {} if self.noisy else {"eta": None, "clip": None, "R": inf}
+        return task.setting(sigma, **run | own | free)
+
+    def run(self, task: Task, sigma: float, hidden: bool = True, **run: Any) -> Configuration:
+        """The same as a configuration, of which bounds for the last iterate may be claimed if it is
+        `hidden`. Raises ValueError as `setting` does.
+        """
+        setting, hidden = self.setting(task, sigma, **run), hidden and self.hidden
+        return Configuration(self.name, setting, self.noisy, self.every_direction, hidden)
 
 
 METHODS = {

@@ -1,19 +1,42 @@
-"""Every bound's epsilon of a configuration, for its actual clip, constants and noise."""
+"""The privacy of a configuration, for its actual clip, constants and noise, by every sound account,
+the best of which counts; and the noise that meets a target.
 
+All methods pay for one record's gradient in a step:
+
+- Each quotient is clipped at Delta, as in the accountant, with the loss's Lipschitz constant.
+- With a record's K quotients clipped together at C, a record moves a step by (eta/K) C/n. Bounds
+  that need the clip alone count it, and so do those for a joint clip that acts.
+- With a Lipschitz constant L <= C neither clip ever acts, and the record moves the step by its
+  gradient's part in K of d random directions, about sqrt(K/d) of it (docs/bounds.md,
+  "Sensitivity").
+"""
+
+from contextlib import suppress
+from dataclasses import replace
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from zoexplore.bounds import BOUNDS, curve, guarantee
-from zoexplore.run.setting import Accounting
-from zoexplore.training.accounts import accounts
-from zoexplore.training.configuration import Configuration
-from zoexplore.training.methods import METHODS
+from zoexplore.bounds.guarantee import DEFAULT
+from zoexplore.questions.calibration import Unreachable, calibrate
+from zoexplore.run.setting import Accounting, Setting
+from zoexplore.training.methods import METHODS, Configuration
 from zoexplore.training.tasks import Task
 
 NO_NOISE = "there is no noise"
 RELEASED = "every step counts as released"
-JOINT = "it does not cover a joint clip on batches"
 AXES = "where the clip may act, the directions must be drawn at random, and these are the parameters' own"
+
+
+class Account(NamedTuple):
+    """One sound way to count: the run as accounted, how it is counted, the bounds that cover it,
+    and the basis of the account in words.
+    """
+
+    setting: Setting
+    accounting: Accounting
+    bounds: tuple[str, ...]
+    counted: str
 
 
 class Charge(NamedTuple):
@@ -37,17 +60,9 @@ def privacy(
     task: Task, configuration: Configuration, records: tuple[int, ...], accounting: Accounting
 ) -> Privacy:
     """Every bound's epsilon of one configuration, the least of its accounts."""
-    why = NO_NOISE if not configuration.noisy else JOINT if configuration.hidden else RELEASED
-    known = dict.fromkeys(BOUNDS, Charge((inf,) * len(records), why))
-    if not configuration.noisy:
-        return known
-    refused = {
-        "sharp": AXES * configuration.clips_own_basis,
-        "noisy-gd": f"{METHODS[configuration.method].title} does not take gradient steps"
-        * (not configuration.own_basis),
-    }
-    known |= {bound: known[bound]._replace(reason=said) for bound, said in refused.items() if said}
-    for account in accounts(task, configuration, accounting):
+    nothing, refused = (inf,) * len(records), _refused(configuration)
+    known = {bound: Charge(nothing, refused.get(bound, "")) for bound in BOUNDS}
+    for account in accounts(task, configuration, accounting) if configuration.noisy else ():
         along = curve(account.setting, "T", records, account.bounds, accounting=account.accounting)
         for bound in account.bounds:
             found = guarantee(account.setting, bound, account.accounting)
@@ -55,3 +70,79 @@ def privacy(
             if found.epsilon < known[bound].along[-1] or not known[bound].counted:
                 known[bound] = Charge(tuple(map(float, along[bound])), found.reason, counted)
     return known
+
+
+def accounts(
+    task: Task, configuration: Configuration, accounting: Accounting
+) -> tuple[Account, ...]:
+    """Every sound account of a configuration with noise. For each bound the least of them holds."""
+    setting, longest = configuration.setting, task.constants.lipschitz
+    bounds = tuple(bound for bound in BOUNDS if bound not in _refused(configuration))
+    if setting.clipping == "each":
+        return (Account(setting, accounting, bounds, "each quotient's clip"),)
+    words = "gradient" if configuration.own_basis else "quotients together"
+    words = f"each record's clipped {words}"
+    if not setting.full_batch:
+        words += ", on Poisson batches by the exact privacy-loss distribution"
+    found = Account(setting.replace(lipschitz=inf), accounting, bounds, words)
+    if setting.clip < longest:
+        return (found,)
+    idle = setting.replace(clip=longest, lipschitz=None)
+    least = accounting.replace(sensitivity="least")
+    return found, Account(idle, least, bounds, "the loss's Lipschitz constant")
+
+
+def aimed(
+    task: Task,
+    method: str,
+    target: float,
+    accounting: Accounting = DEFAULT,
+    *,
+    hidden: bool = True,
+    **run: Any,
+) -> Configuration:
+    """A method's run with the least noise that meets a target by some sound account. Unless `run`
+    says otherwise, a record's derivatives are clipped together, batches are Poisson's, and one
+    record is added or removed, which every method's account covers.
+
+    Args:
+        task: the task.
+        method: key of `METHODS`; one without noise has no target.
+        target: epsilon.
+        accounting: only its conversion counts.
+        hidden: whether bounds for the last iterate alone may be claimed.
+        run: further fields of `Setting`.
+
+    Raises:
+        Unreachable: no noise meets the target.
+        ValueError: a value is not allowed.
+    """
+    usual = {"clipping": "joint", "neighbours": "add-remove"}
+    if run.get("batch"):
+        usual["sampling"] = "poisson"
+    made = METHODS[method].run(task, 1.0, hidden, **usual | run)
+    if not made.noisy:
+        return made
+    sigmas = []
+    for setting, counted_by, bounds, _ in accounts(task, made, accounting):
+        bound = "sharp" if "sharp" in bounds else "composition"  # never above composition
+        aim: dict[str, Any] = {"epsilon": target, "bound": bound, "accounting": counted_by}
+        with suppress(Unreachable):
+            sigmas.append(calibrate(setting, "sigma", **aim).sigma)
+    if not sigmas:
+        raise Unreachable(f"{METHODS[method].title} cannot reach epsilon = {target:g} on this task")
+    return replace(made, setting=made.setting.replace(sigma=min(sigmas)), target=target)
+
+
+def _refused(configuration: Configuration) -> dict[str, str]:
+    """Why bounds are not claimed, by bound."""
+    others = [bound for bound in BOUNDS if bound != "composition"]
+    if not configuration.noisy:
+        return dict.fromkeys(BOUNDS, NO_NOISE)
+    if not configuration.hidden:
+        return dict.fromkeys(others, RELEASED)
+    title = METHODS[configuration.method].title
+    refused = {"sharp": AXES} if configuration.clips_own_basis else {}
+    if not configuration.own_basis:
+        refused["noisy-gd"] = f"{title} does not take gradient steps"
+    return refused

@@ -7,7 +7,7 @@ Products that depend on data or directions alone serve all parameter vectors.
 import torch
 from torch import Tensor
 
-from zoexplore.mechanism import clipping
+from zoexplore.mechanism.clipping import RULES
 from zoexplore.training.models import MODELS
 from zoexplore.training.tasks import Task
 
@@ -44,51 +44,30 @@ class Problem:
         w: Tensor,
         U: Tensor | None,
         clip: Tensor,
+        clipping: str,
         rows: Tensor | None = None,
         count: int | None = None,
-    ) -> tuple[Tensor, Tensor]:
-        """The mean over records of their derivatives along the directions, each clipped, and the
-        number clipped.
+    ) -> Tensor:
+        """The mean over records of their derivatives along the directions, clipped.
 
         Args:
             w: shape (C, d).
             U: directions, shape (d, K); the parameters' own basis where None.
             clip: Delta, shape (C,).
+            clipping: key of `RULES`.
             rows: which records; all if None.
             count: the divisor of the sum over records; their number if None.
 
         Returns:
-            Means, shape (C, K); numbers of clipped derivatives, shape (C,).
+            Shape (C, K).
         """
-        X, y = self.records(rows)
-        U = torch.eye(self.d, dtype=torch.float64) if U is None else U
-        total, active = w.new_zeros(U.shape[1], len(w)), torch.zeros(len(w), dtype=torch.long)
-        block = max(1, CHUNK // (U.shape[1] * max(self.width, len(w))))
-        for part, labels in zip(X.split(block), y.split(block), strict=True):
-            residual = self.model.residual(self.scores(w, part), labels)
-            limited, beyond = clipping.each(self._along(part, U) @ residual.permute(1, 2, 0), clip)
-            total += limited.sum(0)
-            active += beyond.sum((0, 1))
-        return total.T / (count or len(X)), active
-
-    def jointly_clipped(
-        self,
-        w: Tensor,
-        U: Tensor | None,
-        clip: Tensor,
-        rows: Tensor | None = None,
-        count: int | None = None,
-    ) -> tuple[Tensor, Tensor]:
-        """As `clipped`, with each record's K derivatives scaled together to length `clip`; counts
-        scaled records. Only lengths are needed: clipping scales each record's gradient.
-        """
-        X, y = self.records(rows)
-        residual = self.model.residual(self.scores(w, X), y)
-        alone = self.length if rows is None else self.length[rows]
-        length = residual.norm(dim=-1) * alone if U is None else self._lengths_along(residual, X, U)
-        left = (clip[:, None] / length).clamp(max=1.0).nan_to_num(nan=1.0).to(residual.dtype)
-        mean = self._sum(residual * left.unsqueeze(-1), X).to(w.dtype) / (count or max(1, len(X)))
-        return (mean if U is None else mean @ U), (length > clip[:, None]).sum(-1)
+        records, K = self.records(rows), self.d if U is None else U.shape[1]
+        total, limit = w.new_zeros(len(w), K), clip[:, None, None].to(self.dtype)
+        block = max(1, CHUNK // (K * max(self.width, len(w))))
+        for X, y, _ in zip(*(part.split(block) for part in records), strict=True):
+            slopes = self._slopes(X, self.model.residual(self.scores(w, X), y), U)
+            total += RULES[clipping](slopes, limit).values.sum(1)
+        return total / (count or max(1, len(records[0])))
 
     def scores(self, w: Tensor, X: Tensor) -> Tensor:
         """Scores, shape (C, n, c)."""
@@ -109,42 +88,25 @@ class Problem:
             rows, count: as of `clipped`.
         """
         total, longest = w.new_zeros(len(w), self.d), w.new_zeros(len(w))
-        records = *self.records(rows), self.length if rows is None else self.length[rows]
-        block = max(1, BLOCK // self.X.shape[1])
+        records, block = self.records(rows), max(1, BLOCK // self.X.shape[1])
         for X, y, length in zip(*(part.split(block) for part in records), strict=True):
             if len(X):
                 residual = self.model.residual(self.scores(w, X), y)
                 longest = torch.maximum(longest, (residual.norm(dim=-1) * length).amax(-1))
-                total += self._sum(residual, X)
+                flat = residual.transpose(1, 2).reshape(-1, len(X))
+                total += (flat @ X).view(len(w), self.d)
         return total / (count or max(1, len(records[0]))), longest
 
-    def records(self, rows: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Features and labels of some training records; of all if None."""
-        return (self.X, self.y) if rows is None else (self.X[rows], self.y[rows])
+    def records(self, rows: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        """Features, labels and rows' lengths of some training records; of all if None."""
+        found = self.X, self.y, self.length
+        return found if rows is None else (found[0][rows], found[1][rows], found[2][rows])
 
-    def _lengths_along(self, residual: Tensor, X: Tensor, U: Tensor) -> Tensor:
-        """The lengths of the records' derivatives along the directions, shape (C, n)."""
-        if self.width == 1:
-            return residual.squeeze(-1).abs().mul((X @ U.to(self.dtype)).norm(dim=-1))
-        found, block = (
-            residual.new_empty(residual.shape[:2]),
-            max(1, CHUNK // (U.shape[1] * max(self.width, len(residual)))),
-        )
-        for start in range(0, len(X), block):
-            part = slice(start, start + block)
-            found[:, part] = (
-                (self._along(X[part], U) @ residual[:, part].permute(1, 2, 0)).norm(dim=1).T
-            )
-        return found
-
-    def _sum(self, residual: Tensor, X: Tensor) -> Tensor:
-        """The sum of the gradients of records X, shape (C, d), from the derivatives by their
+    def _slopes(self, X: Tensor, residual: Tensor, U: Tensor | None) -> Tensor:
+        """The records' derivatives along the directions, shape (C, n, K), from those by their
         scores.
         """
-        flat = residual.transpose(1, 2).reshape(-1, len(X))
-        return (flat @ X).view(len(residual), self.d)
-
-    def _along(self, X: Tensor, U: Tensor) -> Tensor:
-        """The change of the records' scores along the directions, shape (n, K, c)."""
-        found = X @ U.to(self.dtype).reshape(self.width, -1, U.shape[1])
-        return found.permute(1, 2, 0).contiguous()
+        if U is None:
+            return (residual.unsqueeze(-1) * X[:, None]).flatten(2)
+        along = X @ U.to(self.dtype).reshape(self.width, -1, U.shape[1])
+        return torch.einsum("snk,cns->cnk", along, residual)

@@ -1,13 +1,18 @@
 """Results of a sweep: `Point`, one method at one noise scale, and `Frontier`, all points and how to
-repeat them.
+repeat them, as JSON and back. A loaded frontier equals the saved one.
 """
 
-from dataclasses import dataclass, field
+import json
+from dataclasses import asdict, dataclass, field
 from math import inf, nan, sqrt
+from pathlib import Path
 from statistics import fmean, stdev
+from typing import Any
 
+from zoexplore.run.saving import write
 from zoexplore.run.setting import Accounting, Setting
 
+KIND = "zoexplore frontier 3"
 NOT_COVERED = (
     "ε is for each model on its own, if only that model is released. It does not cover choosing a method or a parameter by these "
     "results, watching the curves while training, or noise from a seed that others know."
@@ -28,9 +33,6 @@ class Point:
         accuracy, loss: held-out values, shape (seeds, steps).
         reason: by bound, why it does not apply, or how its printed constants err; else empty.
         epsilons: by bound, at the recorded steps; inf where it does not apply.
-        supposed: assumptions on the data, in words.
-        clipped: share of quotients that the clip changed.
-        projected: share of steps that were projected onto the ball.
         target: the epsilon that sigma was solved for; None if sigma was given.
         counted: by bound, the basis of the account: a clip, or the loss's Lipschitz constant; empty
             if it does not apply.
@@ -46,9 +48,6 @@ class Point:
     loss: tuple[tuple[float, ...], ...]
     reason: dict[str, str]
     epsilons: dict[str, tuple[float, ...]]
-    supposed: tuple[str, ...] = ()
-    clipped: float = 0.0
-    projected: float = 0.0
     target: float | None = None
     counted: dict[str, str] = field(default_factory=dict)
     tested: int = 0
@@ -103,3 +102,63 @@ class Frontier:
     accounting: Accounting
     delta: float
     versions: dict[str, str] = field(default_factory=dict)
+
+
+def save(frontier: Frontier, path: str | Path) -> None:
+    """Write a frontier as JSON, with Infinity for infinite numbers, as Python and JSON5 read it.
+
+    Raises:
+        OSError: the file cannot be written; the old file is unchanged.
+    """
+    write(path, json.dumps(as_dict(frontier)).encode())
+
+
+def load(path: str | Path) -> Frontier:
+    """Read what `save` wrote.
+
+    Raises:
+        ValueError: the file holds no frontier.
+        OSError: the file cannot be read.
+    """
+    return from_json(Path(path).read_bytes())
+
+
+def from_json(content: str | bytes) -> Frontier:
+    """The frontier in a file's content.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        return of_dict(json.loads(content))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"this is no frontier saved as JSON, or it is damaged: {error}") from error
+
+
+def as_dict(frontier: Frontier) -> dict[str, Any]:
+    """A frontier as its JSON dictionary."""
+    points = [asdict(p) | {"setting": p.setting.as_dict()} for p in frontier.points]
+    return {"kind": KIND} | asdict(frontier) | {"points": points}
+
+
+def of_dict(found: dict[str, Any]) -> Frontier:
+    """The inverse of `as_dict`.
+
+    Raises:
+        ValueError, KeyError, TypeError, AttributeError: it is none.
+    """
+    about = dict(found)
+    if about.pop("kind", None) != KIND:
+        raise ValueError(f"its kind is not {KIND!r}")
+    points = tuple(
+        Point(**tuples(point) | {"setting": Setting(**point["setting"])})
+        for point in about["points"]
+    )
+    return Frontier(**about | {"points": points, "accounting": Accounting(**about["accounting"])})
+
+
+def tuples(value: Any) -> Any:
+    """A JSON value with its lists as tuples."""
+    if isinstance(value, dict):
+        return {name: tuples(inner) for name, inner in value.items()}
+    return tuple(map(tuples, value)) if isinstance(value, list) else value

@@ -1,22 +1,19 @@
 """`SweepPlan`: the runs of a sweep, checked before anything starts."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, inf
 from typing import Any
 
 from zoexplore.run.setting import Accounting
-from zoexplore.training.aims import Choice, Choices, aimed
-from zoexplore.training.configuration import Configuration, records
 from zoexplore.training.engine import Job
-from zoexplore.training.methods import DEFAULT_METHODS, METHODS
+from zoexplore.training.methods import DEFAULT_METHODS, METHODS, Configuration, records
+from zoexplore.training.privacy import aimed
 from zoexplore.training.tasks import DRAWN, OTHERS, TASKS, Task
 
 COLUMNS = 32  # runs side by side; more would gain little and leave fewer parts for other workers
 LEAST_PARTS = 2  # parts of a sweep, the fewest that make use of a second core
-# those of `OTHERS` that a plan may set beside targets
-AIMED = ("batch", "eta", "delta", "R", "clip", "ridge")
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,6 @@ def plan_sweep(
     *,
     sigmas: Sequence[float] | None = None,
     epsilons: Sequence[float] | None = None,
-    choices: Choices | None = None,
     seeds: int | Sequence[int] = 3,
     accounting: Accounting | None = None,
     **run: Any,
@@ -79,9 +75,7 @@ def plan_sweep(
         methods: keys of `METHODS`.
         sigmas: noise scales, above 0.
         epsilons: targets in place of noise scales: sigma is solved for each method and target, by
-            its best sound account (`accounts`), with one record added or removed.
-        choices: the tuned choice by method and target; without one the task's own, with what `run`
-            says.
+            its best sound account (`aimed`).
         seeds: how many (0, 1, ...), or which, from 0 to 2^31 - 1.
         accounting: how privacy is counted.
         run: K, beta, T and further fields of `Setting`, but for those that the task's loss sets
@@ -103,22 +97,28 @@ def plan_sweep(
         raise ValueError(
             f"seed = {wrong[0]!r} is not allowed: give a whole number from 0 to {2**31 - 1}"
         )
-    _check(run, OTHERS if epsilons is None else AIMED)
-    if epsilons is None:
-        scales = distinct("sigmas", task.sigmas if sigmas is None else sigmas)
-        found = list(_at_scales(task, names, scales, run))
-    else:
-        task = replace(task, **{name: run[name] for name in ("delta", "R") if name in run})
-        found = list(
-            _aimed(
-                task,
-                names,
-                distinct("epsilons", map(float, epsilons)),
-                choices or {},
-                accounting,
-                run,
-            )
+    named, sampling = ("K", "beta", "T", *OTHERS), run.get("sampling", DRAWN[0])
+    if unknown := sorted({*run} - {*named}):
+        raise ValueError(f"{unknown[0]} is not part of a plan: give some of {', '.join(named)}")
+    if run.get("batch") is not None and sampling not in DRAWN:
+        known = ", ".join(map(repr, DRAWN))
+        raise ValueError(
+            f"sampling = {sampling!r} is not allowed: batches are drawn anew; give one of {known}"
         )
+    if epsilons is None:
+        scales = distinct("sigmas", map(float, task.sigmas if sigmas is None else sigmas))
+        found = [
+            METHODS[name].run(task, sigma, **run)
+            for name in names
+            for sigma in (scales if METHODS[name].noisy else scales[:1])
+        ]
+    else:
+        aims = distinct("epsilons", map(float, epsilons))
+        found = [
+            aimed(task, name, target, accounting, **run)
+            for name in names
+            for target in (aims if METHODS[name].noisy else (inf,))
+        ]
     return SweepPlan(task, tuple(found), numbers, accounting)
 
 
@@ -131,49 +131,6 @@ def distinct(name: str, given: Iterable[Any], known: Iterable[Any] = ()) -> tupl
             f"{name} = {list(values)!r} is not allowed: give {some}, none of them twice"
         )
     return values
-
-
-def _check(run: Mapping[str, Any], allowed: Sequence[str]) -> None:
-    named = ("K", "beta", "T", *allowed)
-    if unknown := sorted({*run} - {*named}):
-        raise ValueError(f"{unknown[0]} is not part of a plan: give some of {', '.join(named)}")
-    sampling = run.get("sampling", DRAWN[0])
-    if run.get("batch") is not None and sampling not in DRAWN:
-        known = ", ".join(map(repr, DRAWN))
-        raise ValueError(
-            f"sampling = {sampling!r} is not allowed: batches are drawn anew; give one of {known}"
-        )
-
-
-def _at_scales(
-    task: Task, methods: Sequence[str], sigmas: Sequence[float], run: Mapping[str, Any]
-) -> Iterator[Configuration]:
-    """Every method at every noise scale, one without noise once."""
-    for name in methods:
-        method = METHODS[name]
-        for sigma in map(float, sigmas if method.noisy else sigmas[:1]):
-            setting = method.setting(task, sigma, **run)
-            yield Configuration(name, setting, method.noisy, method.every_direction, method.hidden)
-
-
-def _aimed(
-    task: Task,
-    methods: Sequence[str],
-    epsilons: Sequence[float],
-    choices: Choices,
-    accounting: Accounting,
-    run: Mapping[str, Any],
-) -> Iterator[Configuration]:
-    """Every method at every target, one without noise once."""
-    for name in methods:
-        for target in epsilons if METHODS[name].noisy else (inf,):
-            choice = choices.get((name, target)) or Choice.start(task, name, **run)
-            made = aimed(task, name, choice, target, accounting)
-            if made is None:
-                raise ValueError(
-                    f"{METHODS[name].title} cannot reach epsilon = {target:g} on this task"
-                )
-            yield made
 
 
 def task_of(task: str | Task) -> Task:

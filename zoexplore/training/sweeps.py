@@ -8,12 +8,17 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cache
+from math import inf
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
-from zoexplore.training.configuration import records
-from zoexplore.training.engine import Job, State, one_thread
-from zoexplore.training.points import gathered
+import torch
+
+from zoexplore.bounds.guarantee import as_printed
+from zoexplore.questions.statement import versions
+from zoexplore.training.engine import Job, State
+from zoexplore.training.methods import Configuration, records
 from zoexplore.training.privacy import Privacy, privacy
 from zoexplore.training.results import Frontier, Point
 from zoexplore.training.sweep_plans import SweepPlan, plan_sweep, task_of
@@ -21,6 +26,7 @@ from zoexplore.training.tasks import Task
 
 PART = 0.25  # seconds of work in one part
 LOOK = 0.1  # seconds between checks of `cancel`
+_versions = cache(versions)  # asked for with every part of a sweep
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,7 @@ def sweep(
     executor: Executor | None = None,
     cancel: Any = None,
     known: Sequence[Privacy] = (),
+    plan: SweepPlan | None = None,
     **asked: Any,
 ) -> Iterator[Update]:
     """Run a sweep, and yield its progress after every part. It ends early if `cancel` is set or the
@@ -60,13 +67,14 @@ def sweep(
         cancel: as `threading.Event`, whose `is_set` is asked ten times a second; what is computed
             then ends after a quarter of a second, or one step.
         known: the first configurations' epsilons, where they are computed already (`privacy`).
-        asked: the arguments of `plan_sweep`.
+        plan: what to train.
+        asked: the arguments of `plan_sweep`, in place of a plan.
 
     Raises:
         ValueError: the plan is not allowed, data cannot be had, or a loss is not finite.
         Exception: what the executor raises, as for a worker that ended.
     """
-    planned = plan_sweep(**asked)
+    planned = plan or plan_sweep(**asked)
     rest = planned.configurations[len(known) :]
     found = [
         *known,
@@ -88,8 +96,8 @@ def frontier(
     Args:
         executor, cancel: as in `sweep`. A cancelled sweep returns its results so far.
         progress: called with every `Update`.
-        asked: the arguments of `plan_sweep` (task, methods, sigmas, K, beta, T, seeds, accounting,
-            ...).
+        asked: a `plan`, or the arguments of `plan_sweep` (task, methods, sigmas, K, beta, T, seeds,
+            accounting, ...).
 
     Raises:
         Exception: as `sweep`; ValueError also if cancelled before the first results.
@@ -137,7 +145,7 @@ def _updates(
     states: list[State | None] = [None] * len(plan.jobs)
     pending = {executor.submit(_advance, job, None): place for place, job in enumerate(plan.jobs)}
     total = sum(job.T * len(job.seeds) for job in plan.jobs)
-    begun = monotonic()
+    begun, usual = monotonic(), torch.get_num_threads()
     try:
         while pending and not (cancel is not None and cancel.is_set()):
             finished, _ = wait(pending, timeout=LOOK, return_when=FIRST_COMPLETED)
@@ -157,8 +165,70 @@ def _updates(
     finally:
         for future in pending:
             future.cancel()
+        torch.set_num_threads(usual)
 
 
 def _advance(job: Job, state: State | None) -> State:
-    with one_thread():
-        return job.advance(state, PART)
+    # other parts use the other cores, and products must round alike in all
+    torch.set_num_threads(1)
+    return job.advance(state, PART)
+
+
+def gathered(plan: SweepPlan, states: list[State | None], privacies: Sequence[Privacy]) -> Frontier:
+    """The frontier so far: every configuration of which all seeds have begun, at the steps that all
+    of them have made. Such points are complete, as runs of fewer steps, and their means are of the
+    same seeds until the end.
+
+    A thread may just be recording a step, of which it writes the accuracy last.
+    """
+    points = []
+    for configuration, known in zip(plan.configurations, privacies, strict=True):
+        used = [
+            _Run(seed, state, i * len(job.configurations) + job.configurations.index(configuration))
+            for job, state in zip(plan.jobs, states, strict=True)
+            if configuration in job.configurations and state is not None and state.accuracy
+            for i, seed in enumerate(job.seeds)
+        ]
+        if len(used) == len(plan.seeds):
+            points.append(_point(plan, configuration, used, known))
+    delta = plan.configurations[0].setting.delta
+    made_with = _versions("torch", "scikit-learn")
+    return Frontier(plan.task.name, tuple(points), plan.accounting, delta, made_with)
+
+
+class _Run(NamedTuple):
+    """One seed of a configuration: a job's state, and the run's row in it."""
+
+    seed: int
+    state: State
+    place: int
+
+    def along(self, name: str, count: int) -> tuple[float, ...]:
+        """Its first values of "accuracy" or "loss"."""
+        return tuple(row[self.place] for row in getattr(self.state, name)[:count])
+
+
+def _point(plan: SweepPlan, c: Configuration, used: list[_Run], known: Privacy) -> Point:
+    count = min(len(run.state.accuracy) for run in used)
+    steps = records(c.setting.T)[:count]
+    epsilons = {bound: charge.along[:count] for bound, charge in known.items()}
+    short = f"it does not apply after {steps[-1]} steps"
+    return Point(
+        method=c.method,
+        sigma=c.setting.sigma if c.noisy else 0.0,
+        setting=c.setting.replace(T=steps[-1]),
+        seeds=tuple(run.seed for run in used),
+        steps=steps,
+        accuracy=tuple(run.along("accuracy", count) for run in used),
+        loss=tuple(run.along("loss", count) for run in used),
+        reason={
+            bound: as_printed(bound, plan.accounting)
+            if epsilons[bound][-1] < inf
+            else charge.reason or short
+            for bound, charge in known.items()
+        },
+        epsilons=epsilons,
+        target=c.target,
+        counted={bound: charge.counted for bound, charge in known.items()},
+        tested=len(plan.task.data.X_test),
+    )

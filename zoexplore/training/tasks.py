@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from zoexplore.run.setting import OWN, SETTING_FIELDS, Setting
@@ -31,7 +31,6 @@ class Task:
         R: radius of the ball that iterates are projected onto.
         clip: Delta; `None` means the model's Lipschitz constant, at which the clip never acts.
         K, beta, T, sigmas, delta: the default run.
-        supposed: assumptions on the data, in words.
         licence: licence and source of the data.
     """
 
@@ -48,10 +47,9 @@ class Task:
     beta: float = 0.5
     delta: float = 1e-5
     clip: float | None = None
-    supposed: tuple[str, ...] = ()
     licence: str = ""
 
-    @cached_property
+    @property
     def data(self) -> Data:
         """The data, loaded at first use.
 
@@ -88,30 +86,14 @@ class Task:
         given = {name: value for name, value in run.items() if value is not None}
         known = LOSSES[self.model].constants(given.get("ridge", self.ridge))
         n, d = self.size
-        values: dict[str, Any] = {
-            "n": n,
-            "d": d,
-            "K": self.K,
-            "T": self.T,
-            "sigma": sigma,
-            "beta": self.beta,
-            "regime": known.regime,
-            "R": self.R,
-            "clip": known.lipschitz if self.clip is None else self.clip,
-            "M": known.M,
-            "m": known.m,
-            "ridge": known.m,
-            "delta": self.delta,
-            "linear": known.linear,
+        own: dict[str, Any] = {
+            name: getattr(self, name) for name in ("K", "T", "beta", "R", "delta")
         }
-        values |= given
-        values.setdefault(
-            "lipschitz", known.lipschitz if values["clip"] != known.lipschitz else None
-        )
-        return Setting(**values)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "data"}
+        proved = {name: getattr(known, name) for name in ("regime", "M", "m", "linear")}
+        clip = given.get("clip", self.clip or known.lipschitz)
+        longest = known.lipschitz if clip != known.lipschitz else None
+        values = own | proved | {"clip": clip, "ridge": known.m, "lipschitz": longest} | given
+        return Setting(n=n, d=d, sigma=sigma, **values)
 
 
 @lru_cache(maxsize=4)

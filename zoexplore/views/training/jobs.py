@@ -16,8 +16,8 @@ from zoexplore.run.fields import FIELDS, OPTIONS
 from zoexplore.run.formatting import format_count
 from zoexplore.run.setting import Accounting, Setting
 from zoexplore.training import METHODS, TASKS, Task
-from zoexplore.training.configuration import Configuration, records
 from zoexplore.training.data import Mixture
+from zoexplore.training.methods import Configuration, records
 from zoexplore.training.privacy import Privacy, privacy
 from zoexplore.training.tasks import DRAWN, OTHERS
 
