@@ -11,8 +11,9 @@ from hypothesis import given
 from tests.bounds.strategies import settings_of_runs
 from tests.effort import examples
 from zoexplore import BOUNDS, Accounting, Setting, epsilon, guarantee
+from zoexplore.bounds.lower import least_provable, truth
 from zoexplore.questions import gain_along, gain_map
-from zoexplore.questions.hiding import LEAST_GAIN, least_provable, truth
+from zoexplore.questions.hiding import LEAST_GAIN
 from zoexplore.run.presets import DEMONSTRATION, PAPER_CONVENTION
 from zoexplore.run.published import RUNS
 
@@ -157,6 +158,7 @@ def test_the_least_that_can_be_proved_on_batches(d, K, batch, T, mu, public, lea
     assert epsilon(run, "composition") == pytest.approx(public, rel=2e-3)
     assert least_provable(run) == pytest.approx(least, rel=2e-3)
     far_below = K * T < 0.1 * d
+    assert guarantee(run, "composition").truth == truth(run)
     assert truth(run).startswith(
         "KT ≪ d: composition is the truth" if far_below else "For linear losses"
     )

@@ -24,7 +24,7 @@ import yaml
 
 import zoexplore
 from zoexplore.bounds import BOUNDS, curve, guarantee
-from zoexplore.bounds.guarantee import BEST
+from zoexplore.bounds.epsilons import BEST
 from zoexplore.questions import (
     Unreachable,
     calibrate,
@@ -36,7 +36,6 @@ from zoexplore.questions import (
 )
 from zoexplore.questions.calibration import SOLVABLE_FIELDS
 from zoexplore.questions.export import UNASSUMING, from_fields, not_given, to_csv, to_yaml, unknown
-from zoexplore.questions.hiding import truth
 from zoexplore.questions.recommendation import PASSES
 from zoexplore.questions.risk import remark_on_delta
 from zoexplore.questions.statement import in_a_line, plain, statement
@@ -225,7 +224,7 @@ def _epsilon(given: Namespace) -> Answer:
     lines += _remarks(run, remark_on_delta(setting))
     lines += _remarks(f"all under one supposition: {supposition(setting, accounting)}")
     if g.valid:
-        lines += _remarks(f"the least that applies: {least}", truth(setting))
+        lines += _remarks(f"the least that applies: {least}", g.truth)
         lines += _supposed(g.supposes, least)
     return Answer(any(g.valid for g in found.values()), data, lines)
 

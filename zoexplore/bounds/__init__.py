@@ -9,7 +9,8 @@ from zoexplore.bounds import kernel_cache
 
 kernel_cache.install()  # before any module imports numba
 
-from zoexplore.bounds.guarantee import Guarantee, curve, epsilon, guarantee  # noqa: E402
+from zoexplore.bounds.epsilons import curve, epsilon  # noqa: E402
+from zoexplore.bounds.guarantee import Guarantee, guarantee  # noqa: E402
 from zoexplore.bounds.registry import BOUNDS  # noqa: E402
 
 __all__ = ["BOUNDS", "Guarantee", "curve", "epsilon", "guarantee"]

@@ -1,6 +1,5 @@
-"""`Guarantee`, and the three questions one asks of a bound: `guarantee`, `epsilon`, `curve`."""
+"""`Guarantee`: what one bound says of one run, with all that follows from it."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, sqrt
@@ -10,7 +9,16 @@ import numpy as np
 
 from zoexplore.bounds.assumptions import Check, check
 from zoexplore.bounds.bound import Bound, Solved, Trajectory
-from zoexplore.bounds.numbers import Numbers
+from zoexplore.bounds.epsilons import (
+    BEST,
+    DEFAULT,
+    accounting_for,
+    curve,
+    entry_of,
+    on_this_run,
+    solve,
+)
+from zoexplore.bounds.lower import truth
 from zoexplore.bounds.registry import BOUNDS
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.subsampling import remark
@@ -18,8 +26,6 @@ from zoexplore.bounds.tradeoff import Answers, TradeOff
 from zoexplore.run.formatting import format_short
 from zoexplore.run.setting import Accounting, Setting
 
-DEFAULT = Accounting()
-BEST = "best"  # in place of a bound's id: the least of all that apply to the run
 EXACT = "converted exactly, by the composed privacy-loss distribution of the steps"
 # at which it is taken
 RISK_DELTAS = np.concatenate([np.geomspace(1e-12, 1e-2, 61)[:-1], np.geomspace(1e-2, 0.9, 60)])
@@ -94,6 +100,13 @@ class Guarantee(Answers):
         different assumptions should not be compared without saying so.
         """
         return tuple(c.words for c in self.checks if c.met is None)
+
+    @property
+    def truth(self) -> str:
+        """That composition is the truth for the run, or nearly so, with the number; empty where
+        hiding may help (docs/bounds.md, section 11).
+        """
+        return truth(self.setting)
 
     @cached_property
     def beta(self) -> float | np.ndarray:
@@ -186,7 +199,7 @@ class Guarantee(Answers):
         of_bound = BOUNDS[self.bound].trajectory
         if of_bound is None or not self.valid:
             return None
-        accounting = _accounting_for(BOUNDS[self.bound], self.accounting)
+        accounting = accounting_for(BOUNDS[self.bound], self.accounting)
         runs = RunArrays.of(self.setting).counted_by(accounting)
         with np.errstate(all="ignore"):
             path, unit = of_bound(runs, accounting, self._solved), float(runs.unit)
@@ -218,11 +231,11 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
     if bound == BEST:
         proved = accounting.replace(printed=False)
         return min(
-            (guarantee(setting, each, proved) for each in _on_this_run()), key=lambda g: g.epsilon
+            (guarantee(setting, each, proved) for each in on_this_run()), key=lambda g: g.epsilon
         )
-    entry = _entry(bound)
+    entry = entry_of(bound)
     assert entry is not None
-    counted = _accounting_for(entry, accounting)
+    counted = accounting_for(entry, accounting)
     runs = RunArrays.of(setting).counted_by(counted)
     with np.errstate(all="ignore"):
         checks = tuple(
@@ -231,7 +244,7 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
             if assumption.listed(runs, counted)
         )
     failed = [c for c in checks if c.met is False]
-    solved = _solve(entry, runs, counted, np.asarray(not failed))
+    solved = solve(entry, runs, counted, np.asarray(not failed))
     with np.errstate(all="ignore"):
         start = float(
             2 * runs.R
@@ -294,66 +307,6 @@ def _about_share(entry: Bound, runs: RunArrays, solved: Solved, accounting: Acco
     return f"for {share}, which the accountant chose; not for this run's β = {format_short(own, 6)}"
 
 
-def epsilon(setting: Setting, bound: str, accounting: Accounting = DEFAULT) -> float:
-    """epsilon of a run at setting.delta by one bound; inf where it does not apply.
-
-    Raises:
-        ValueError: the bound is unknown.
-
-    >>> from zoexplore import epsilon
-    >>> from zoexplore.run.presets import DEMONSTRATION
-    >>> round(epsilon(DEMONSTRATION.replace(T=200), "composition"), 3), round(epsilon(DEMONSTRATION.replace(T=200), "sharp"), 3)
-    (6.698, 0.75)
-    """
-    return float(_epsilons(bound, RunArrays.of(setting), accounting))
-
-
-def curve(
-    setting: Setting,
-    field: str,
-    values: Iterable[float],
-    bounds: Iterable[str] | None = None,
-    accounting: Accounting = DEFAULT,
-) -> dict[str, np.ndarray]:
-    """epsilon of each bound along one numeric field of the setting.
-
-    Args:
-        setting: the run; its own value of `field` is not used.
-        field: any numeric field of `Setting`.
-        values: the field's values, shape (P,).
-        bounds: ids, or "best", as in `guarantee`; all of `BOUNDS` where None.
-        accounting: how to count.
-
-    Returns:
-        The epsilons of each bound, shape (P,), inf where it does not apply.
-
-    Raises:
-        ValueError: a bound or the field is unknown, or a value is not allowed.
-
-    >>> from zoexplore import curve
-    >>> from zoexplore.run.presets import DEMONSTRATION
-    >>> curve(DEMONSTRATION, "T", [1, 100, 10_000], ["theorem"])["theorem"].round(2)
-    array([0.63, 6.22, 6.22])
-    """
-    chosen = list(BOUNDS if bounds is None else bounds)
-    for bound in chosen:
-        _entry(bound)
-    asked = getattr(
-        RunArrays.along(setting, field, values if isinstance(values, np.ndarray) else list(values)),
-        field,
-    )
-    # a bound's search looks at neighbours in order
-    ascending, places = np.unique(asked, return_inverse=True)
-    runs = RunArrays.along(setting, field, ascending)
-    found = {
-        bound: np.broadcast_to(_epsilons(bound, runs, accounting), runs.shape) for bound in chosen
-    }
-    if field == "delta":
-        # what holds at a delta holds at any larger one
-        found = {bound: np.minimum.accumulate(line) for bound, line in found.items()}
-    return {bound: line[places] for bound, line in found.items()}
-
-
 def as_printed(bound: str, accounting: Accounting) -> str:
     """How the printed constants of a bound err, where the accounting takes them; else empty.
 
@@ -368,51 +321,3 @@ def as_printed(bound: str, accounting: Accounting) -> str:
         if accounting.printed and entry.printed
         else ""
     )
-
-
-def _on_this_run() -> list[str]:
-    return [bound for bound, entry in BOUNDS.items() if entry.of_this_run]
-
-
-def _entry(bound: str) -> Bound | None:
-    """The bound of an id; None for the best."""
-    if bound not in (*BOUNDS, BEST):
-        raise ValueError(
-            f"bound = {bound!r} is not allowed: give one of {', '.join(map(repr, (*BOUNDS, BEST)))}"
-        )
-    return BOUNDS.get(bound)
-
-
-def _accounting_for(entry: Bound, accounting: Accounting) -> Accounting:
-    """The accounting that the bound can follow: without printed constants where it has none."""
-    return accounting if entry.printed else accounting.replace(printed=False)
-
-
-def _epsilons(bound: str, runs: RunArrays, accounting: Accounting) -> Numbers:
-    entry = _entry(bound)
-    if entry is None:
-        proved = accounting.replace(printed=False)
-        return np.minimum.reduce(
-            np.broadcast_arrays(*(_epsilons(each, runs, proved) for each in _on_this_run()))
-        )
-    accounting = _accounting_for(entry, accounting)
-    runs = runs.counted_by(accounting)
-    with np.errstate(all="ignore"):
-        checkable = [
-            a.holds(runs, accounting) for a in entry.assumptions if a.holds and a.needed(accounting)
-        ]
-    return _solve(
-        entry, runs, accounting, np.logical_and.reduce(np.broadcast_arrays(True, *checkable))
-    ).epsilon
-
-
-def _solve(entry: Bound, runs: RunArrays, accounting: Accounting, applies: np.ndarray) -> Solved:
-    """The bound where it applies (of the runs' shape), inf elsewhere and where numbers leave the
-    floating-point range.
-    """
-    if not applies.any():
-        return Solved.nothing(())
-    with np.errstate(all="ignore"):
-        solved = entry.solve(runs, accounting)
-    sound = applies & (solved.epsilon >= 0)  # false for nan too
-    return solved.mask(sound)

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
+from zoexplore.bounds.lower import truth
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.compute.cache import cached
 from zoexplore.questions import Plan, Unreachable, calibrate, recommend
 from zoexplore.questions.forgotten import forgetting
-from zoexplore.questions.hiding import Gain, gain_map, truth
+from zoexplore.questions.hiding import Gain, gain_map
 from zoexplore.questions.statement import statement
 from zoexplore.run.axes import AXES, T_MOST
 from zoexplore.run.presets import DEMONSTRATION

@@ -9,7 +9,7 @@ import numpy as np
 from holoviews.operation import contours
 
 from zoexplore.bounds import BOUNDS, curve, guarantee
-from zoexplore.bounds.guarantee import DEFAULT
+from zoexplore.bounds.epsilons import DEFAULT
 from zoexplore.plots.look import FRAME, MUTED, epsilon_at, style, with_legend
 from zoexplore.run.axes import AXES, drawable
 from zoexplore.run.setting import Accounting, Setting

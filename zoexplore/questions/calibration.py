@@ -18,7 +18,7 @@ import numpy as np
 import scipy
 
 from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
-from zoexplore.bounds.guarantee import BEST, DEFAULT
+from zoexplore.bounds.epsilons import BEST, DEFAULT
 from zoexplore.questions import risk
 from zoexplore.run.fields import FIELDS
 from zoexplore.run.formatting import format_number, format_short

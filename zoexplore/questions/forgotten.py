@@ -6,7 +6,8 @@ from math import inf
 import numpy as np
 
 from zoexplore.bounds import hidden_cost
-from zoexplore.bounds.guarantee import DEFAULT, Guarantee, guarantee
+from zoexplore.bounds.epsilons import DEFAULT
+from zoexplore.bounds.guarantee import Guarantee, guarantee
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.run.setting import Accounting, Setting, whole
 

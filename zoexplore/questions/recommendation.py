@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from zoexplore.bounds import BOUNDS, curve, guarantee
-from zoexplore.bounds.guarantee import BEST, DEFAULT
+from zoexplore.bounds.epsilons import BEST, DEFAULT
 from zoexplore.questions.calibration import Unreachable, calibrate
 from zoexplore.run.formatting import format_count, format_delta, format_short, round_up
 from zoexplore.run.setting import LARGEST_INTEGER, Accounting, Refused, Setting

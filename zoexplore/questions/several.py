@@ -20,7 +20,8 @@ import scipy
 
 from zoexplore.bounds import Guarantee, guarantee
 from zoexplore.bounds.conversion import epsilon_of
-from zoexplore.bounds.guarantee import BEST, DEFAULT, RISK_DELTAS
+from zoexplore.bounds.epsilons import BEST, DEFAULT
+from zoexplore.bounds.guarantee import RISK_DELTAS
 from zoexplore.bounds.kernels.gaussian import ROUND_UP
 from zoexplore.bounds.known_pairs import Pairs
 from zoexplore.bounds.loss_distribution import Part as Alike

@@ -12,7 +12,6 @@ from math import inf, isfinite, isnan
 from typing import Any
 
 from zoexplore.bounds import BOUNDS, Guarantee, guarantee
-from zoexplore.questions.hiding import truth
 from zoexplore.questions.risk import remark_on_delta
 from zoexplore.run.fields import symbol_of
 from zoexplore.run.formatting import (
@@ -118,7 +117,7 @@ class Statement:
                 if lines
             ),
             f"Note: {format_sentence(noted)}." if noted else "",
-            truth(g.setting),
+            g.truth,
             f"Source: {g.source}\nComputed with {made}.",
         ]
         return "\n\n".join(filter(None, parts))

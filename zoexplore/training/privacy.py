@@ -17,7 +17,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from zoexplore.bounds import BOUNDS, curve, guarantee
-from zoexplore.bounds.guarantee import DEFAULT
+from zoexplore.bounds.epsilons import DEFAULT
 from zoexplore.questions.calibration import Unreachable, calibrate
 from zoexplore.run.setting import Accounting, Setting
 from zoexplore.training.methods import METHODS, Configuration

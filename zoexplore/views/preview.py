@@ -7,7 +7,7 @@ from io import BytesIO
 import numpy as np
 
 from zoexplore.bounds import curve, guarantee
-from zoexplore.bounds.guarantee import BEST
+from zoexplore.bounds.epsilons import BEST
 from zoexplore.compute.cache import cached
 from zoexplore.palette import COLOURS, LIGHT, hue
 from zoexplore.run.axes import nice

@@ -9,7 +9,7 @@ import panel as pn
 import param
 
 from zoexplore.bounds import BOUNDS, Guarantee
-from zoexplore.bounds.guarantee import BEST
+from zoexplore.bounds.epsilons import BEST
 from zoexplore.compute.ask import ask, no_answer
 from zoexplore.compute.computations import (
     curve_set,

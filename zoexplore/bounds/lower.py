@@ -1,0 +1,85 @@
+"""Where composition is the truth: below what no analysis that reveals the directions can go
+(docs/bounds.md, section 11).
+"""
+
+from decimal import ROUND_FLOOR, Context
+from math import exp, inf, sqrt
+
+from zoexplore.bounds.epsilons import epsilon
+from zoexplore.bounds.run_arrays import RunArrays
+from zoexplore.run.formatting import format_short
+from zoexplore.run.setting import Setting
+
+PUBLIC = "composition"
+FEW_DIRECTIONS = 0.25  # K T/d up to which "far below" is said
+LITTLE = 1.25  # times what must be paid: no more than that can be gained
+
+
+def least_provable(setting: Setting) -> float:
+    """About the least epsilon that an analysis which reveals the directions can prove of the last
+    iterate; 0 where none is known.
+
+    The losses may be linear, and K T directions in d dimensions are nearly orthogonal: then the
+    last iterate shows what a record added along each, under that step's own noise and what all
+    steps' noise across their directions adds there (docs/bounds.md, section 11). Steps that
+    contract do so along K directions, so that a squared distance keeps exp(-K T/d) of it.
+
+    >>> run = Setting(n=20_000, d=10**9, K=64, T=10_000, sigma=0.01, beta=0.5, batch=200)
+    >>> round(least_provable(run), 3)
+    2.164
+    """
+    s, part = setting, setting.K * setting.T / setting.d
+    if (
+        not _is_fresh(s)
+        or part >= 1
+        or (s.R, s.lipschitz) != (inf, inf)
+        or (not s.full_batch and s.records_per_person > 1)
+    ):
+        return 0.0
+    late = min(s.cooldown, s.T)
+    shares = [(s.beta, s.T - late), (s.beta_at(s.T - 1), late)]
+    along = max(beta for beta, count in shares if count)
+    across = sum(count * (1 - beta) for beta, count in shares) * s.K / s.d / (1 - sqrt(part)) ** 2
+    pulled = exp(part) if s.m > 0 or s.ridge > 0 else 1.0
+    shown = {"beta": 1.0, "cooldown": 0, "sigma": s.sigma * sqrt((along + across) * pulled)}
+    # Where all other records push one way, one that is replaced pushes twice as far as one that is
+    # removed, and is met as often.
+    kick = s.clip if s.full_batch or s.neighbours == "add-remove" else 2 * s.clip
+    pair = {} if s.full_batch else {"neighbours": "add-remove", "sampling": "poisson", "clip": kick}
+    return epsilon(s.replace(**shown, **pair), PUBLIC)
+
+
+def _is_fresh(setting: Setting) -> bool:
+    return setting.full_batch or setting.sampling in ("without-replacement", "poisson")
+
+
+def truth(setting: Setting) -> str:
+    """That composition is the truth, or nearly so, with the number; empty where nothing is known of
+    it.
+
+    >>> truth(Setting(n=20_000, d=10**9, K=1, T=1000, sigma=0.001, beta=0.5)).partition(",")[0]
+    'KT ≪ d: composition is the truth'
+    """
+    least, public = least_provable(setting), epsilon(setting, PUBLIC)
+    if setting.K * setting.T <= FEW_DIRECTIONS * setting.d and 0 < public <= LITTLE * least:
+        within = (
+            "within the digits shown"
+            if public <= 1.005 * least
+            else f"within a factor of {format_short(public / least, 3)}"
+        )
+        return (
+            f"KT ≪ d: composition is the truth, {within}, for every analysis that reveals the directions. "
+            f"None of them can prove less than about {format_short(_rounded_down(least))}."
+        )
+    runs = RunArrays.of(setting)
+    pulls = setting.ridge > 0 or (runs.c < 1 and not runs.acting)
+    if pulls or setting.R < inf or not _is_fresh(setting):
+        return ""
+    if setting.clipping == "joint":
+        return "For linear losses without contraction hiding is worth nothing under a joint clip, on all records."
+    most = "at most 25\u202f% of ε on all records, on fresh batches somewhat more"
+    return f"For linear losses without contraction hiding is worth {most}."
+
+
+def _rounded_down(x: float) -> float:
+    return float(Context(prec=3, rounding=ROUND_FLOOR).create_decimal(repr(x)))
