@@ -115,9 +115,7 @@ class SeedReplay:
 
 
 def made(way: str, d: int, K: int, kind: Any, device: Any) -> Any:
-    """A call that makes one step, the model's bytes, and the bytes of a copy that is kept between
-    steps.
-    """
+    """A call that makes one step, and the model's bytes."""
     torch.manual_seed(0)
     module = Stack(d, kind, device)
     d = sum(p.numel() for p in module.parameters())
@@ -129,16 +127,12 @@ def made(way: str, d: int, K: int, kind: Any, device: Any) -> Any:
     size = sum(p.numel() * p.element_size() for p in module.parameters())
     if way != "ours":
         replay = SeedReplay(module, K, xi, lr, *PRIVATE[way])
-        return lambda: replay.step(batch), size, 0
+        return lambda: replay.step(batch), size
     setting = Setting(
         n=RECORDS, d=d, K=K, T=10**6, sigma=SIGMA, beta=BETA, clip=CLIP, eta=lr * K, xi=xi
     ).replace(clipping="joint")
     optimiser = NoisyZOGD(module, losses, setting, sources=Sources(1, 2, device=device))
-    return (
-        lambda: optimiser.step(optimiser.batch(batch)),
-        size,
-        size * (optimiser._steps.perturbation.module is None),
-    )
+    return lambda: optimiser.step(optimiser.batch(batch)), size
 
 
 def seconds(d: int, K: int, kind: Any, device: Any, repeats: int) -> Any:
@@ -171,7 +165,7 @@ def share_of_checksums(d: int, K: int, kind: Any, device: Any, repeats: int) -> 
         spent[0] += clock() - start
         return found
 
-    step, _, _ = made("ours", d, K, kind, device)
+    step, _ = made("ours", d, K, kind, device)
     step()
     shares = []
     with patch.object(checksums, "_of_rows", timed):
@@ -208,7 +202,7 @@ def peak(way: str, d: int, K: int, kind: Any, device: Any) -> Any:
     second step, in a process of its own, as the first one also takes what libraries keep.
     """
     made(way, 10**4, K, kind, device)[0]()  # what libraries take at first
-    step, size, kept = made(way, d, K, kind, device)
+    step, size = made(way, d, K, kind, device)
     if device != "cpu":
         torch.cuda.reset_peak_memory_stats()
         step(), step()
@@ -221,7 +215,7 @@ def peak(way: str, d: int, K: int, kind: Any, device: Any) -> Any:
         file.write("5")  # Linux records the peak from here on, which sampling could miss
     before = _memory("VmRSS")
     step()
-    return 1 + (max(_memory("VmHWM") - before, 0) + kept) / size
+    return 1 + max(_memory("VmHWM") - before, 0) / size
 
 
 def _memory(name: str) -> Any:

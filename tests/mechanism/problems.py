@@ -66,9 +66,7 @@ def network():
 
 
 class ReadElsewhere(nn.Module):
-    """Uses a layer's parameters without calling the layer, so that nothing can be lent to it and
-    they have to be moved.
-    """
+    """Uses a layer's parameters without calling the layer."""
 
     def __init__(self):
         super().__init__()

@@ -221,10 +221,11 @@ class TestWhatAModuleKeeps:
 
 def test_a_loss_that_writes_where_torch_does_not_count_moves_nothing_unseen():
     module, armed = network(), []
+    numbers = module[0].weight.detach().numpy()
 
     def loss(outputs, targets):
         if armed:
-            module[0].weight.detach().numpy()[0, 0] += 16
+            numbers[0, 0] += 16
         return cross_entropy(outputs, targets)
 
     made = run(
@@ -284,15 +285,15 @@ def test_a_copy_of_a_run_s_model_is_moved_by_no_other_run():
 
 
 def test_an_interruption_where_w_is_copied_changes_nothing(monkeypatch):
-    """The copy that brings w back is of the step before until it is whole."""
+    """Nothing moves until the copy that brings w back is whole."""
     made = run(optimiser(FREE.replace(xi=1e-2)), 2)
     before = made.w
 
-    def stop(own, block):
+    def stop(block):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(torch.Tensor, "copy_", stop)
+        patch.setattr(torch.Tensor, "clone", stop)
         run(made, 1)
     assert torch.equal(made.w, before) and run(made, 1).steps == 3 and composed(made) < inf
 

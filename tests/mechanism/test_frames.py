@@ -82,7 +82,7 @@ def test_parameters_are_moved_there_and_come_back_exactly(kind):
     p = parameters(10, 17, kind=kind)
     frame, w = Streamed(p, 3, Sources(1, 2).directions), p.vector()
     probes = torch.stack([frame.probe(k) for k in range(3)], 1)
-    perturbed = InPlace(p, frame, [])
+    perturbed = InPlace(p, frame)
     for k in range(3):
         for sign in (1, -1):
             perturbed.to(k, sign * 0.3)

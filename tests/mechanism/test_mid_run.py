@@ -14,7 +14,6 @@ from tests.mechanism.problems import (
     FREE,
     MIXES,
     SETTING,
-    ReadElsewhere,
     classes,
     cross_entropy,
     logistic,
@@ -187,11 +186,8 @@ class TestInterrupted:
 
     @pytest.mark.parametrize("call", range(1, 4))  # the other point needs none
     @pytest.mark.parametrize("directions", ["dense", "streamed"])
-    @pytest.mark.parametrize("make, keep_copy", [(network, True), (ReadElsewhere, False)])
-    def test_it_is_as_if_it_had_not_begun(self, make, keep_copy, directions, call, monkeypatch):
-        made, straight = (
-            over(make(), directions=directions, keep_copy=keep_copy) for _ in range(2)
-        )
+    def test_it_is_as_if_it_had_not_begun(self, directions, call, monkeypatch):
+        made, straight = (over(network(), directions=directions) for _ in range(2))
         run(made, 2, classes())
         before = made.w
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):

@@ -186,7 +186,7 @@ def test_streamed_quotients_are_those_of_the_frame_itself_as_xi_falls(xi):
     )
     with torch.no_grad():
         losses = Losses(made.objective, 24, made._run.watch.fingerprint)
-        found = measure(losses, InPlace(parameters, frame, []), batch, xi).values
+        found = measure(losses, InPlace(parameters, frame), batch, xi).values
     exact = (
         torch.autograd.functional.jacobian(
             lambda v: made.objective.losses_at(parameters.parts(v), batch), w

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from zoexplore.mechanism.parameters import SMALL, Parameters, pieces
+from zoexplore.mechanism.parameters import SMALL, Parameters
 from zoexplore.mechanism.rng import Generator, Replay, normal
 
 # numbers in a dense frame beyond which streaming is as fast, or saves memory
@@ -129,8 +129,7 @@ class Streamed(Frame):
         for i, size in enumerate(self.parameters.sizes):
             total = self._sum[:size].zero_()
             for k, c in enumerate(along.tolist()):
-                for part, numbers in zip(pieces(total), pieces(self.part(k, i)), strict=True):
-                    part.add_(numbers, alpha=c)
+                total.add_(self.part(k, i), alpha=c)
             yield total
 
     def _gram(self) -> Tensor:

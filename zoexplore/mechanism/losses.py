@@ -50,8 +50,7 @@ class Objective:
     Attributes:
         trained: what is trained, in place, by name; `tensors` in order.
         plain: the trained module, without what torch.compile wraps it in.
-        layers: the same, where layers may run with other parameters in place of their own; else
-            None.
+        is_compiled: whether torch.compile wraps it.
 
     Raises:
         ValueError: `loss_of` is unknown.
@@ -73,7 +72,7 @@ class Objective:
             if p.requires_grad or self.of_vector
         }
         self.tensors = list(self.trained.values())
-        self.layers = self.plain if self.plain is parameters else None
+        self.is_compiled = self.plain is not self.module
         self.check()
 
     def losses(self, batch: Any) -> Tensor:
@@ -239,16 +238,6 @@ class Losses:
         return found
 
 
-class Hook:
-    """A hook of this package, which does not change how the module computes."""
-
-    def __init__(self, call: Callable[[], None]) -> None:
-        self.call = call
-
-    def __call__(self, *_: Any) -> None:
-        self.call()
-
-
 class _Kinds(TorchDispatchMode):
     """Whether a number that a module computes while it is on is in half precision, or a product in
     fewer digits.
@@ -278,14 +267,9 @@ def _structure(module: nn.Module) -> tuple[Any, ...]:
     """Identify a module's parts, their switches and hooks, and the hooks of all modules."""
     hooks = (*of_all._global_forward_pre_hooks, *of_all._global_forward_hooks)
     return hooks, *(
-        (id(m), type(m), *_switches(m), *_hooks(m._forward_pre_hooks), *_hooks(m._forward_hooks))
+        (id(m), type(m), *_switches(m), *m._forward_pre_hooks, *m._forward_hooks)
         for m in module.modules()
     )
-
-
-def _hooks(of_part: Mapping[int, Any]) -> Iterator[int]:
-    """Numbers of hooks, without the mechanism's own."""
-    return (number for number, hook in of_part.items() if not isinstance(hook, Hook))
 
 
 def _switches(part: nn.Module) -> Iterator[tuple[Any, ...]]:

@@ -15,8 +15,8 @@ from zoexplore.mechanism.batches import Batch
 from zoexplore.mechanism.directions import is_streamed
 from zoexplore.mechanism.losses import Objective
 from zoexplore.mechanism.parallel import Flawed, Ranks
-from zoexplore.mechanism.parameters import Parameters
-from zoexplore.mechanism.perturbation import Perturbation
+from zoexplore.mechanism.parameters import MIDDLING, Parameters
+from zoexplore.mechanism.perturbation import InPlace, Lent
 from zoexplore.mechanism.record import Declared, Found, RunRecord
 from zoexplore.mechanism.report import Report, privacy_report
 from zoexplore.mechanism.rng import Sources
@@ -62,8 +62,8 @@ class NoisyZOGD(torch.optim.Optimizer):
             size.
         microbatch: records evaluated at once; all of the batch where None.
         keep_copy: move the parameters in place, and back by a copy; where None, if they are few.
-        Else a module's layers get moved parameters as they run. A vector, or a module that reads
-        parameters elsewhere, is copied.
+            Else each operation gets moved copies of those that it reads. A compiled module is
+            copied.
         group: of `torch.distributed`; its processes, all with the same arguments, make every step
             together. They begin with the first one's parameters, directions and batches; its noise
             alone counts.
@@ -106,11 +106,13 @@ class NoisyZOGD(torch.optim.Optimizer):
         microbatch = microbatch or (
             setting.n if group is None else -(-(setting.batch or setting.n) // self._ranks.size)
         )
-        layers = self.objective.layers if setting.xi > 0 else None
-        perturbation = Perturbation(trained, layers, keep_copy)
+        few = trained.d <= MIDDLING if keep_copy is None else keep_copy
+        in_place = few or setting.xi == 0 or self.objective.is_compiled
         self._run = RunState(self.objective, trained, setting, sources, declared, self._ranks)
         self._run.note(root=self._ranks.from_first(self._run.ledger.root))
-        self._steps = Steps(self._run, self._ranks, perturbation, streamed, microbatch)
+        self._steps = Steps(
+            self._run, self._ranks, InPlace if in_place else Lent, streamed, microbatch
+        )
         self._ranks.agree(
             "its arguments or its model",
             lambda: (setting, declared, self._run.watch.fingerprint.bits()),

@@ -11,12 +11,9 @@ from torch import Tensor
 from zoexplore.run.setting import Setting
 
 # numbers processed at once: few enough for a processor's cache, enough to keep it busy
-BLOCK = 2**17
+BLOCK = 2**16
 # the same on other devices, where every operation costs a launch: some ten blocks a layer
 LAUNCHED = 2**23
-PARTS = 32  # blocks of even a small model, so that a block's copies are small beside it
-LEAST = 2**14  # the smallest block
-PIECE = 2**15  # numbers of two kinds that are added at once, on a CPU
 # numbers of a model whose directions, or a copy of which, may well be kept in memory
 SMALL, MIDDLING = 2**19, 2**22
 HALVES = (torch.bfloat16, torch.float16)
@@ -33,9 +30,10 @@ class Parameters:
 
     Attributes:
         d: how many numbers there are.
-        blocks: flat views of the tensors, each of at most `block` numbers, in the order of w.
+        blocks: flat views of the tensors, each of at most `longest_block` numbers, in the order of
+            w.
         sizes: how many numbers each block has.
-        blocks_of: the numbers of each tensor's blocks.
+        firsts: the number of each tensor's first block.
         displaced: whether they are on their way to another point, or something stopped them there.
         working: the dtype of sums: float64, or float32 if all tensors are less precise.
 
@@ -65,25 +63,20 @@ class Parameters:
         self.kind = kinds.pop() if len(kinds) == 1 else None
         self.working = torch.float64 if self.kind == torch.float64 else torch.float32
         self.has_halves = any(t.dtype in HALVES for t in tensors)
-        self._most = block or max(
-            LEAST, min(BLOCK if self.device.type == "cpu" else LAUNCHED, self.d // PARTS)
-        )
+        self.longest_block = block or (BLOCK if self.device.type == "cpu" else LAUNCHED)
         self._cut()
         self.sizes = [part.numel() for part in self.blocks]
-        self.longest_block = max(self.sizes)
         self._check_apart()
         self.displaced = False
 
     def _cut(self) -> None:
-        parts = [flat(t).chunk(-(-t.numel() // self._most)) for t in self.tensors]
-        self._firsts = [of_tensor[0] for of_tensor in parts]
+        parts = [flat(t).split(self.longest_block) for t in self.tensors]
         self.blocks = [part for of_tensor in parts for part in of_tensor]
-        ends = list(accumulate((len(of_tensor) for of_tensor in parts), initial=0))
-        self.blocks_of = [range(first, end) for first, end in pairwise(ends)]
+        *self.firsts, _ = accumulate(map(len, parts), initial=0)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the views: copies of them would not be views of the copied parameters."""
-        return {name: x for name, x in self.__dict__.items() if name not in ("blocks", "_firsts")}
+        return {name: x for name, x in self.__dict__.items() if name != "blocks"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -128,8 +121,8 @@ class Parameters:
     def check_in_place(self) -> None:
         """Raises RuntimeError where a tensor was given other memory, as `model.to(...)` does."""
         if any(
-            t.data_ptr() != first.data_ptr()
-            for t, first in zip(self.tensors, self._firsts, strict=True)
+            t.data_ptr() != self.blocks[first].data_ptr()
+            for t, first in zip(self.tensors, self.firsts, strict=True)
         ):
             raise RuntimeError(
                 "the parameters were moved since the optimiser was made: move the model first, then make it"
@@ -139,10 +132,7 @@ class Parameters:
         """Raises ValueError where numbers belong to two tensors: they would be moved twice and
         counted twice.
         """
-        spans = sorted(
-            (first.data_ptr(), t.nbytes)
-            for first, t in zip(self._firsts, self.tensors, strict=True)
-        )
+        spans = sorted((t.data_ptr(), t.nbytes) for t in self.tensors)
         if any(start + size > after for (start, size), (after, _) in pairwise(spans)):
             raise ValueError(
                 "parameters that share memory are not allowed: tie them as one nn.Parameter, or clone one of them"
@@ -164,15 +154,6 @@ def add(block: Tensor, update: Tensor, rounding: torch.Generator | None) -> None
     apart = powers.mul_(kind.eps).clamp_(min=max(kind.tiny * kind.eps, LEAST_NORMAL))
     chance = torch.rand(total.shape, generator=rounding, device=total.device)
     block.copy_(total.div_(apart).add_(chance).floor_().mul_(apart))
-
-
-def pieces(numbers: Tensor) -> tuple[Tensor, ...]:
-    """Views of a block's parts: torch on a CPU copies what it adds to another dtype, and so copies
-    little.
-    """
-    if numbers.numel() <= PIECE or numbers.device.type != "cpu":
-        return (numbers,)
-    return numbers.chunk(-(-numbers.numel() // PIECE))
 
 
 def flat(tensor: Tensor) -> Tensor:

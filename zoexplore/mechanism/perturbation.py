@@ -1,73 +1,19 @@
 """The parameters at points w + xi v along a direction, where losses are evaluated.
 
-They move in place and back, or each layer runs with moved copies. Copies leave the layer's own
-parameters untouched: w is exact in every dtype and after an interruption, and only one layer is
-copied.
+They move in place and back, or every operation that reads one gets a moved copy. Copies leave the
+parameters untouched: w is exact in every dtype and after an interruption, and memory holds one copy
+at a time.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map
 
-from zoexplore.mechanism.batches import number_of, part
 from zoexplore.mechanism.directions import Frame
-from zoexplore.mechanism.losses import Hook
-from zoexplore.mechanism.parameters import MIDDLING, Parameters, flat
-
-# layers that read their children's parameters and do not call them
-READ_BY_PARENT = (nn.MultiheadAttention,)
-
-
-class Perturbation:
-    """Evaluates losses at w + xi v: layer by layer if the module allows it, or by moving the
-    parameters in place and restoring a copy. It does the latter with `keep_copy`, or, where that is
-    None, if the parameters are few.
-    """
-
-    def __init__(
-        self, parameters: Parameters, module: nn.Module | None, keep_copy: bool | None
-    ) -> None:
-        self.parameters = parameters
-        self.module = (
-            None if (parameters.d <= MIDDLING if keep_copy is None else keep_copy) else module
-        )
-        self._copy: list[Tensor] = []
-        self._is_known = False
-
-    def along(self, frame: Frame, losses: Callable[[Any], Tensor], batch: Any) -> "Perturbed":
-        """The parameters during one step. They move in place from now on if the module reads any
-        outside the layers that hold them, as the first step shows.
-        """
-        if self.module is not None and not self._is_known and number_of(batch):
-            self._is_known = True
-            if not self._reaches_all(losses, part(batch, slice(0, 1)), self.module):
-                self.module = None
-        if self.module is not None:
-            return Layerwise(self.parameters, frame, self.module)
-        return InPlace(self.parameters, frame, self._copy)
-
-    def _reaches_all(self, losses: Callable[[Any], Tensor], batch: Any, module: nn.Module) -> bool:
-        """Whether the module reads parameters only in the layers that hold them. If so, losses stay
-        the same when parameters are nan while their layers do not run.
-        """
-        tensors = self.parameters.tensors
-        expected, own = losses(batch), [t.data for t in tensors]
-        try:
-            for t in tensors:
-                t.data = t.data.new_full((), torch.nan).expand(t.shape)
-            with Lent(module, tensors, own.__getitem__):
-                found = losses(batch)
-        except (RuntimeError, ValueError):  # a kernel that does not take such a tensor got one
-            return False
-        finally:
-            for t, data in zip(tensors, own, strict=True):
-                t.data = data
-        return torch.equal(found.nan_to_num(), expected.nan_to_num()) and torch.equal(
-            found.isnan(), expected.isnan()
-        )
+from zoexplore.mechanism.parameters import Parameters, flat
 
 
 class Perturbed:
@@ -93,120 +39,67 @@ class Perturbed:
 
     def back(self) -> None:
         """Go back to w."""
-        self.point = None
+        raise NotImplementedError
 
 
 class InPlace(Perturbed):
-    """Moves the parameters in place, and back to exactly w, by a copy that steps share: made here
-    where it is empty.
-    """
+    """Moves the parameters in place, and back to exactly w by a copy."""
 
-    def __init__(self, parameters: Parameters, frame: Frame, copy: list[Tensor]) -> None:
+    def __init__(self, parameters: Parameters, frame: Frame) -> None:
         super().__init__(parameters, frame)
-        self.copy = copy
+        self._copy: list[Tensor] = []
 
     def to(self, k: int, xi: float) -> None:
         """Move; to the other side of the same probe by the copy alone, without the probe."""
         blocks = self.parameters.blocks
-        if not self.copy:
-            with torch.inference_mode(False):  # steps may be made under it, and later ones not
-                self.copy += [torch.empty_like(block) for block in blocks]
-        if self.point is None:  # first whole, since an interruption brings w back from it
-            for own, block in zip(self.copy, blocks, strict=True):
-                own.copy_(block)
-        before, self.point, self.parameters.displaced = self.point, (k, xi), True
-        for own, block in zip(self.copy, blocks, strict=True) if before is not None else ():
-            if before == (k, -xi):  # from w + v to w - v
+        if self.point == (k, -xi):
+            for own, block in zip(self._copy, blocks, strict=True):
                 torch.sub(own, block, out=block).add_(own)
-            else:
-                block.copy_(own)
-        if before != (k, -xi):
+        else:
+            self.back()
+            # whole before anything moves, since an interruption brings w back from it
+            self._copy = self._copy or [block.clone() for block in blocks]
+            self.point, self.parameters.displaced = (k, xi), True
             self.frame.add(k, xi)
+        self.point = k, xi
 
     def back(self) -> None:
         if self.point is not None:
-            for own, block in zip(self.copy, self.parameters.blocks, strict=True):
+            for own, block in zip(self._copy, self.parameters.blocks, strict=True):
                 block.copy_(own)
             self.point, self.parameters.displaced = None, False
 
 
-class Layerwise(Perturbed):
-    """w stays in place: while open, layers run with copies at w + xi v_k."""
+class Lent(Perturbed, TorchDispatchMode):
+    """w stays in place: torch's operations, `data` and `detach` among them, get copies at w + xi v_k."""
 
-    def __init__(self, parameters: Parameters, frame: Frame, module: nn.Module) -> None:
-        super().__init__(parameters, frame)
-        self._lent = Lent(module, parameters.tensors, self._moved)
-
-    def __enter__(self) -> "Layerwise":
-        self._lent.__enter__()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._lent.__exit__(*error)
+    def __init__(self, parameters: Parameters, frame: Frame) -> None:
+        TorchDispatchMode.__init__(self)
+        Perturbed.__init__(self, parameters, frame)
+        self._numbers = {id(t): i for i, t in enumerate(parameters.tensors)}
 
     def to(self, k: int, xi: float) -> None:
+        if self.point is None:
+            TorchDispatchMode.__enter__(self)
         self.point = k, xi
 
-    def _moved(self, i: int) -> Tensor | None:
-        if self.point is None:
-            return None
-        (k, xi), moved, blocks = (
-            self.point,
-            self.parameters.tensors[i].data.clone(),
-            self.parameters.blocks_of[i],
-        )
-        parts = flat(moved).split(self.parameters.sizes[blocks.start : blocks.stop])
-        for j, piece in zip(blocks, parts, strict=True):
+    def back(self) -> None:
+        if self.point is not None:
+            TorchDispatchMode.__exit__(self, None, None, None)
+            self.point = None
+
+    def __torch_dispatch__(
+        self, operation: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        args, kwargs = tree_map(self._moved, (args, kwargs or {}))
+        return operation(*args, **kwargs)
+
+    def _moved(self, x: Any) -> Any:
+        """A trained tensor's copy at the point; anything else itself."""
+        if id(x) not in self._numbers or self.point is None:
+            return x
+        (k, xi), moved = self.point, x.detach().clone()
+        first = self.parameters.firsts[self._numbers[id(x)]]
+        for j, piece in enumerate(flat(moved).split(self.parameters.longest_block), first):
             piece.add_(self.frame.part(k, j), alpha=xi)
         return moved
-
-
-class Lent:
-    """While open, a module's layers run with other numbers as their parameters: `of` gives each by
-    its index, None for itself.
-    """
-
-    def __init__(
-        self, module: nn.Module, tensors: Sequence[Tensor], of: Callable[[int], Tensor | None]
-    ) -> None:
-        self.tensors, self.of = tensors, of
-        self._layers = list(_layers(module, {id(t): i for i, t in enumerate(tensors)}))
-        self._own: dict[int, Tensor] = {}  # the layers' own parameters, while replaced
-        self._running = [0] * len(tensors)  # how many layers that hold it
-        self._handles: list[Any] = []
-
-    def __enter__(self) -> "Lent":
-        for layer, held in self._layers:
-            self._handles.append(layer.register_forward_pre_hook(Hook(partial(self._lend, held))))
-            self._handles.append(
-                layer.register_forward_hook(Hook(partial(self._give_back, held)), always_call=True)
-            )
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for handle in self._handles:
-            handle.remove()
-        for i, own in self._own.items():
-            self.tensors[i].data = own
-        self._handles, self._own = [], {}
-
-    def _lend(self, held: list[int]) -> None:
-        for i in held:
-            self._running[i] += 1
-            if self._running[i] == 1 and (lent := self.of(i)) is not None:
-                self._own[i], self.tensors[i].data = self.tensors[i].data, lent
-
-    def _give_back(self, held: list[int]) -> None:
-        for i in held:
-            self._running[i] -= 1
-            if self._running[i] == 0 and i in self._own:
-                self.tensors[i].data = self._own.pop(i)
-
-
-def _layers(module: nn.Module, numbers: dict[int, int]) -> Iterator[tuple[nn.Module, list[int]]]:
-    """The parts of a module that hold some of the parameters, and which."""
-    for layer in module.modules():
-        own = layer.parameters(recurse=isinstance(layer, READ_BY_PARENT))
-        held = [numbers[id(p)] for p in own if id(p) in numbers]
-        if held:
-            yield layer, held

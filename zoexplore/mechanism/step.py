@@ -20,8 +20,8 @@ from zoexplore.mechanism.directions import Dense, Frame, Streamed
 from zoexplore.mechanism.losses import Losses
 from zoexplore.mechanism.noise import deviations
 from zoexplore.mechanism.parallel import Ranks
-from zoexplore.mechanism.parameters import Parameters, add, pieces
-from zoexplore.mechanism.perturbation import Perturbation, Perturbed
+from zoexplore.mechanism.parameters import Parameters, add
+from zoexplore.mechanism.perturbation import Perturbed
 from zoexplore.mechanism.record import Counts, Step
 from zoexplore.mechanism.rng import Sources, normal, untouched_on_error, words
 from zoexplore.mechanism.scale import Scale
@@ -31,11 +31,13 @@ from zoexplore.mechanism.state import RunState
 
 @dataclass
 class Steps:
-    """The steps of a run, and how they are computed: `streamed` directions, some records at once."""
+    """The steps of a run, and how they are computed: how parameters are `moved`, `streamed`
+    directions, some records at once.
+    """
 
     run: RunState
     ranks: Ranks
-    perturbation: Perturbation
+    moved: type[Perturbed]
     streamed: bool
     microbatch: int
 
@@ -57,7 +59,7 @@ class Steps:
         """Measure slopes, release their noisy mean, and move along it, or take a probe's answer."""
         run, watch = self.run, self.run.watch
         losses, directions = self._losses(len(drawn)), self._directions(step.K)
-        with self.perturbation.along(directions, losses.here, data) as perturbed:
+        with self.moved(run.parameters, directions) as perturbed:
             watch.losses(losses, perturbed, data, step)
             slopes = self._slopes(step, losses, perturbed, data, len(drawn))
             perturbed.back()
@@ -129,10 +131,7 @@ class Steps:
         losses = self._losses(batches.number_of(data))
         self.run.watch.seen.public = of_records(data, batches.number_of(data))
         while not scale.is_found:
-            with (
-                torch.no_grad(),
-                self.perturbation.along(self._directions(1), losses.here, data) as perturbed,
-            ):
+            with torch.no_grad(), self.moved(self.run.parameters, self._directions(1)) as perturbed:
                 answers = scale.answers(losses, perturbed, data).values
             scale.take(float(answers.mean()), 0)
 
@@ -199,10 +198,9 @@ def apply(
     _, everywhere = deviations(step.sigma, step.beta, step.eta, parameters.d, step.K)
     noise = sources.keyed(released.key) if released.key else sources.noise  # not drawn from
     for block, moved in zip(parameters.blocks, frame.combined(released.along), strict=True):
-        for part in pieces(moved) if released.key else ():
-            part.add_(normal(noise, (len(part),), device=part.device), alpha=everywhere)
-        for part, change in zip(pieces(block), pieces(moved), strict=True):
-            add(part, change, rounding)
+        if released.key:
+            moved.add_(normal(noise, (len(moved),), device=moved.device), alpha=everywhere)
+        add(block, moved, rounding)
 
 
 def into_ball(parameters: Parameters, R: float) -> None:
