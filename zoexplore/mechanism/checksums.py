@@ -18,16 +18,15 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.mechanism.parallel import digest
 
-MULTIPLIERS = np.random.Generator(np.random.PCG64(2**61 - 1)).integers(
-    1, 2**32, 2**18, dtype=np.uint32
+MULTIPLIERS = torch.from_numpy(
+    np.random.Generator(np.random.PCG64(2**61 - 1)).integers(1, 2**32, 2**18)
 )
 # odd: the factor of what came before, at each repetition of the multipliers
-STRIDE = 0x9E3779B97F4A7C15
+STRIDE = 0x1E3779B97F4A7C15
 STRIDE_OF_COLUMNS = 0x2545F4914F6CDD1D  # also odd
-AT_ONCE = 2**25  # words that are widened at once where torch adds up
+AT_ONCE = 2**22  # products of several rows that memory holds at once
 WORDS = {1: torch.uint8, 2: torch.int16}  # by bytes; longer numbers are several words of 32 bits
 
 
@@ -82,40 +81,18 @@ def _words(tensor: Tensor) -> Tensor:
 
 
 def _of_rows(words: Tensor) -> Tensor:
-    """Compute the checksum of every row, shape (rows,), int64."""
-    if words.device.type != "cpu":
-        return _added_by_torch(words)
-    array = words.numpy()
-    return torch.from_numpy(_added(array.view(f"u{array.itemsize}"), MULTIPLIERS).view(np.int64))
-
-
-@kernel
-def _added(rows: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
-    found, length = np.zeros(len(rows), np.uint64), len(multipliers)
-    for r in range(len(rows)):
-        for start in range(0, rows.shape[1], length):
-            words, total = rows[r, start : start + length], np.uint64(0)
-            for i in range(len(words)):
-                total += np.uint64(words[i]) * np.uint64(multipliers[i])
-            found[r] = found[r] * np.uint64(STRIDE) + total
-    return found
-
-
-def _added_by_torch(words: Tensor) -> Tensor:
-    """Compute the same on a GPU, where sums of integers wrap around too."""
-    (rows, count), length = words.shape, len(MULTIPLIERS)
-    multipliers = torch.from_numpy(MULTIPLIERS.astype(np.int64)).to(words.device)
-    found, mask = (
-        torch.zeros(rows, dtype=torch.int64, device=words.device),
-        2 ** (8 * words.element_size()) - 1,
-    )
-    for start in range(0, count, length):
-        part = words[:, start : start + length]
-        few = max(1, AT_ONCE // length)
-        sums = [
-            ((some.long() & mask) * multipliers[: part.shape[1]]).sum(1) for some in part.split(few)
-        ]
-        found = found * (STRIDE - 2**64) + torch.cat(sums)
+    """Compute the checksum of every row, shape (rows,), int64, in which sums wrap around."""
+    few, length = max(1, AT_ONCE // max(1, words.shape[1])), len(MULTIPLIERS)
+    if len(words) > few:
+        return torch.cat([_of_rows(some) for some in words.split(few)])
+    multipliers = MULTIPLIERS.to(words.device)
+    found = torch.zeros(len(words), dtype=torch.int64, device=words.device)
+    # memory that is taken anew for each part costs more than the sums
+    products = found.new_empty(len(words), min(length, words.shape[1]))
+    for part in words.split(length, 1):
+        n = part.shape[1]
+        sums = torch.mul(part, multipliers[:n], out=products[:, :n]).sum(1)
+        found = found * STRIDE + sums
     return found
 
 

@@ -163,12 +163,15 @@ class Watch:
         """Record a flaw if records of a cyclic run changed places, or are those that told the scale
         as public ones.
         """
-        swapped = self.seen.note(drawn, data) if len(drawn) else ""
+        is_cyclic = step.sampling == "cyclic" and not step.on_all(self.run.setting.n)
+        if not len(drawn) or not (is_cyclic or len(self.seen.public)):
+            return
+        swapped = self.seen.note(drawn, data)
         if self.seen.told_scale:
             self.note(
                 "most records of the batch that told the scale, as public ones, are of these data"
             )
-        if swapped and step.sampling == "cyclic" and not step.on_all(self.run.setting.n):
+        if swapped and is_cyclic:
             self.note(
                 f"at step {self.run.counts.steps + 1} {swapped}: the order of the data changed"
             )
