@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from math import inf, log
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -32,12 +32,15 @@ from zoexplore.run.setting import (
 )
 
 DECADES = 10.0 ** np.arange(-60, 61)
-RUNGS = 256  # of the ladder for K, at most
+SHARES = np.concatenate([[0.0], 1 / (1 + np.exp(-np.linspace(-30, 30, 121))), [1.0]])
+FEW, MANY = (
+    60,
+    600,
+)  # rungs of a whole number's ladder, at most; along K epsilon need not be monotone
 TIGHT = 1e-8  # the relative distance of epsilon from the target, unless it jumps
 # a bracket this narrow is taken for a jump; of whole numbers' for two next to each other
 NARROW, ADJACENT = 1e-13, 0.2
 STEEP = 50.0  # the most that a logarithm of epsilon over the target counts, which may be infinite
-ZOOMS, FINER = 3, 33  # evaluations around the smallest epsilon if no rung meets the target
 
 
 class Unreachable(ValueError):
@@ -63,30 +66,25 @@ class _Target(NamedTuple):
     delta: float
 
 
-def _target(
-    delta: float,
-    epsilon: float | None,
-    advantage: float | None,
-    tpr: tuple[float, float] | None,
-) -> _Target:
+def _target(delta: float, wanted: dict[str, Any]) -> _Target:
     """The target of the one keyword given. Raises ValueError for none, several, or an impossible
     value.
     """
-    wanted = {"epsilon": epsilon, "advantage": advantage, "tpr": tpr}
-    given = [name for name, value in wanted.items() if value is not None]
+    given = {name: value for name, value in wanted.items() if value is not None}
     if len(given) != 1:
         raise ValueError(
             f"{' and '.join(given) or 'no target'} is not allowed: give one of epsilon, advantage and tpr"
         )
-    if tpr is not None:
-        fpr, most = risk.wanted_positives(tpr)
+    ((name, value),) = given.items()
+    if name == "tpr":
+        fpr, most = risk.wanted_positives(value)
         name = f"true positives at a false-positive rate of {fpr:g}"
         pair = risk.pair_for_positives(fpr, most)
         return _Target(name, most, lambda g: float(g.true_positive_rate(fpr)), *pair)
-    if advantage is not None:
-        most = number("advantage", advantage, above=0.0, below=1.0)
-        return _Target("advantage", most, lambda g: g.advantage, *risk.pair_for_advantage(most))
-    most = number("epsilon", epsilon, above=0.0)
+    if name == "advantage":
+        most = number(name, value, above=0.0, below=1.0)
+        return _Target(name, most, lambda g: g.advantage, *risk.pair_for_advantage(most))
+    most = number(name, value, above=0.0)
     return _Target("ε", most, lambda g: g.epsilon, most, delta)
 
 
@@ -103,16 +101,13 @@ def calibrate(
     """The setting with one field at its best value that meets a target, exactly one of epsilon,
     advantage and tpr.
 
-    The best sigma, n and K are the smallest (least noise, fewest records, fewest forward passes),
-    the best T, clip, R and beta the largest. Among equal values it takes the largest beta, which
-    costs least if the iterates become public after all. The bound on utility does not depend on
-    beta (docs/concepts.md, "What the noise costs"). T = 2^53 or R = inf means that epsilon has
-    stopped growing.
+    The best sigma, n and K are the smallest, the best T, clip, R and beta the largest. Among equal
+    values it takes the largest beta, which costs least if the iterates become public after all.
+    T = 2^53 or R = inf means that epsilon has stopped growing.
 
     Args:
-        setting: the run; its own value of `field` is not used. A step size of K/M follows K, and a
-            full batch follows n. Under schedule="optimal" the result has the bound's share, if it
-            is a single one.
+        setting: the run. A step size of K/M follows K, and a full batch follows n. Under
+            schedule="optimal" the result has the bound's share, if it is a single one.
         field: one of `SOLVABLE_FIELDS`.
         epsilon: the greatest `epsilon(setting, bound, accounting)` allowed, above 0.
         advantage: the greatest `guarantee(...).advantage` allowed, in (0, 1).
@@ -122,29 +117,24 @@ def calibrate(
 
     Returns:
         A setting that meets the target. In a continuous field epsilon is within 1e-8 of the target,
-        relatively, unless the best value is an end of the range or epsilon jumps there: by up to
-        about 1e-4 on batches and in the sharper bound, to inf where an assumption fails. sigma,
-        clip and R are sought from 1e-60 to 1e60.
+        relatively, unless the best value is an end of the range (sigma, clip and R: 1e-60 to 1e60)
+        or epsilon jumps there: by up to about 1e-4 on batches and in the sharper bound, to inf
+        where an assumption fails.
 
     Raises:
-        Unreachable: no value meets the target; the message says how near it comes, and at which
-            value.
-        ValueError: the field or the bound is unknown, the target is not allowed, or not exactly one
-            is given.
+        Unreachable: no value meets the target.
+        ValueError: the field, the bound or the target is not allowed.
 
     >>> from zoexplore import calibrate
     >>> from zoexplore.run.presets import DEMONSTRATION
     >>> round(calibrate(DEMONSTRATION.replace(T=200), "sigma", epsilon=1.0).sigma, 6)
     3.8e-05
-    >>> found = calibrate(DEMONSTRATION.replace(T=200), "sigma", advantage=0.1)
-    >>> found.sigma < 0.001
-    True
     """
     if field not in SOLVABLE_FIELDS:
         raise ValueError(
             f"field = {shown(field)} is not allowed: give one of {', '.join(SOLVABLE_FIELDS)}"
         )
-    target = _target(setting.delta, epsilon, advantage, tpr)
+    target = _target(setting.delta, {"epsilon": epsilon, "advantage": advantage, "tpr": tpr})
     if field == "n" and setting.full_batch:
         setting = setting.replace(batch=None)
     if field == "beta":  # the answer is the share that the bound counts
@@ -171,38 +161,25 @@ def changes_nothing(
     (True, False)
     """
     values = _LADDERS[field](setting)
-    # more noise never costs more
-    for some in (values[[0, -1]], *([] if field == "sigma" else [values])):
-        found = curve(setting, field, some, [bound], accounting)[bound]
-        if not (np.isfinite(found).all() and np.ptp(found) <= 1e-9 * found.max()):
-            return False
-    return True
+    if field == "sigma":  # more noise never costs more
+        values = values[[0, -1]]
+    found = curve(setting, field, values, [bound], accounting)[bound]
+    return bool(np.isfinite(found).all() and np.ptp(found) <= 1e-9 * found.max())
 
 
-def _geometric(low: int, high: int) -> np.ndarray:
-    """Whole numbers from low to high: all, or RUNGS of them in nearly equal ratios."""
-    few = high - low < 2 * RUNGS
-    return np.arange(low, high + 1.0) if few else np.unique(np.geomspace(low, high, RUNGS).round())
-
-
-def _doublings(low: int) -> np.ndarray:
-    """low, 2 low, 4 low, ... and the largest whole number that a Setting allows."""
-    return np.minimum(
-        low * 2.0 ** np.arange(np.ceil(np.log2(LARGEST_INTEGER / low)) + 1), LARGEST_INTEGER
-    )
-
-
-def _shares() -> np.ndarray:
-    inner = 1 / (1 + np.exp(-np.linspace(-30, 30, 121)))
-    return np.concatenate([[0.0], inner, [1.0]])
+def _counts(low: int, high: int, most: int) -> np.ndarray:
+    """Whole numbers from low to high: all, or so many at most, in nearly equal ratios."""
+    if high - low < most:
+        return np.arange(low, high + 1.0)
+    return np.unique(np.geomspace(low, high, most).round())
 
 
 _LADDERS: dict[str, Callable[[Setting], np.ndarray]] = {  # every field's values, best first
     "sigma": lambda s: DECADES,
-    "T": lambda s: _doublings(1)[::-1],
-    "n": lambda s: _doublings(s.batch or 1),
-    "K": lambda s: _geometric(1, s.d),
-    "beta": lambda s: _shares()[::-1],
+    "T": lambda s: _counts(1, LARGEST_INTEGER, FEW)[::-1],
+    "n": lambda s: _counts(s.batch or 1, LARGEST_INTEGER, FEW),
+    "K": lambda s: _counts(1, s.d, MANY),
+    "beta": lambda s: SHARES[::-1],
     "clip": lambda s: DECADES[::-1],
     "R": lambda s: np.append(DECADES, inf)[::-1],
 }
@@ -240,49 +217,35 @@ class _Search:
         """The run with the field's best value, from a ladder of values.
 
         Raises:
-            Unreachable: no rung meets the target, nor a value between those next to the smallest
-                epsilon.
+            Unreachable: no rung meets the target.
         """
         values = _LADDERS[self.field](self.setting).tolist()
         if self._along(values[:1]) <= self.target.epsilon and self.excess(values[0]) <= 0:
             # any value meets the target: the rest, which may take long, need not be computed
             return self.at(values[0])
-        for _ in range(1 + ZOOMS):
-            found = self._along(values)
-            least = int(found.argmin())
-            # a curve may lie slightly above its points, so its smallest value is always checked
-            for i in [*np.flatnonzero(found <= self.target.epsilon).tolist(), least]:
-                if self.excess(values[i]) <= 0:
-                    while i > 0 and self.excess(values[i - 1]) <= 0:
-                        i -= 1
-                    return self.at(self.edge(values[i - 1], values[i]) if i else values[0])
-            nearest = values[least]
-            around = values[max(least - 1, 0)], values[min(least + 1, len(values) - 1)]
-            if found[least] == inf or not np.isfinite(around).all() or around[0] == around[1]:
-                break
-            values = self._between(*around)
-        raise self._unreachable(nearest)
+        found = self._along(values)
+        least = int(found.argmin())
+        # a curve may lie slightly above its points, so its smallest value is always checked
+        for i in [*np.flatnonzero(found <= self.target.epsilon).tolist(), least]:
+            if self.excess(values[i]) <= 0:
+                while i > 0 and self.excess(values[i - 1]) <= 0:
+                    i -= 1
+                return self.at(self.edge(values[i - 1], values[i]) if i else values[0])
+        raise self._unreachable(values[least])
 
     def _along(self, values: list[float]) -> np.ndarray:
         at = self.setting.replace(delta=self.target.delta)
         return curve(at, self.field, values, [self.bound], self.accounting)[self.bound]
-
-    def _between(self, low: float, high: float) -> list[float]:
-        to, back = self._scale()
-        values = back(np.linspace(to(low), to(high), FINER))
-        values = values.round() if self.field in INTEGER_FIELDS else values
-        return list(dict.fromkeys(values.tolist()))
-
-    def _scale(self) -> tuple[Callable[..., np.ndarray], Callable[..., np.ndarray]]:
-        """Coordinates in which ln epsilon is nearly linear: logarithms, except for beta."""
-        return (np.asarray, np.asarray) if self.field == "beta" else (np.log, np.exp)
 
     def edge(self, bad: float, good: float) -> float:
         """The last value found to meet the target between `good`, which does, and `bad`, which does
         not: by Brent's method, which ends where it is met tightly.
         """
         whole = self.field in INTEGER_FIELDS
-        to, back = (np.asarray, np.round) if whole else self._scale()
+        even = whole or self.field == "beta"
+        # coordinates in which ln epsilon is nearly linear
+        to: Callable[..., Any] = np.asarray if even else np.log
+        back: Callable[..., Any] = np.round if whole else np.asarray if even else np.exp
         ends = {float(to(good)): good, float(to(min(bad, 1e300))): bad}
 
         def over(place: float) -> float:

@@ -1,7 +1,8 @@
 """A plan for a target epsilon before training: directions, steps, share and noise."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from itertools import product
 from math import exp, inf, isfinite, log, sqrt
 from typing import Any
 
@@ -11,7 +12,7 @@ from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.bounds.epsilons import BEST, DEFAULT
 from zoexplore.questions.calibration import Unreachable, calibrate
 from zoexplore.run.formatting import format_count, format_delta, format_short, round_up
-from zoexplore.run.setting import LARGEST_INTEGER, Accounting, Refused, Setting
+from zoexplore.run.setting import LARGEST_INTEGER, Accounting, Refused, Setting, number
 
 PASSES = 100.0  # forward passes a record by default
 # steps: with fewer, more of them teach more than more directions; measured on four problems
@@ -24,7 +25,7 @@ BETTER = 1.05
 PROBES = 20  # steps of a search: one for the length of a step, one for the clip
 LEAST_CLIP, MOST_CLIP = 0.25, 4.0  # in median quotients
 # shares tried where noise across the directions hides something
-SHARES = 1 / (1 + np.exp(-np.linspace(-5, 5, 21)))
+SHARES = np.append(1 / (1 + np.exp(-np.linspace(-5, 5, 21))), 1.0)
 
 
 @dataclass(frozen=True)
@@ -90,53 +91,58 @@ def recommend(
     """A run for a target epsilon from data, model size, batch and a budget of forward passes, all
     known before training.
 
-    It assumes nothing of the loss by default: composition needs the clip alone, all noise lies
-    along the directions (beta = 1), and the clip is joint. Whether a step stands out from its noise
-    depends on the passes K T and hardly on their split (docs/concepts.md, "A step and its noise"),
-    what a run learns on the number of steps. So the plan takes one direction and batches of at most
-    64, and more directions only beyond 3000 steps. Where a bound for hidden iterates applies and
-    needs less noise, the plan chooses beta for it, and more directions if a step is clearer so.
+    By default it assumes nothing of the loss, all noise lies along the directions (beta = 1), and
+    the clip is joint. What a run learns depends on the number of steps (docs/concepts.md, "A step
+    and its noise"): the plan takes one direction and batches of at most 64, and more directions
+    beyond 3000 steps. Where a bound for hidden iterates needs less noise, it chooses beta for it,
+    and more directions if a step is clearer so.
 
     Args:
-        setting: a run with the known fields; its K and T count only as a budget of passes, its beta
-            and sigma not at all. Where None, `known` gives the fields.
+        setting: a run with the known fields, whose K and T count only as a budget of passes.
         epsilon: the target.
         passes: forward passes a record, 2KTb/n; by default the setting's own, or 100.
         bound: the bound that meets the target: an id of `BOUNDS`, or "best".
-        accounting: how to count; schedule="optimal" changes nothing, since a plan has a single
-            share.
-        known: fields of `Setting` that replace the setting's: n, d, batch, delta, lipschitz, ... K,
-            T and beta are chosen unless given here, and so is the batch without a setting or T. The
-            clip is joint unless clipping="each".
+        accounting: how to count; a plan has a single share.
+        known: fields of `Setting` that replace the setting's. K, T and beta are chosen unless given
+            here, and so is the batch without a setting or T.
 
     Raises:
         Unreachable: no noise meets the target by that bound.
-        Refused: a value is not allowed, n or d is missing, or the budget does not cover one
-            direction for one step.
+        Refused: a value is not allowed, or the budget does not cover one step.
 
     >>> plan = recommend(n=20_000, d=10**6, batch=64, epsilon=2.0, passes=200)
     >>> plan.setting.K, plan.setting.T, plan.setting.beta, plan.bound, plan.epsilon <= 2, plan.signal > 3
     (10, 3125, 1.0, 'composition', True, True)
     """
-    base, fixed = _known(setting, known), {"K", "T"} & known.keys()
+    base, counted = _known(setting, known), accounting.replace(schedule="constant")
     if passes is None:
         passes = passes_of(setting) if setting is not None else PASSES
-    if not (isinstance(passes, (int, float)) and 0 < passes < inf):
-        raise Refused(f"passes = {passes!r} is not allowed: give a finite number above 0", "passes")
-    shares = (base.beta,) if "beta" in known else (1.0, 0.5) if isfinite(base.M) else (1.0,)
-    question = _Question(shares, epsilon, bound, accounting.replace(schedule="constant"))
-    if (
-        setting is None
-        and not {"batch", "T"} & known.keys()
-        and base.records_per_person == 1
-        and bound in ON_BATCHES
-    ):
-        base = _on_small_batches(base, passes, "sampling" in known)
-    splits = _splits(base, passes, fixed, isfinite(base.M) and bound != "composition")
+    passes = number("passes", passes, above=0.0)
+    shares = (base.beta,) if "beta" in known else (1.0, 0.5) if base.M < inf else (1.0,)
+    if setting is None and bound in ON_BATCHES:
+        base = _on_small_batches(base, passes, known)
+
+    def least_noise(run: Setting) -> Setting:
+        return calibrate(run, "sigma", epsilon=epsilon, bound=bound, accounting=counted)
+
+    splits = _splits(base, passes, known, base.M < inf and bound != "composition")
+    runs = [run.replace(beta=beta) for run, beta in product(splits, shares)]
+    best = _clearest(runs, least_noise)
+    if best.beta < 1 and best.K < best.d and "beta" not in known:
+        tried = curve(best, "beta", SHARES, [bound], counted)[bound]
+        other = least_noise(best.replace(beta=float(SHARES[tried.argmin()])))
+        best = min(best, other, key=lambda run: run.sigma)
+    return _planned(best, epsilon, bound, counted)
+
+
+def _clearest(runs: Iterable[Setting], least_noise: Callable[[Setting], Setting]) -> Setting:
+    """The run whose steps are clearest of their noise, where that is the least. Raises Unreachable
+    if no noise does for any.
+    """
     best, failed = None, list[Unreachable]()
-    for run in (run.replace(beta=beta) for run in splits for beta in shares):
+    for run in runs:
         try:
-            found = question.least_sigma(run)
+            found = least_noise(run)
         except Unreachable as unreachable:
             failed.append(unreachable)
             continue
@@ -145,18 +151,18 @@ def recommend(
             best = found
     if best is None:
         raise failed[0]
-    return question.plan(question.with_best_share(best))
+    return best
 
 
 ON_BATCHES = (BEST, "composition", "sharp")  # bounds that cover batches drawn afresh
 
 
-def _on_small_batches(base: Setting, passes: float, is_drawn: bool) -> Setting:
-    """The run on batches that leave it enough steps."""
+def _on_small_batches(base: Setting, passes: float, known: Collection[str]) -> Setting:
+    """The run on batches that leave it enough steps, unless its batch or steps are known."""
     batch = int(min(SMALL, max(1.0, passes * base.n / (2 * base.K * FEW))))
-    if batch >= base.n:
+    if {"batch", "T"} & {*known} or base.records_per_person > 1 or batch >= base.n:
         return base
-    poisson = base.neighbours == "add-remove" and not is_drawn
+    poisson = base.neighbours == "add-remove" and "sampling" not in known
     return base.replace(batch=batch, sampling="poisson" if poisson else base.sampling)
 
 
@@ -173,11 +179,11 @@ def _known(setting: Setting | None, known: dict[str, Any]) -> Setting:
     return Setting(**{"sigma": 1.0, "beta": 1.0} | unset | known)
 
 
-def _splits(base: Setting, passes: float, fixed: Collection[str], is_hidden: bool) -> list[Setting]:
+def _splits(base: Setting, passes: float, known: Collection[str], is_hidden: bool) -> list[Setting]:
     """Runs that split the passes into directions and steps: the usual one, and more and fewer
     directions for a hidden run.
     """
-    if len(fixed) == 2:
+    if "K" in known and "T" in known:
         return [base]
     if passes < (need := passes_of(base)):
         raise Refused(
@@ -185,9 +191,9 @@ def _splits(base: Setting, passes: float, fixed: Collection[str], is_hidden: boo
             "passes",
         )
     work = min(passes * base.n / (2 * (base.batch or base.n)), LARGEST_INTEGER)  # K T
-    if "T" in fixed:
+    if "T" in known:
         return [base.replace(K=min(int(work // base.T), base.d))]
-    if "K" in fixed:
+    if "K" in known:
         return [base.replace(T=int(work // base.K))]
     Ks = [max(1, min(int(work // MANY), base.d))]
     if is_hidden:
@@ -196,71 +202,41 @@ def _splits(base: Setting, passes: float, fixed: Collection[str], is_hidden: boo
     return [base.replace(K=K, T=int(work // K)) for K in dict.fromkeys(Ks)]
 
 
-@dataclass(frozen=True)
-class _Question:
-    """The least noise that meets a target."""
+def _planned(run: Setting, epsilon: float, bound: str, accounting: Accounting) -> Plan:
+    """The run with its reasons."""
+    g, signal = guarantee(run, bound, accounting), signal_to_noise(run)
+    alone = guarantee(run, g.bound, CLIP).epsilon
+    by_clip = g.bound == "composition" and alone <= g.epsilon * (1 + SAME)
+    reasons = (
+        _of_the_noise(run, signal),
+        _of_the_passes(run),
+        _of_sigma(run, epsilon, g.bound),
+        _of_beta(run, epsilon, accounting),
+        *(_of_the_scale(run) if by_clip else (GIVEN,)),
+    )
+    reasons, said = (tuple(filter(None, each)) for each in (reasons, (g.reason, g.note)))
+    return Plan(run, g.epsilon, g.bound, signal, passes_of(run), reasons, g.supposes, said)
 
-    shares: tuple[float, ...]  # the first shares to try
-    epsilon: float
-    bound: str
-    accounting: Accounting
 
-    def least_sigma(self, run: Setting) -> Setting:
-        """The run with the least noise."""
-        return calibrate(
-            run, "sigma", epsilon=self.epsilon, bound=self.bound, accounting=self.accounting
-        )
+def _of_sigma(run: Setting, epsilon: float, bound: str) -> str:
+    by, delta = BOUNDS[bound].in_text, format_delta(run.delta)
+    least = (
+        f"This σ is the least with which {by} gives ε ≤ {format_short(epsilon, 6)} at δ = {delta}."
+    )
+    if run.clipping == "joint" and run.K > 1 and run.lipschitz == inf:
+        return f"{least} A clip on each quotient would need up to √K = {format_short(sqrt(run.K))} times as much noise."
+    return least
 
-    def with_best_share(self, run: Setting) -> Setting:
-        """The run with whichever share tried needs the least noise."""
-        if run.beta == 1.0 or run.K == run.d or len(self.shares) == 1:
-            return run
-        shares = np.append(SHARES, 1.0)
-        found = curve(run, "beta", shares, [self.bound], self.accounting)[self.bound]
-        other = self.least_sigma(run.replace(beta=float(shares[found.argmin()])))
-        return other if other.sigma < run.sigma else run
 
-    def plan(self, run: Setting) -> Plan:
-        """The run with its reasons."""
-        g = guarantee(run, self.bound, self.accounting)
-        signal = signal_to_noise(run)
-        reasons = (
-            _of_the_noise(run, signal),
-            _of_the_passes(run),
-            self._of_sigma(run, g.bound),
-            *self._of_beta(run, g.bound),
-        )
-        by_clip = g.bound == "composition" and guarantee(
-            run, g.bound, CLIP
-        ).epsilon <= g.epsilon * (1 + SAME)
-        reasons += tuple(filter(None, _of_the_scale(run))) if by_clip else (GIVEN,)
-        said = tuple(filter(None, (g.reason, g.note)))
-        return Plan(run, g.epsilon, g.bound, signal, passes_of(run), reasons, g.supposes, said)
-
-    def _of_sigma(self, run: Setting, bound: str) -> str:
-        by = BOUNDS[bound].in_text
-        least = f"This σ is the least with which {by} gives ε ≤ {format_short(self.epsilon, 6)} at δ = {format_delta(run.delta)}"
-        if run.clipping == "joint" and run.K > 1 and run.lipschitz == inf:
-            return f"{least}. A clip on each quotient would need up to √K = {format_short(sqrt(run.K))} times as much noise."
-        return f"{least}."
-
-    def _of_beta(self, run: Setting, bound: str) -> Iterator[str]:
-        if len(self.shares) == 1 and self.shares != (1.0,):
-            return
-        if run.beta == 1.0:
-            yield "All noise is along the directions, β = 1, where composition needs least: nothing hidden is below it."
-            return
-        public = calibrate(
-            run.replace(beta=1.0),
-            "sigma",
-            epsilon=self.epsilon,
-            bound="composition",
-            accounting=self.accounting,
-        )
-        if public.sigma > run.sigma:
-            more = format_short(public.sigma / run.sigma)
-            share = format_short(run.beta)
-            yield f"β = {share}: the iterates are hidden. If each were published, σ would have to be {more} times as large."
+def _of_beta(run: Setting, epsilon: float, accounting: Accounting) -> str:
+    if run.beta == 1.0:
+        return "All noise is along the directions, β = 1, where composition needs least: nothing hidden is below it."
+    at, by = run.replace(beta=1.0), "composition"
+    public = calibrate(at, "sigma", epsilon=epsilon, bound=by, accounting=accounting)
+    if public.sigma <= run.sigma:
+        return ""
+    more, share = format_short(public.sigma / run.sigma), format_short(run.beta)
+    return f"β = {share}: the iterates are hidden. If each were published, σ would have to be {more} times as large."
 
 
 def _of_the_noise(run: Setting, signal: float) -> str:

@@ -2,7 +2,7 @@
 answer (docs/concepts.md, "What an attacker can do"). `Guarantee` answers for a run.
 """
 
-from math import inf, log, log1p
+from math import log, log1p
 
 import numpy as np
 
@@ -23,8 +23,7 @@ def pair_for_positives(fpr: float, tpr: float) -> tuple[float, float]:
     of both branches.
     """
     delta = 0.1 * (tpr - fpr)
-    few = log((1 - delta - fpr) / (1 - tpr)) if tpr < 1 else inf
-    return max(log((tpr - delta) / fpr) if fpr > 0 else 0.0, few), delta
+    return max(log((tpr - delta) / fpr), log((1 - delta - fpr) / (1 - tpr))), delta
 
 
 def remark_on_delta(setting: Setting) -> str:

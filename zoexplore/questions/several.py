@@ -270,8 +270,7 @@ def search(
     more = _log_ratio(alone.risk, law, mean)
     epsilons = [(alone.at(delta) + more) * ROUND_UP for delta in RISK_DELTAS[kept]]
     losses = (Pairs(tuple(epsilons), tuple(deltas[kept])),)
-    found = replace(alone, parts=(Part(None, 0.0, losses, alone.supposes),))
-    return replace(found, parts=(found.parts[0]._replace(epsilon=found.epsilon),))
+    return _alone(Part(None, inf, losses, alone.supposes), alone.delta, alone.neighbours)
 
 
 def _log_ratio(risk: TradeOff, law: str, mean: float) -> float:
@@ -333,8 +332,7 @@ def _reported(run: Any, branched: set[str]) -> Any:
 
 def _part(run: Setting | Guarantee | Steps, delta: float, accounting: Accounting) -> Part:
     if isinstance(run, Steps):
-        part = Part(None, 0.0, (run,))
-        return part._replace(epsilon=Composed((part,), delta, run.neighbours).epsilon)
+        return _alone(Part(None, inf, (run,)), delta, run.neighbours).parts[0]
     if isinstance(run, Setting):
         run = guarantee(
             run.replace(delta=delta), BEST, accounting.replace(printed=False, schedule="constant")
@@ -342,6 +340,12 @@ def _part(run: Setting | Guarantee | Steps, delta: float, accounting: Accounting
     if run.accounting.printed:
         raise ValueError("a guarantee with the printed constants cannot be composed: it is none")
     return Part(run, run.epsilon, _losses(run) if run.valid else (), run.supposes)
+
+
+def _alone(part: Part, delta: float, neighbours: str) -> Composed:
+    """A part with its epsilon alone."""
+    epsilon = Composed((part,), delta, neighbours).epsilon
+    return Composed((part._replace(epsilon=epsilon),), delta, neighbours)
 
 
 def _few_kinds(steps: list[Steps]) -> list[Steps]:

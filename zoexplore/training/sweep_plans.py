@@ -71,13 +71,12 @@ def plan_sweep(
     """A checked plan, with the task's own values by default.
 
     Args:
-        task: a key of `TASKS`, or a task of your own.
-        methods: keys of `METHODS`.
+        task, methods: keys of `TASKS` and `METHODS`; a task may be your own.
         sigmas: noise scales, above 0.
         epsilons: targets in place of noise scales: sigma is solved for each method and target, by
             its best sound account (`aimed`).
         seeds: how many (0, 1, ...), or which, from 0 to 2^31 - 1.
-        accounting: how privacy is counted.
+        accounting: as of `SweepPlan`.
         run: K, beta, T and further fields of `Setting`, but for those that the task's loss sets
             (`FACTS`).
 
@@ -101,9 +100,8 @@ def plan_sweep(
     if unknown := sorted({*run} - {*named}):
         raise ValueError(f"{unknown[0]} is not part of a plan: give some of {', '.join(named)}")
     if run.get("batch") is not None and sampling not in DRAWN:
-        known = ", ".join(map(repr, DRAWN))
         raise ValueError(
-            f"sampling = {sampling!r} is not allowed: batches are drawn anew; give one of {known}"
+            f"sampling = {sampling!r} is not allowed: batches are drawn anew; give one of {DRAWN}"
         )
     if epsilons is None:
         scales = distinct("sigmas", map(float, task.sigmas if sigmas is None else sigmas))
