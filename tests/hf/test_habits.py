@@ -96,6 +96,8 @@ class Bare:
         ("create_optimizer", "options="),
         ("get_train_dataloader", "data_collator="),
         ("_get_train_sampler", "drawn as they are accounted"),
+        ("get_batch_samples", "data_collator="),
+        ("training_step", "loss="),
     ],
 )
 def test_a_hook_that_is_never_used_is_refused(tmp_path, name, instead):

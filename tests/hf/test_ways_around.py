@@ -226,3 +226,55 @@ def test_a_collator_that_looks_at_the_batch_is_refused(tmp_path):
     ):
         made.train()
     assert made.mechanism.steps == 0 or made.privacy_report().epsilon == inf
+
+
+def test_a_transform_of_the_data_set_gets_records_one_by_one(tmp_path):
+    """Else it could make a record's part of the batch of other records, where no check looks."""
+    seen = []
+
+    def relative(batch):
+        seen.append(len(batch["labels"]))
+        mean = sum(batch["labels"]) / len(batch["labels"])
+        return {**batch, "labels": [int(x > mean) for x in batch["labels"]]}
+
+    attacked(tmp_path, dataset=texts().remove_columns("text").with_transform(relative)).train()
+    assert {*seen} == {1}
+
+
+@pytest.mark.parametrize(
+    "options", [{"n": 24_000}, {"delta": 0.3}, {"epsilon": 50.0, "K": 1}], ids=str
+)
+def test_options_say_nothing_that_arguments_and_data_do(tmp_path, options):
+    with pytest.raises(ValueError, match=f"options with '{min(options)}'.* are not allowed"):
+        attacked(tmp_path, mechanism=options)
+
+
+def test_what_is_refused_is_refused_where_it_is_set_later(tmp_path):
+    made = attacked(tmp_path)
+    made.args.gradient_accumulation_steps = 2
+    with pytest.raises(ValueError, match="gradient_accumulation_steps = 2 is not allowed"):
+        made.train()
+    assert made.mechanism is None
+
+
+def test_records_that_were_repeated_are_told(tmp_path):
+    """As to balance classes: whoever is among them is in the data several times."""
+    made = attacked(tmp_path, dataset=texts().select([*range(24)] * 10), max_steps=8)
+    with pytest.warns(UserWarning, match="records equal another.*one person's") as told:
+        made.train()
+    assert len([each for each in told if "equal another" in str(each.message)]) == 1
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda trainer, model: model.half(),
+        proof(lambda trainer, model: model.resize_token_embeddings(44, mean_resizing=False)),
+    ],
+    ids=["half", "resized"],
+)
+def test_parameters_that_a_callback_puts_in_place_of_others_end_the_guarantee(tmp_path, act):
+    made = attacked(tmp_path, act)
+    with pytest.raises(RuntimeError, match="were moved since"):
+        made.train()
+    assert made.mechanism.steps == 2 and made.privacy_report().epsilon == inf

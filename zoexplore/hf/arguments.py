@@ -71,10 +71,7 @@ class ZOTrainingArguments(TrainingArguments):
     )
 
     def __post_init__(self) -> None:
-        for name, (allowed, why) in REFUSED.items():
-            value = getattr(self, name, allowed)
-            if value and value != allowed:
-                raise ValueError(f"{name} = {value!r} is not allowed: {why}")
+        self.refuse()
         for why, names in WITHOUT_EFFECT.items():
             if given := [
                 name for name in names.split() if getattr(self, name) not in (None, _default(name))
@@ -96,6 +93,13 @@ class ZOTrainingArguments(TrainingArguments):
             raise ValueError(
                 f"{self.n_gpu} GPUs in one process are not allowed: start one process for each with torchrun"
             )
+
+    def refuse(self) -> None:
+        """Raises ValueError for what would train otherwise, also where it was set later."""
+        for name, (allowed, why) in REFUSED.items():
+            value = getattr(self, name, allowed)
+            if value and value != allowed:
+                raise ValueError(f"{name} = {value!r} is not allowed: {why}")
 
     def _check(self, name: str, like: str) -> None:
         """Make a number of text, and refuse what the setting's field refuses."""

@@ -38,6 +38,8 @@ HOOKS = {  # of Trainer's that would be used for nothing, or for other batches t
     "create_optimizer": "Noisy-ZOGD trains; options= go to it",
     "get_train_dataloader": "batches are drawn as they are accounted; data_collator= makes them of records",
     "_get_train_sampler": "batches are drawn as they are accounted",
+    "get_batch_samples": "batches are drawn as they are accounted; data_collator= makes them of records",
+    "training_step": "loss= computes, data_collator= prepares, and callbacks watch",
 }
 
 
@@ -95,6 +97,10 @@ class ZOTrainer(Trainer):
         check_hooks(self)
         self.record_loss = loss or loss_for(model)
         self.options = dict(options or {})
+        if twice := self.options.keys() & {*PASSED, *MADE}:
+            raise ValueError(
+                f"options with {', '.join(map(repr, sorted(twice)))} are not allowed: ZOTrainingArguments and the data say it"
+            )
         self.mechanism: NoisyZOGD | None = None
         self.optimizer: torch.optim.Optimizer | None = None
         self.origin = ""  # of weights that another private run has trained, in words
@@ -119,6 +125,7 @@ class ZOTrainer(Trainer):
                 depend on the data.
         """
         check_hooks(self)
+        self.args.refuse()
         check_data(self.train_dataset, self._taken())
         if resume_from_checkpoint:
             resume_from_checkpoint = checkpoint(resume_from_checkpoint, self.args.output_dir)
@@ -228,6 +235,7 @@ class ZOTrainer(Trainer):
         self.model.eval()
         if len(inputs.records) and not self._padding_is_checked:
             self._padding_is_checked = check_padding(self.record_loss, self.model, inputs.data)
+        self.watch.records(inputs)
         before = mechanism.counts
         with self._prefix.step(
             ceil(len(inputs.records) / (self.args.microbatch or self._batch())) or 1
@@ -338,6 +346,8 @@ class ZOTrainer(Trainer):
 
 # arguments of the same name
 PASSED = ("epsilon", "delta", "K", "beta", "microbatch", "sampling", "neighbours")
+# of other names, or of the data
+MADE = ("n", "T", "batch", "ridge", "lr", "clip", "xi", "loss_of", "group")
 
 
 def after(rate: Callable[[int], float], probes: int, t: int) -> float:

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 from transformers import TrainerCallback
 
-from zoexplore.mechanism import NoisyZOGD
+from zoexplore.mechanism import Batch, NoisyZOGD
+from zoexplore.mechanism.checksums import of_records
 from zoexplore.mechanism.parameters import flat
 from zoexplore.mechanism.record import Counts
 
@@ -32,7 +33,7 @@ class Watch(TrainerCallback):
     def __init__(self, trainer: Any) -> None:
         self.trainer = trainer
         self.losses: list[float] = []
-        self._logged = 0
+        self._logged, self._repeats = 0, False
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         made = self.trainer.made()
@@ -57,6 +58,17 @@ class Watch(TrainerCallback):
             >= FEWEST
         ):
             self.trainer.log(self._measured(made, steps))
+
+    def records(self, batch: Batch) -> None:
+        """Warn, once, where records of a batch are equal: a person may have several."""
+        sums = of_records(batch.data, len(batch.records)).tolist()
+        if not self._repeats and (equal := len(sums) - len({*sums})):
+            self._repeats = True
+            warnings.warn(
+                f"in one batch {equal} of {len(sums)} records equal another. If they are one person's, ε says too little: take "
+                "each record once, and give rare classes more weight in loss= where you repeated them",
+                stacklevel=2,
+            )
 
     def note(self, loss: float, before: Counts) -> None:
         """Take a step's loss, unless the step looked at no record; warn of the first that is not

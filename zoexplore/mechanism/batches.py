@@ -154,11 +154,9 @@ class Numbered(Dataset[Any]):
         return i, self.dataset[i]
 
     def __getitems__(self, records: list[int]) -> list[tuple[int, Any]]:
-        """A batch's records, read at once where the data set can."""
-        at_once = getattr(self.dataset, "__getitems__", None)
-        found = at_once(records) if at_once and records else [self.dataset[i] for i in records]
+        """A batch's records, read one by one: what a data set reads at once it may also mix."""
         kind: type[list[Any]] = type(records)
-        return kind(zip(records, found, strict=True))
+        return kind(map(self.__getitem__, records))
 
 
 @dataclass
