@@ -131,7 +131,7 @@ def made(way: str, d: int, K: int, kind: Any, device: Any) -> Any:
     setting = Setting(
         n=RECORDS, d=d, K=K, T=10**6, sigma=SIGMA, beta=BETA, clip=CLIP, eta=lr * K, xi=xi
     ).replace(clipping="joint")
-    optimiser = NoisyZOGD(module, losses, setting, sources=Sources(1, 2, device=device))
+    optimiser = NoisyZOGD(module, losses, setting, sources=Sources(1, 2))
     return lambda: optimiser.step(optimiser.batch(batch)), size
 
 

@@ -6,6 +6,7 @@ from math import sqrt
 from time import process_time
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
@@ -179,7 +180,7 @@ def mapped(task: Any) -> Any:
     X, y = data_of(task)
     setting = settings(task, None)[0]
     module = nn.Linear(X.shape[1], 10, bias=False, dtype=torch.float64)
-    source = torch.Generator().manual_seed(0)
+    source = np.random.default_rng(0)
     w = torch.zeros(task.d, dtype=torch.float64)
 
     def losses(v: Tensor) -> Tensor:

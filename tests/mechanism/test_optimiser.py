@@ -166,7 +166,7 @@ def test_a_run_stays_on_its_device_and_resumes_there(device, xi, batch, directio
     setting = SETTING.replace(d=51, xi=xi, batch=batch, R=INF)
 
     def made(*seeds):
-        sources = Sources(*seeds, device=device)
+        sources = Sources(*seeds)
         return NoisyZOGD(
             network().to(device), cross_entropy, setting, sources=sources, directions=directions
         )

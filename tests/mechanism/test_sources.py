@@ -87,16 +87,16 @@ def test_secure_noise_comes_from_chacha_with_a_new_key_each_time():
 def test_a_secure_run_never_saves_its_keys_and_takes_new_ones():
     sources = Sources.secure()
     state = sources.state_dict()
-    assert not {"noise", "data"} & set(state)
+    assert [*state["states"]] == ["directions"]
     before, directions = numbers(sources)["noise"], sources.directions.bit_generator.state
     assert numbers(sources.gone_on(state))["noise"] != before
-    assert state["directions"] != directions
+    assert state["states"]["directions"] != directions
 
 
 def test_secure_and_seeded_runs_do_not_mix():
     with pytest.raises(
         ValueError,
-        match=r"the saved run drew from seeds, with directions of NumPy, this one draws from Sources.secure\(\)",
+        match="the saved run drew from seeds, and this one does not",
     ):
         Sources.secure().gone_on(Sources(1, 2).state_dict())
 
@@ -111,12 +111,8 @@ def test_what_is_said_names_demonstrations_and_limits():
     assert "Mironov 2012" in Sources.secure().description
 
 
-@pytest.mark.parametrize(
-    "generator",
-    [np.random.default_rng(0), torch.Generator().manual_seed(0)],
-    ids=["numpy", "torch"],
-)
-def test_an_error_gives_back_what_was_drawn(generator):
+def test_an_error_gives_back_what_was_drawn():
+    generator = np.random.default_rng(0)
     with pytest.raises(KeyError), untouched_on_error(generator):
         first = normal(generator, (3,))
         raise KeyError
@@ -136,7 +132,7 @@ def test_many_numbers_in_single_precision_are_normal_too(sources):
 
 def test_numbers_have_the_wanted_kind():
     assert normal(np.random.default_rng(0), (2, 3), dtype=torch.float32).dtype == torch.float32
-    assert normal(torch.Generator(), (), dtype=torch.float64).shape == ()
+    assert normal(np.random.default_rng(0), (), dtype=torch.float64).shape == ()
 
 
 class TestSecureSources:

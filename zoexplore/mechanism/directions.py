@@ -11,10 +11,11 @@ matrix, and the same U its orthonormal factor.
 from collections.abc import Iterator
 
 import torch
+from numpy.random import Generator
 from torch import Tensor
 
 from zoexplore.mechanism.parameters import SMALL, Parameters
-from zoexplore.mechanism.rng import Generator, Replay, normal
+from zoexplore.mechanism.rng import Replay, normal
 
 # numbers in a dense frame beyond which streaming is as fast, or saves memory
 STREAMED_ABOVE = 2**20

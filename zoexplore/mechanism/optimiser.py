@@ -98,7 +98,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         declared.describe(setting)  # refuses what cannot be
         self.objective = Objective(parameters, loss, loss_of)
         self._ranks = Ranks(group)
-        self._ranks.agree("the kind of its sources", lambda: sources.kind)
+        self._ranks.agree("the kind of its sources", lambda: sources.is_secure)
         self._ranks.share(sources, self.objective.tensors)
         trained, lr = Parameters(self.objective.tensors), setting.eta / setting.K
         trained.check_start(setting)
@@ -185,8 +185,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         )
         scale = Scale(choices)
         show(arguments.described(setting, epsilon, scale))
-        device = tensors[0].device if tensors else "cpu"
-        sources = options.pop("sources", None) or Sources.secure(device=device)
+        sources = options.pop("sources", None) or Sources.secure()
         plan = setting.replace(sigma=setting.sigma * (1 + HEADROOM)) if choices.auto else setting
         made = cls(parameters, loss, plan, sources=sources, **options)
         if choices.public:

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.random import Generator
 from torch import Tensor
-
-Generator = np.random.Generator | torch.Generator
 
 DEMONSTRATION = (
     "A demonstration: the noise comes from {origin}. Whoever learns that seed, or the generator's state, can subtract the noise. "
@@ -48,19 +47,12 @@ class Sources:
             operating system where None.
         noise_seed: of the noise; drawn from the operating system where None. A run repeats only
             where both are given.
-        device: where directions are drawn: on the CPU by NumPy, elsewhere by torch.
 
     Raises:
         ValueError: a seed is not a whole number from 0 on, or both are the same.
     """
 
-    def __init__(
-        self,
-        seed: int | None = None,
-        noise_seed: int | None = None,
-        *,
-        device: torch.device | str = "cpu",
-    ) -> None:
+    def __init__(self, seed: int | None = None, noise_seed: int | None = None) -> None:
         for name, value in (("seed", seed), ("noise_seed", noise_seed)):
             if value is not None and (
                 isinstance(value, bool) or not isinstance(value, Integral) or value < 0
@@ -79,60 +71,50 @@ class Sources:
             if noise_seed is None
             else f"an ordinary generator and the seed {noise_seed}"
         )
-        self.directions = _directions(directions, torch.device(device))
-        self._data, self._noise = _ordinary(data), _ordinary(np.random.SeedSequence(noise_seed))
+        self.directions, self._data, self._noise = (
+            Generator(np.random.PCG64DXSM(each))
+            for each in (directions, data, np.random.SeedSequence(noise_seed))
+        )
 
     @classmethod
-    def secure(cls, *, device: torch.device | str = "cpu") -> "Sources":
+    def secure(cls) -> "Sources":
         """For a release: noise and data order from ChaCha20 (20 rounds) keyed by the operating
         system. `description` names the limits.
 
         Raises:
             ImportError: randomgen is missing.
         """
-        sources = cls(device=device)
+        sources = cls()
         sources.is_secure = True
         sources._take_new_keys()
         return sources
 
     @property
-    def _kept(self) -> tuple[str, ...]:
-        return ("directions",) if self.is_secure else ("directions", "noise", "data")
-
-    @property
-    def kind(self) -> tuple[bool, str]:
-        """Whether they are secure, and what draws directions: processes and phases of one run have
-        the same.
-        """
-        own = self.directions
-        return self.is_secure, "NumPy" if isinstance(own, np.random.Generator) else own.device.type
-
-    @property
-    def noise(self) -> np.random.Generator:
+    def noise(self) -> Generator:
         """The generator of the noise."""
         self._leave_keys_to_the_parent()
         return self._noise
 
     @property
-    def data(self) -> np.random.Generator:
+    def data(self) -> Generator:
         """The generator that draws batches."""
         self._leave_keys_to_the_parent()
         return self._data
 
-    def keyed(self, words: Sequence[int]) -> np.random.Generator:
+    def keyed(self, words: Sequence[int]) -> Generator:
         """A generator of the same kind as the noise's, of a key of four words of 64 bits."""
         if self.is_secure:
             return _chacha(sum(word << 64 * i for i, word in enumerate(words)))
-        return np.random.Generator(np.random.SFC64(np.random.SeedSequence(list(words))))
+        return Generator(np.random.SFC64(np.random.SeedSequence(list(words))))
 
     def states(self, *names: str) -> dict[str, Any]:
         """The state of some generators, as secret as what they draw."""
-        return {name: _state(getattr(self, name)) for name in names}
+        return {name: getattr(self, name).bit_generator.state for name in names}
 
     def restore(self, states: dict[str, Any]) -> None:
         """Continue from `states`."""
         for name, x in states.items():
-            _restore(getattr(self, name), x)
+            getattr(self, name).bit_generator.state = x
 
     def _take_new_keys(self) -> None:
         self._noise, self._data, self._process = _chacha(), _chacha(), process()
@@ -165,22 +147,21 @@ class Sources:
         """The state of every generator; of a secure run only the directions', since its keys are
         never saved.
         """
-        return {"kind": self.kind, "origin": self.origin} | self.states(*self._kept)
+        kept = ("directions",) if self.is_secure else ("directions", "noise", "data")
+        return {"is_secure": self.is_secure, "origin": self.origin, "states": self.states(*kept)}
 
     def gone_on(self, state: dict[str, Any]) -> "Sources":
         """Sources that go on where `state` was taken, a secure run's with new keys for noise and
         data order.
 
         Raises:
-            ValueError: the state is of sources of another kind: secure or not, or drawing
-                directions elsewhere.
+            ValueError: the state is of secure sources, and these are not, or the other way round.
         """
-        if tuple(state["kind"]) != self.kind:
-            raise ValueError(
-                f"the saved run drew from {_named(state['kind'])}, this one draws from {_named(self.kind)}: use the same"
-            )
+        if state["is_secure"] != self.is_secure:
+            drew = "Sources.secure()" if state["is_secure"] else "seeds"
+            raise ValueError(f"the saved run drew from {drew}, and this one does not: use the same")
         found = copy.deepcopy(self)
-        found.restore({name: state[name] for name in self._kept})
+        found.restore(state["states"])
         found.origin = state["origin"]
         return found
 
@@ -188,11 +169,11 @@ class Sources:
 @contextmanager
 def untouched_on_error(generator: Generator) -> Iterator[None]:
     """Reset the generator after an error."""
-    before = _state(generator)
+    before = generator.bit_generator.state
     try:
         yield
     except BaseException:
-        _restore(generator, before)
+        generator.bit_generator.state = before
         raise
 
 
@@ -203,14 +184,8 @@ def normal(
     dtype: torch.dtype = torch.float64,
     device: torch.device | str | None = None,
 ) -> Tensor:
-    """Independent standard normal numbers of a shape. NumPy's generators draw on the CPU, torch's
-    on their own device.
-    """
-    if isinstance(generator, np.random.Generator):
-        return torch.as_tensor(generator.standard_normal(shape)).to(device=device, dtype=dtype)
-    return torch.randn(shape, generator=generator, dtype=dtype, device=generator.device).to(
-        device=device
-    )
+    """Independent standard normal numbers of a shape."""
+    return torch.as_tensor(generator.standard_normal(shape)).to(device=device, dtype=dtype)
 
 
 class Replay:
@@ -229,7 +204,7 @@ class Replay:
 
     def __init__(self, generator: Generator, sizes: Sequence[int], device: torch.device) -> None:
         seeds, lengths = np.random.SeedSequence(words(generator).tolist()).spawn(2)
-        squares = np.random.Generator(np.random.SFC64(lengths)).chisquare(sizes)
+        squares = Generator(np.random.SFC64(lengths)).chisquare(sizes)
         self.lengths = np.sqrt(squares / squares.sum()).tolist()
         self._seeds = seeds.generate_state(len(sizes)).tolist()
         self._source = torch.Generator(device)
@@ -247,23 +222,10 @@ class Replay:
 
 def words(generator: Generator) -> np.ndarray:
     """A seed of 256 bits."""
-    if isinstance(generator, np.random.Generator):
-        return generator.integers(2**64, size=4, dtype=np.uint64)
-    return torch.randint(2**62, (4,), generator=generator, device=generator.device).cpu().numpy()
+    return generator.integers(2**64, size=4, dtype=np.uint64)
 
 
-def _directions(seed: np.random.SeedSequence, device: torch.device) -> Generator:
-    if device.type == "cpu":
-        return _ordinary(seed)
-    # in the range that torch accepts
-    return torch.Generator(device).manual_seed(int(seed.generate_state(1, np.uint64)[0] >> 1))
-
-
-def _ordinary(seed: np.random.SeedSequence) -> np.random.Generator:
-    return np.random.Generator(np.random.PCG64DXSM(seed))
-
-
-def _chacha(key: int | None = None) -> np.random.Generator:
+def _chacha(key: int | None = None) -> Generator:
     """Make a ChaCha20 generator from a 256-bit key, drawn from the operating system if None."""
     try:
         from randomgen import ChaCha  # here, as only secure runs need it
@@ -271,23 +233,4 @@ def _chacha(key: int | None = None) -> np.random.Generator:
         raise ImportError(
             "Sources.secure() draws from randomgen's ChaCha20: pip install 'zoexplore[train]'"
         ) from missing
-    return np.random.Generator(ChaCha(key=secrets.randbits(256) if key is None else key, rounds=20))
-
-
-def _named(kind: Any) -> str:
-    return f"{'Sources.secure()' if kind[0] else 'seeds'}, with directions of {kind[1]}"
-
-
-def _state(generator: Generator) -> Any:
-    return (
-        generator.bit_generator.state
-        if isinstance(generator, np.random.Generator)
-        else generator.get_state()
-    )
-
-
-def _restore(generator: Generator, state: Any) -> None:
-    if isinstance(generator, np.random.Generator):
-        generator.bit_generator.state = state
-    else:
-        generator.set_state(state)
+    return Generator(ChaCha(key=secrets.randbits(256) if key is None else key, rounds=20))

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from zoexplore.mechanism import Sources, batches, stiefel
 from zoexplore.mechanism.noise import combine, hybrid, project
-from zoexplore.mechanism.rng import Generator, normal
+from zoexplore.mechanism.rng import normal
 from zoexplore.run.setting import Setting
 from zoexplore.training.methods import Configuration
 from zoexplore.training.problem import Problem
@@ -55,7 +55,7 @@ class Job:
         """
         runs, draws = len(self.seeds) * len(self.configurations), []
         for seed in self.seeds:
-            noise: list[Generator] = [
+            noise: list[np.random.Generator] = [
                 Sources(0, c.noise_seed(seed)).noise for c in self.configurations
             ]
             # the same seed for every group, so that a run's directions do not depend on other runs
@@ -132,7 +132,7 @@ def along(vectors: Tensor, U: Tensor | None) -> Tensor:
     return vectors if U is None else vectors @ U
 
 
-def normals(generators: list[Generator], size: int) -> Tensor:
+def normals(generators: list[np.random.Generator], size: int) -> Tensor:
     """Standard normal numbers, so many of each generator, shape (generators, size)."""
     return torch.stack([normal(g, (size,)) for g in generators])
 
@@ -157,8 +157,8 @@ class Draws(NamedTuple):
     batches.
     """
 
-    directions: dict[Group, Generator]
-    noise: list[Generator]
+    directions: dict[Group, np.random.Generator]
+    noise: list[np.random.Generator]
     batches: np.random.Generator
 
 
