@@ -3,13 +3,16 @@ the reader's own run.
 """
 
 from bisect import bisect
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import panel as pn
 import param
+import yaml
 
 from zoexplore.bounds import Guarantee
 from zoexplore.compute.ask import ask
@@ -37,29 +40,16 @@ Bokeh.index.find_one(begin)?.shadow_el.querySelector("button").focus();
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the story.
-
-    Args:
-        title: its heading.
-        summary: the text before the question.
-        control: the one field that can be moved; none if empty.
-        view: the open view, and `turned` the options selected in it.
-        question: the question, and `guesses` the possible answers; the last step has none, and
-            leads to the reader's own run.
-        over: the numbers of `told` whose quotient decides between the guesses, at `cuts`.
-        why: the reason, with those numbers.
-        run: changes of the demonstration run at first, and `then` those for the answer.
-        reveals: options selected in the view with the answer.
-    """
+    """One step of the story, as `story.yaml` describes it."""
 
     title: str
     summary: str
-    control: str
     view: str
+    control: str = ""
     question: str = ""
-    guesses: tuple[str, ...] = ()
-    over: tuple[str, str] = ("", "")
-    cuts: tuple[float, ...] = ()
+    guesses: Sequence[str] = ()
+    over: Sequence[str] = ()
+    cuts: Sequence[float] = ()
     why: str = ""
     turned: dict[str, Any] = field(default_factory=dict)
     run: dict[str, Any] = field(default_factory=dict)
@@ -74,112 +64,24 @@ class Step:
             name: f"{value:.1f}" if "right" in name else format_number(value)
             for name, value in numbers.items()
         }
-        return bisect(self.cuts, above / below), self.why.format(
-            **shown, times=f"{above / below:.0f}"
-        )
+        shown |= {"rounds": format_count(ROUNDS), "times": format_count(above / below)}
+        return bisect(self.cuts, above / below), self.why.format(**shown)
 
 
 def told(before: Found, after: Found) -> dict[str, float]:
     """Epsilon with every step published and with only the last, before and after; and how many of
     `ROUNDS` the best attacker gets right on average, seeing every step or only the last.
     """
-    ends = {"was_": before, "": after}
     numbers = {"rounds": float(ROUNDS)}
-    for when, found in ends.items():
-        for way, g in {"every": found["composition"], "last": smallest(found)}.items():
-            numbers |= {
-                f"{when}{way}": g.epsilon,
-                f"{when}right_{way}": ROUNDS * (1 + g.advantage) / 2,
-            }
+    for when, found in (("was_", before), ("", after)):
+        for way, g in (("every", found["composition"]), ("last", smallest(found))):
+            numbers[f"{when}{way}"] = g.epsilon
+            numbers[f"right_{way}"] = ROUNDS * (1 + g.advantage) / 2
     return numbers
 
 
-STEPS = {
-    "1": Step(
-        "Can you tell?",
-        "Two training runs differ in your record. You are the attacker: you see one released model and say which run it came "
-        "from. Noise σ makes that hard; ε says how hard. Play a few rounds.",
-        control="sigma",
-        view="game",
-        turned={"seen": "last", "masked": True},
-        question=f"Of {ROUNDS} rounds, how many does the best attacker get right?",
-        guesses=("About 11", "About 15", "All of them"),
-        over=("right_last", "rounds"),
-        cuts=(0.65, 0.9),
-        why=f"On average at most {{right_last}} of {ROUNDS} rounds, whatever the attacker knows and computes: that is what "
-        "ε = {last} means. An attacker who sees every step may be right {right_every} times. Play it both ways.",
-        reveals={"masked": False},
-    ),
-    "2": Step(
-        "Composition grows",
-        "Suppose every step of the training is published. Then every step is paid for: that is composition.",
-        control="T",
-        view="publish",
-        turned={"publish": "every", "only": "every"},
-        run={"T": 10},
-        question="A hundred times as many steps: how much larger is ε?",
-        guesses=("Not at all", "10 to 60 times", "100 times or more"),
-        then={"T": 1000},
-        over=("every", "was_every"),
-        cuts=(2.0, 60.0),
-        why="ε goes from {was_every} to {every}, {times} times as much: every step that is published is one more look at the "
-        "record. At first ε grows like √T, later like T.",
-    ),
-    "3": Step(
-        "Draw it yourself",
-        "The orange line is ε if every step is published. Now publish only the last model: same run, same noise, same steps.",
-        control="",
-        view="publish",
-        turned={"publish": "every", "only": "every", "draws": True, "yours": []},
-        question="Where does ε go? Draw it on the figure, from left to right, or have it drawn:",
-        guesses=("Just as high", "Half as high", "It goes flat"),
-        over=("every", "last"),
-        cuts=(1.5, 5.0),
-        why="Of ε = {every} only {last} is left. Every step pulls the two runs together and covers the rest with fresh noise: "
-        "only the last few steps leave a trace.",
-        reveals={"publish": "last", "only": "", "draws": False},
-    ),
-    "4": Step(
-        "What β does",
-        "Each step moves along K random directions. The noise can go along them (β = 1) or everywhere (β = 0), with the same "
-        "energy. Now all of it goes along them.",
-        control="beta",
-        view="curves",
-        turned={"along": "beta", "only": "composition"},
-        run={"beta": 1.0},
-        question="Move half of the noise off the directions. What does ε do?",
-        guesses=("It rises", "It stays", "It falls"),
-        then={"beta": 0.5},
-        reveals={"only": ""},
-        over=("was_last", "last"),
-        cuts=(0.99, 1.01),
-        why="ε falls from {was_last} to {last}. Every step has new directions. Noise along them cannot cover what earlier steps "
-        "left across them; noise in all directions can, and along the directions it gives up little.",
-    ),
-    "5": Step(
-        "What it costs",
-        "Noise hides the record and disturbs the training. These models were trained as this run is, at several noise scales; "
-        "each mark is one of them, with every step published.",
-        control="sigma",
-        view="train",
-        turned={"hidden": False, "told": True},
-        question="Hide the steps in between. What changes?",
-        guesses=("ε falls, accuracy stays", "Nothing", "Both get worse"),
-        over=("last", "every"),
-        cuts=(0.99,),
-        why="The models are the same, and so is their accuracy. Only the guarantee changes: ε = {last} instead of {every}, and "
-        "every mark moves to the left.",
-        reveals={"hidden": True},
-    ),
-    "6": Step(
-        "Now your run",
-        "You saw how little an attacker can tell from one released model, and that ε stays, however long you train. A few "
-        "numbers are enough for a first answer of your own.",
-        control="",
-        view="publish",
-        turned={"publish": "last"},
-    ),
-}
+_TOLD = Path(__file__).with_name("story.yaml").read_text(encoding="utf-8")
+STEPS = {number: Step(**step) for number, step in yaml.safe_load(_TOLD).items()}
 _YOURS = "I train {d} parameters on {n} records for {T} steps, with noise {sigma} in each."
 
 
@@ -292,11 +194,7 @@ class Story(pn.viewable.Viewer):
         before = await ask(guarantees, DEMONSTRATION.replace(**step.run), Accounting())
         after = await ask(guarantees, DEMONSTRATION.replace(**step.run | step.then), Accounting())
         right, why = step.tells(before, after)
-        said = (
-            "Right."
-            if self.guess == right
-            else f"Not quite: {step.guesses[right][0].lower()}{step.guesses[right][1:]}."
-        )
+        said = "Right." if self.guess == right else f"Not quite. {step.guesses[right]}."
         with pn.io.hold():
             if drawn:
                 said = self._of_drawing(*drawn[-1])

@@ -2,118 +2,119 @@
 which grows in training.
 """
 
-from math import inf
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from math import floor, inf, log
+from typing import Any
 
 import panel as pn
 import param
 
+from zoexplore.bounds import BOUNDS
+from zoexplore.training import Point
+from zoexplore.training.privacy import Privacy
 from zoexplore.views.figures.chart import script
+from zoexplore.views.figures.publish import NAMES
 from zoexplore.views.style import theme
 
 GUESSING = 0.5  # the accuracy of guessing one of two classes
-WAYS = {"every": "every step", "last": "only the last"}  # of publishing a model, in words
 BEYOND = 1.3  # times the least and the largest epsilon, where the axis ends
-
-
-class Model(NamedTuple):
-    """The mean of several models at one noise scale.
-
-    Args:
-        sigma: the noise scale.
-        accuracy: at the recorded steps so far; empty before the first.
-        error: the standard error of the last of them.
-        every, last: epsilon after each recorded step of the whole run, with every step published
-            and with only the last.
-    """
-
-    sigma: float
-    accuracy: tuple[float, ...]
-    error: float
-    every: tuple[float, ...]
-    last: tuple[float, ...]
-
-    @property
-    def y(self) -> float:
-        """The accuracy so far; that of guessing before the first step."""
-        return self.accuracy[-1] if self.accuracy else GUESSING
-
-    def x(self, way: str) -> float:
-        """Epsilon so far; before the first step, that of the whole run."""
-        return float(getattr(self, way)[len(self.accuracy) - 1])
-
-    def drawn(self) -> dict[str, Any]:
-        """What the browser draws of it."""
-        steps = len(self.accuracy)
-        along = {way: getattr(self, way) for way in WAYS}
-        place = {
-            "sigma": self.sigma,
-            "x": {way: self.x(way) for way in WAYS},
-            "y": self.y,
-            "error": self.error,
-        }
-        return place | {
-            "end": {way: values[-1] for way, values in along.items()},
-            "trail": {way: values[:steps] for way, values in along.items()},
-            "path": self.accuracy,
-        }
-
-
-class Picture(NamedTuple):
-    """What is drawn.
-
-    Args:
-        models: by ascending noise.
-        mine: the place of the reader's own noise among them, between two where it was not trained;
-            None if outside.
-        stage: "before", "during", "stopped" or "done".
-        ways: those that are drawn.
-        earlier, named: the models trained before, and their name.
-        free: accuracy without noise; None if unknown.
-    """
-
-    models: tuple[Model, ...]
-    mine: float | None
-    stage: str
-    ways: tuple[str, ...]
-    earlier: tuple[Model, ...] = ()
-    named: str = ""
-    free: float | None = None
-
-    @property
-    def own(self) -> Model | None:
-        """The model at the reader's own noise; None where none is."""
-        return None if self.mine is None or self.mine % 1 else self.models[int(self.mine)]
-
-    @property
-    def nearest(self) -> Model:
-        """The model nearest to the reader's noise, or the middle one."""
-        place = round(len(self.models) / 2 if self.mine is None else self.mine)
-        return self.models[min(place, len(self.models) - 1)]
-
-    def drawn(self) -> dict[str, Any]:
-        """What the browser draws. The axis goes from the least epsilon after one step to the
-        largest after the last.
-        """
-        ends = [getattr(each, way)[i] for each in self.models for way in self.ways for i in (0, -1)]
-        ends += [each.x(way) for each in self.earlier for way in self.ways]
-        finite = [e for e in ends if 0 < e < inf] or [0.1, 10.0]
-        models = {
-            name: [each.drawn() for each in getattr(self, name)] for name in ("models", "earlier")
-        }
-        return self._asdict() | models | {"ends": [min(finite) / BEYOND, max(finite) * BEYOND]}
+Model = dict[str, Any]
 
 
 class Growing(pn.custom.JSComponent):
-    """Draws a `Picture` in the browser."""
+    """Draws a picture in the browser."""
 
-    picture = param.Dict({}, doc="what `Picture.drawn` returns, and the words around it")
+    picture = param.Dict({}, doc="a result of `picture`, and the words around it")
 
     _esm = script("export", "../training/frontier")
 
     def __init__(self) -> None:
-        super().__init__(
-            css_classes=["zx-frontier"],
-            stylesheets=[theme.css("view", "export", "train_figure")],
-            **theme.STRETCH,
+        sheets = [theme.css("view", "export", "train_figure")]
+        super().__init__(css_classes=["zx-frontier"], stylesheets=sheets, **theme.STRETCH)
+
+
+def models_of(
+    sigmas: Sequence[float],
+    points: Sequence[Point],
+    known: Sequence[Privacy] = (),
+    begun: bool = False,
+) -> list[Model]:
+    """The models at these noise scales, by ascending noise: means of several each.
+
+    Args:
+        sigmas: the noise scales.
+        points: what was trained so far.
+        known: epsilon along the whole runs; else that of what was trained.
+        begun: whether models without a point have begun, and guess.
+
+    Returns:
+        of each its `sigma`; `along`, epsilon after each recorded step both ways; `path`, the
+        accuracy so far at these; the standard `error` of the last; and the place of its dots: `x`
+        both ways, which before the first step is that of the whole run, and `y`.
+    """
+    trained, models = {point.sigma: point for point in points}, []
+    for i, sigma in enumerate(sigmas):
+        point, charged = trained.get(sigma), known[i] if known else {}
+        by = {bound: charge.along for bound, charge in charged.items()} or (
+            point.epsilons if point else {}
         )
+        if not by:
+            continue
+        least = zip(*(each for bound, each in by.items() if BOUNDS[bound].of_this_run), strict=True)
+        along = {"every": by["composition"], "last": tuple(map(min, least))}
+        path = point.means("accuracy") if point else (GUESSING,) * begun
+        models.append(
+            {
+                "sigma": sigma,
+                "along": along,
+                "path": path,
+                "error": point.error("accuracy") if point else inf,
+                "x": {way: values[len(path) - 1] for way, values in along.items()},
+                "y": path[-1] if path else GUESSING,
+            }
+        )
+    return models
+
+
+def picture(
+    models: list[Model],
+    sigma: float,
+    stage: str,
+    hidden: bool,
+    earlier: Sequence[Model] = (),
+    **more: Any,
+) -> dict[str, Any]:
+    """What is drawn.
+
+    Args:
+        models: of now.
+        sigma: the reader's own noise.
+        stage: "before", "during", "stopped" or "done".
+        hidden: whether models of which only the last step is published are drawn, too.
+        earlier: the models that were trained before.
+        more: `named`, the name of these; `free`, the accuracy without noise, or None.
+
+    Returns:
+        these, and `mine`, the place of the reader's own noise among the models' doubling ones,
+        between two where it was not trained, None if outside; `nearest`, the place of the model
+        nearest to it, or of the middle one; and `ends` of the axis, from the least epsilon after
+        one step to the largest after the last.
+    """
+    at, most = round(log(sigma / models[0]["sigma"], 2), 9), len(models) - 1
+    mine = None if not 0 <= at <= most else int(at) if at == floor(at) else at
+    ways = list(NAMES) if hidden else ["every"]
+    seen = [m["along"][way][i] for m in models for way in ways for i in (0, -1)]
+    seen += [m["x"][way] for m in earlier for way in ways]
+    finite = [e for e in seen if 0 < e < inf] or [0.1, 10.0]
+    return {
+        "models": models,
+        "mine": mine,
+        "nearest": round(most / 2 if mine is None else mine),
+        "stage": stage,
+        "ways": ways,
+        "earlier": list(earlier),
+        "ends": [min(finite) / BEYOND, max(finite) * BEYOND],
+        "named": "",
+        "free": None,
+        **more,
+    }

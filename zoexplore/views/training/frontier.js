@@ -77,11 +77,11 @@ export function render({model}) {
     else if (last && middle(last.x) != null) text(Math.max(middle(last.x), LEFT + 3.4 * p.named.length), Y(last.y) + 18, p.named, "halo", "middle");
     // the models: where they will end, trails, curves, links and bars
     for (const way of ways) {
-      if (p.stage === "during") p.models.forEach(({end: at}, i) => there(at[way]) && put("line", {class: `line ${way}`, x1: X(at[way]), x2: X(at[way]), y1: foot - 9, y2: foot, "stroke-width": i === p.mine ? 3 : 1.5}));
+      if (p.stage === "during") p.models.forEach(({along}, i) => there(along[way].at(-1)) && put("line", {class: `line ${way}`, x1: X(along[way].at(-1)), x2: X(along[way].at(-1)), y1: foot - 9, y2: foot, "stroke-width": i === p.mine ? 3 : 1.5}));
       if (done) line(p.models.filter((each) => there(each.x[way])).map((each) => [each.x[way], each.y]), `curve ${way}`);
       for (const each of p.models) {
         if (!there(each.x[way])) continue;
-        if (!done) line(each.trail[way].map((e, i) => [e, each.path[i]]), `trail ${way}`);
+        if (!done) line(each.path.map((a, i) => [each.along[way][i], a]), `trail ${way}`);
         else if (each.error != null) line([[each.x[way], each.y - each.error], [each.x[way], each.y + each.error]], `bar_of ${way}`);
       }
     }

@@ -3,26 +3,26 @@ eyes.
 """
 
 import re
+from dataclasses import replace
 from functools import cache
-from math import floor, inf, log
 from pathlib import Path
+from typing import Any
 
 import panel as pn
 import param
 
 from zoexplore import training
-from zoexplore.bounds import BOUNDS
 from zoexplore.compute.ask import ask
-from zoexplore.run.formatting import format_count, format_delta
+from zoexplore.run.formatting import format_delta
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import Accounting
 from zoexplore.training import Frontier, load
 from zoexplore.training.privacy import Privacy
 from zoexplore.training.tasks import FACTS
+from zoexplore.views.figures.publish import NAMES
 from zoexplore.views.html import written
 from zoexplore.views.style import widgets
-from zoexplore.views.training import sentences
-from zoexplore.views.training.figure import GUESSING, WAYS, Growing, Model, Picture
+from zoexplore.views.training.figure import GUESSING, Growing, models_of, picture
 from zoexplore.views.training.jobs import (
     INSTALL,
     SCALES,
@@ -34,11 +34,11 @@ from zoexplore.views.training.jobs import (
     prices,
 )
 from zoexplore.views.training.running import Running, most_steps
+from zoexplore.views.training.sentences import FOOT, TASK, difference, progress
 from zoexplore.views.view import View
 
 # trained in advance: the demonstration, and of few directions
 PRICE, FEW = Path(training.__file__).with_name("price.json"), 26
-DURING = "Each ring is the mean of the models so far; it is filled when they are done."
 Found = tuple[Asked, Frontier]  # what was asked for, and what has been trained of it
 
 
@@ -61,11 +61,8 @@ class Train(View):
         self.earlier: Found | None = None  # trained before
         # the drawn run, and its epsilons
         self.known: tuple[Asked | None, tuple[Privacy, ...]] = None, ()
-        self.growing, self.said, self.side = (
-            Growing(),
-            widgets.html("", "train_head"),
-            widgets.html("", "train_table"),
-        )
+        self.growing, self.said = Growing(), widgets.html("", "train_head")
+        self.side = widgets.html("", "train_table")
         self.button = widgets.button("Train", self.press, "primary", "train_button")
         # hidden as a whole
         self.head = widgets.stack(widgets.row("train_top", self.said, self.button))
@@ -74,6 +71,14 @@ class Train(View):
         self.param.watch(self._tell_controls, ["active", "told"])
         self.state.param.watch(self._tell_controls, "setting")
         self._tell_controls()
+
+    @property
+    def stage(self) -> str:
+        """How far the sliders' run is trained."""
+        update = self.running.update
+        if self.running.busy:
+            return "during"
+        return "before" if not self.found else "done" if update and update.finished else "stopped"
 
     def asked(self) -> Asked:
         """The sliders' run, or the one that is trained now."""
@@ -86,9 +91,7 @@ class Train(View):
         here = self.active and not self.told
         self.cannot = obstacle(self.state.setting, most_steps())
         flaws = {self.cannot.field: self.cannot.why} if here and self.cannot else {}
-        self.state.param.update(
-            by_task=dict.fromkeys(FACTS, sentences.TASK) if here else {}, flaws=flaws
-        )
+        self.state.param.update(by_task=dict.fromkeys(FACTS, TASK) if here else {}, flaws=flaws)
 
     def press(self) -> None:
         """Train, or stop; where the run cannot be trained, go to the nearest one that can."""
@@ -115,147 +118,82 @@ class Train(View):
 
     async def refresh(self) -> None:
         """Draw the run's models as far as they are trained, and say what they cost."""
-        asked = self.asked()
+        asked, hidden = self.asked(), self.hidden
         if self.told:
-            models = models_of(in_advance(DEMONSTRATION.K))
-            picture = Picture(models, place(asked.setting.sigma, models), "done", self._ways)
+            drawn = picture(
+                _models(in_advance(DEMONSTRATION.K)), asked.setting.sigma, "done", hidden
+            )
         else:
             if self.found and self.found[0].fields != asked.fields:
                 self._put_by()
             base = self.found[0] if self.found else asked
             self.known = base, await ask(prices, base)
-            picture = self._picture(asked, *self.known)
+            points, stage = self.found[1].points if self.found else (), self.stage
+            models = models_of(base.sigmas, points, self.known[1], begun=stage == "during")
+            earlier = self.earlier or in_advance(FEW if asked.setting.K != FEW else DEMONSTRATION.K)
+            when = "before" if self.earlier else "in advance"
+            free = [p.mean("accuracy") for p in points if not p.sigma and stage == "done"]
+            drawn = picture(
+                models,
+                asked.setting.sigma,
+                stage,
+                hidden,
+                _models(earlier),
+                named=difference(earlier[0].setting, asked.setting, when),
+                free=next(iter(free), None),
+            )
         with pn.io.hold():
-            self._write(picture, asked)
+            self._write(drawn, asked)
 
-    @property
-    def _ways(self) -> tuple[str, ...]:
-        return tuple(WAYS) if self.hidden else ("every",)
-
-    def _picture(self, asked: Asked, base: Asked, known: tuple[Privacy, ...]) -> Picture:
-        busy, update = self.running.busy, self.running.update
-        models = models_of(self.found, known, base)
-        if busy and not self.found:  # from the start on, where every model guesses
-            models = tuple(model._replace(accuracy=(GUESSING,)) for model in models)
-        stage = (
-            "during"
-            if busy
-            else "before"
-            if not self.found
-            else "done"
-            if update and update.finished
-            else "stopped"
-        )
-        earlier = self.earlier or in_advance(FEW if asked.setting.K != FEW else DEMONSTRATION.K)
-        free = (
-            [p.mean("accuracy") for p in self.found[1].points if not p.sigma]
-            if self.found and stage == "done"
-            else []
-        )
-        named = sentences.difference(
-            earlier[0].setting, asked.setting, "before" if self.earlier else "in advance"
-        )
-        mine = place(asked.setting.sigma, models)
-        return Picture(
-            models, mine, stage, self._ways, models_of(earlier), named, next(iter(free), None)
-        )
-
-    def _write(self, picture: Picture, asked: Asked) -> None:
+    def _write(self, drawn: dict[str, Any], asked: Asked) -> None:
         """Show a picture, and write what stands around it."""
-        run, s, stage = self.running, asked.setting, picture.stage
-        busy, done = run.busy and run.update, run.update and stage == "done"
+        run, s = self.running, asked.setting
+        busy, done = run.busy and run.update, run.update and drawn["stage"] == "done"
         ended = run.problem if run.asked and run.asked.fields == asked.fields else ""
-        said = written("train", "sentence", picture)
+        lacks = f"Training needs {' and '.join(missing())}: {INSTALL}" if missing() else ""
+        said = written("train", "sentence", drawn)
         plain = re.sub("<.>|</.>", "", said)
+        steps = max((p.steps[-1] for p in self.found[1].points), default=0) if self.found else 0
+        sizes = s.n, SCALES, SEEDS, expected_seconds(asked), steps, GUESSING
+        note = written("train", "note", drawn, lacks, run.waits, *sizes)
         spoken = f"Trained. {plain}" if done else ""
-        around = said, self._note(picture, asked), ended, spoken
-        self.said.object = written("train", "head", *around)
-        self.growing.picture = picture.drawn() | {
-            "progress": sentences.progress(busy, s.T) if busy else "",
+        self.said.object = written("train", "head", said, note, ended, spoken)
+        self.growing.picture = drawn | {
+            "progress": progress(busy, s.T) if busy else "",
             "part": busy.done / busy.total if busy else 0.0,
             "delta": format_delta(s.delta),
             "says": plain,
         }
-        self.side.object = written("train", "table", picture, WAYS, SEEDS)
+        self.side.object = written("train", "table", drawn, NAMES, SEEDS)
         self.head.visible = self.beside.visible = not self.told
-        label = "Train again" if self.found else f"Train {len(SCALES)} models"
-        quiet = self.found is not None
+        self._label()
+
+    def _label(self) -> None:
+        label, quiet = f"Train {len(SCALES)} models", self.running.busy or self.found is not None
         if missing():
             label = "Needs PyTorch"
-        elif run.busy:
-            label, quiet = "Stop, keep these", True
+        elif self.running.busy:
+            label = "Stop, keep these"
         elif self.cannot:
             label, quiet = self.cannot.offer, False
+        elif self.found:
+            label = "Train again"
         look = ["zx-button", *(["zx-quiet"] if quiet else [])]
         self.button.param.update(label=label, disabled=bool(missing()), css_classes=look)
 
-    def _note(self, picture: Picture, asked: Asked) -> str:
-        """The grey line below the sentence."""
-        if lacks := missing():
-            return f"Training needs {' and '.join(lacks)}: {INSTALL}"
-        if self.running.waits:
-            return "Others are training: yours is next."
-        if picture.stage == "before":
-            given = asked.setting.n, SCALES, SEEDS, expected_seconds(asked)
-            return written("train", "before", *given)
-        if picture.stage == "during":
-            return DURING
-        if picture.stage == "stopped" and self.found:
-            steps = max(p.steps[-1] for p in self.found[1].points)
-            return f"Stopped at step {format_count(steps)}."
-        return written("train", "after", picture, GUESSING)
-
     def __panel__(self) -> pn.viewable.Viewable:
-        figure = widgets.stack(self.growing, widgets.html(f"<p>{sentences.FOOT}</p>", "train_foot"))
+        figure = widgets.stack(self.growing, widgets.html(f"<p>{FOOT}</p>", "train_foot"))
         return widgets.component("train", self.head, widgets.row("stage", figure, self.beside))
 
 
-def place(sigma: float, models: tuple[Model, ...]) -> float | None:
-    """The place of a noise scale among the models' doubling ones, between two of them where it is
-    none of theirs.
-    """
-    at = round(log(sigma / models[0].sigma, 2), 9)
-    return None if not 0 <= at <= len(models) - 1 else int(at) if at == floor(at) else at
-
-
-def models_of(
-    found: Found | None, known: tuple[Privacy, ...] = (), asked: Asked | None = None
-) -> tuple[Model, ...]:
-    """The models of a frontier, with epsilon along the whole run where it is `known`."""
-    sigmas, frontier = (
-        (found[0].sigmas, found[1]) if found else (asked.sigmas if asked else (), None)
-    )
-    points = {point.sigma: point for point in frontier.points} if frontier else {}
-    models = []
-    for i, sigma in enumerate(sigmas):
-        point = points.get(sigma)
-        along = (
-            {bound: charge.along for bound, charge in known[i].items()}
-            if known
-            else point.epsilons
-            if point
-            else {}
-        )
-        accuracy, error = (point.means("accuracy"), point.error("accuracy")) if point else ((), inf)
-        own = [along[bound] for bound in along if BOUNDS[bound].of_this_run]
-        if own:
-            models.append(
-                Model(
-                    sigma,
-                    accuracy,
-                    error,
-                    along["composition"],
-                    tuple(map(min, zip(*own, strict=True))),
-                )
-            )
-    return tuple(models)
+def _models(found: Found) -> list[dict[str, Any]]:
+    asked, frontier = found
+    return models_of(asked.sigmas, frontier.points)
 
 
 @cache
 def in_advance(K: int) -> Found:
     """The demonstration of K directions, `FEW` or its own, as `tools/price.py` has trained it."""
     found = load(PRICE)
-    asked = Asked(DEMONSTRATION.replace(K=K), Accounting())
-    return asked, Frontier(
-        **vars(found) | {"points": tuple(p for p in found.points if p.setting.K == K)}
-    )
+    points = tuple(p for p in found.points if p.setting.K == K)
+    return Asked(DEMONSTRATION.replace(K=K), Accounting()), replace(found, points=points)
