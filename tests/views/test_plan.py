@@ -36,10 +36,6 @@ def use(planner):
     planner.use.clicks += 1
 
 
-def solve(planner):
-    planner.ask(planner._solve)
-
-
 def recommend(planner):
     planner.whole = "run"
 
@@ -52,7 +48,6 @@ def put(planner, name, text):
 @pytest.mark.parametrize("field", SOLVABLE_FIELDS)
 def test_the_answer_meets_the_target_and_can_be_applied(planner, field):
     planner.param.update(field=field, target=2.0 if field != "beta" else 4.0)
-    solve(planner)
     if planner.answer is None:
         assert "Out of reach" in planner.words.object
         return
@@ -81,7 +76,6 @@ def test_what_cannot_be_met_is_drawn_too(monkeypatch):
     async def refused():
         planner = Planner(State(DEMONSTRATION.replace(T=50)), bound="theorem")
         planner.param.update(field="R", target=1e-9)
-        solve(planner)
         while "Out of reach" not in planner.words.object:
             await asyncio.sleep(0.01)
         await asyncio.sleep(0.05)
@@ -92,45 +86,8 @@ def test_what_cannot_be_met_is_drawn_too(monkeypatch):
     assert np.isfinite(y(planner, "last")).any() and planner.chart.given["levels"][0]["y"] == 1e-9
 
 
-def test_an_answer_that_is_asked_for_again_and_applied_at_once_is_applied(monkeypatch):
-    """The browser still shows the button of the last answer when the search for the next one
-    begins.
-    """
-    held = asyncio.Event()
-
-    async def once_allowed(call, *args):
-        await held.wait()
-        return call(*args)
-
-    async def applied():
-        planner = Planner(State(DEMONSTRATION.replace(T=50)), bound="theorem", target=2.0)
-        while not planner.use.visible:
-            await asyncio.sleep(0.01)
-        found = planner.answer.sigma
-        held.clear()
-        solve(planner)
-        use(planner)
-        assert planner.state.sigma == DEMONSTRATION.sigma
-        held.set()
-        while planner.state.sigma == DEMONSTRATION.sigma:
-            await asyncio.sleep(0.01)
-        held.clear()
-        planner.target = 1.0
-        use(planner)
-        planner.stop()
-        held.set()
-        await asyncio.sleep(0.05)
-        return found, planner.state.sigma
-
-    held.set()
-    monkeypatch.setattr("zoexplore.views.panels.planner.ask", once_allowed)
-    found, applied_once = asyncio.run(asyncio.wait_for(applied(), 60))
-    assert applied_once == pytest.approx(found)  # and what was cancelled is not applied
-
-
 def test_what_cannot_be_met_says_why(planner):
     planner.param.update(field="R", target=1e-9)
-    solve(planner)
     assert planner.answer is None and "Out of reach" in planner.words.object
     assert not planner.use.visible
 
@@ -144,10 +101,8 @@ def test_a_recommended_run_has_reasons(planner):
 
 def test_the_least_bound_that_applies_is_the_usual_one_and_is_named(planner):
     planner.param.update(bound=Planner.param.bound.default, field="sigma")
-    solve(planner)
     assert "sharper bound" in planner.words.object and epsilon(planner.answer, "best") <= 1
     planner.state.ask(beta=1.0)
-    solve(planner)
     assert (
         "composition" in planner.words.object.lower()
         and epsilon(planner.answer, "composition") <= 1
@@ -236,9 +191,9 @@ def test_it_answers_at_once_and_follows_the_sliders_when_they_are_let_go(planner
 
 
 AFTER = {
-    "stopped": lambda planner: planner.stop(),
+    "no longer in sight": lambda planner: planner.param.update(active=False),
     "overtaken by a moved slider": lambda planner: planner.state.slide(T=60),
-    "overtaken by another question": lambda planner: planner.ask(planner._recommend),
+    "overtaken by another question": lambda planner: planner.param.update(whole="run"),
 }
 
 
@@ -256,10 +211,7 @@ def test_nothing_goes_on_for_a_question_that_is(after, monkeypatch):
     )
 
     async def asked():
-        state = State(DEMONSTRATION.replace(T=50))
-        state.moving = True  # so that it asks nothing by itself
-        planner = Planner(state, bound="theorem")
-        planner.ask(planner._solve)
+        planner = Planner(State(DEMONSTRATION.replace(T=50)), bound="theorem")
         AFTER[after](planner)
         return await ask(abs, -1)
 

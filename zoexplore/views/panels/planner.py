@@ -1,8 +1,7 @@
 """Plan: a run that meets a target epsilon, by solving for one field or recommending a whole run."""
 
-from collections.abc import Callable, Coroutine
 from html import escape
-from math import inf, isclose
+from math import inf
 from typing import Any
 
 import panel as pn
@@ -19,7 +18,8 @@ from zoexplore.compute.computations import (
     smallest,
     solved,
 )
-from zoexplore.compute.session_task import SessionTask
+from zoexplore.compute.pool import TooLong
+from zoexplore.compute.process import Died
 from zoexplore.questions import SOLVABLE_FIELDS, Plan
 from zoexplore.questions.calibration import DECADES
 from zoexplore.questions.hiding import LEAST_GAIN
@@ -40,7 +40,7 @@ from zoexplore.views.figures.chart import Chart
 from zoexplore.views.figures.target import draw
 from zoexplore.views.html import written
 from zoexplore.views.state import refused
-from zoexplore.views.style import theme, widgets
+from zoexplore.views.style import widgets
 from zoexplore.views.style.inputs import FieldSentence, Sentence
 from zoexplore.views.style.widgets import warning
 from zoexplore.views.view import View
@@ -93,19 +93,15 @@ class Planner(View):
         kinds = {"One number": "one", "A whole run": "run"}
         self.kind = widgets.radio("what is asked", kinds, of=self.param.whole, max_width=240)
         self.param.watch(self.changed, list(self.asks))
-        self.use = widgets.button("Use this run", self.apply, "primary", visible=False)
-        self.found, self.words = (
-            widgets.html("", "words", "plan", "answer"),
-            widgets.html("", "words", "plan"),
-        )
+        self.use = widgets.button("Use this run", lambda: self.apply(self.answer), "primary")
+        # the run that needs less, with other noise in its last steps
+        self.cooled: Setting | None = None
+        self.cooler = widgets.button("Use it with a cool-down", lambda: self.apply(self.cooled))
+        self.found = widgets.html("", "words", "plan", "answer")
+        self.words = widgets.html("", "words", "plan")
         self.chart = Chart("plan", self.state)
         # hidden as a whole, since a chart's own style sheet would keep it visible
         self.drawing = widgets.stack(self.chart)
-        self.cooler = widgets.button("Use it with a cool-down", self._cool, visible=False)
-        # the run that needs less, with other noise in its last steps
-        self.cooled: Setting | None = None
-        self._looking = SessionTask()  # for an answer
-        self._applies = False  # whether the answer that is looked for is to be applied
 
     def take(self, name: str, text: str) -> None:
         """Set a blank from a text, or say why it is refused: here, and not beside the controls too."""
@@ -126,66 +122,37 @@ class Planner(View):
         """Show the sentence with the values of now; the sought field's own blank reads its symbol."""
         one = self.whole == "one"
         blanks = {name: FieldSentence.blank(self.state, name) for name in _OF_RUN}
-        blanks |= {
-            name: {"text": format_typed(getattr(self, name)), "label": label}
-            for name, label in _OWN.items()
-        }
+        for name, label in _OWN.items():
+            blanks[name] = {"text": format_typed(getattr(self, name)), "label": label}
         if one and self.field in blanks:
             blanks[self.field]["text"] = FIELDS[self.field].symbol
         for name, (label, options) in _MENUS.items():
-            blanks[name] = {
-                "text": getattr(self, name),
-                "label": label,
-                "options": [list(each) for each in options.items()],
-            }
+            offered = [list(each) for each in options.items()]
+            blanks[name] = {"text": getattr(self, name), "label": label, "options": offered}
         self.sentence.write(_SOLVES if one else _PLANS, blanks)
 
-    def ask(self, question: Callable[[], Coroutine[Any, Any, Any]]) -> None:
-        """Compute an answer in another process, and cancel an earlier question."""
-        self.stop()
-        self.cooled = None
-        self._say(
-            "",
-            busy=True,
-            head=self._equals('<span class="blank" role="status" aria-label="looking"></span>'),
-        )
-        self._looking = SessionTask(question, lambda error: self._refuse(no_answer(error)))
+    def changed(self, *_: Any) -> None:
+        """Drop the search for an earlier answer, which may take long."""
+        self._redrawing.stop()
+        super().changed()
 
-    def stop(self) -> None:
-        """Stop looking for an answer."""
-        self._looking.stop()
-        self._applies = False
+    def apply(self, run: Setting | None) -> None:
+        """Set the sliders to a run that was found."""
+        if run is not None:
+            self.state.ask(**run.as_dict())
 
-    def apply(self) -> None:
-        """Set the sliders to the answer; while it is computed, once it is there.
-
-        A click on an answer may reach the server after the search for the next one has begun.
-        """
-        self._applies = self.answer is None and self._looking.waits
-        if self.answer is not None:
-            self.state.ask(**self.answer.as_dict())
-
-    def _cool(self) -> None:
-        if self.cooled is not None:
-            self.state.ask(**self.cooled.as_dict())
-
-    async def _offer(self, run: Setting, field: str) -> str:
-        """What a cool-down changes of a solution, as HTML, with the button that applies it; nothing
-        where it changes little.
-
-        Where all noise is along the directions, one last step with noise in all others is worth
-        nearly all that hiding is; on fresh batches some more.
-        """
-        late = 1 if run.full_batch else BATCHES_COOL
-        if self.bound != BEST or run.beta < 1 or run.cooldown or run.K == run.d or run.T <= late:
-            return ""
-        cooler, value = run.replace(cooldown=late), getattr(run, field)
-        found = await ask(solved, cooler, field, float(self.target), BEST, self.state.accounting)
-        cooled = getattr(found, field, None)
-        if not cooled or not value or 1 / LEAST_GAIN < value / cooled < LEAST_GAIN:
-            return ""
-        self.cooled = found
-        return written("plan", "cooled", late, AXES[field].symbol, _found(field, cooled))
+    async def refresh(self) -> None:
+        """Answer for this run once no slider is held."""
+        self.sentence.wrong = {}
+        self._write()
+        self.drawing.visible = self.whole == "one"
+        self.sketch = self.state.moving
+        self._say(self.words.object, self.found.object or self._nothing())
+        if not self.sketch:
+            try:
+                await (self._solve() if self.whole == "one" else self._recommend())
+            except (Died, TooLong) as error:
+                self._refuse(no_answer(error))
 
     async def _solve(self) -> None:
         setting, accounting = self.state.run
@@ -202,17 +169,18 @@ class Planner(View):
                 given[name] = smallest(every) if bound == BEST else every[bound]
         curves = await ask(curve_set, setting, accounting, field)
         last = given.get("last", given["yours"]).setting
-        offer, limit = await self._offer(last, field), await self._truth(last)
+        cooled, offer = await self._offer(last, field)
+        limit = await self._truth(last)
         # answer and figure in one change of the page: else a button moves before it is pressed
         with pn.io.hold():
             drawn = {name: (g.setting, g.epsilon) for name, g in given.items()}
             draw(self.chart, field, "" if self.bound == BEST else self.bound, target, curves, drawn)
             if g := given.get("last"):
                 head, words = _solution(field, target, given, found["every"])
-                self._say(limit + words, g.setting, head=head + offer)
+                self._say(limit + words, head + offer, g.setting, cooled)
             else:
                 why = warning(f"{format_sentence(in_symbols(str(found['last'])))}.")
-                self._say(why + limit, head=self._equals("–") + offer)
+                self._say(why + limit, self._nothing() + offer, cooled=cooled)
 
     async def _recommend(self) -> None:
         setting, accounting = self.state.run
@@ -220,62 +188,61 @@ class Planner(View):
         found = await ask(recommended, setting, *numbers)
         if isinstance(found, Plan):
             run, (head, words) = found.setting, _plan(found)
-            offer, limit = await self._offer(run, "sigma"), await self._truth(run)
-            self._say(limit + words, run, head=head + offer)
+            cooled, offer = await self._offer(run, "sigma")
+            self._say(await self._truth(run) + words, head + offer, run, cooled)
         else:
             self._refuse(f"{format_sentence(in_symbols(found))}.")
+
+    async def _offer(self, run: Setting, field: str) -> tuple[Setting | None, str]:
+        """The solution with a cool-down, and what that changes, as HTML; nothing where it changes
+        little.
+
+        Where all noise is along the directions, one last step with noise in all others is worth
+        nearly all that hiding is; on fresh batches some more.
+        """
+        late = 1 if run.full_batch else BATCHES_COOL
+        if (
+            self.bound == BEST
+            and run.beta == 1
+            and not run.cooldown
+            and run.T > late
+            and run.K < run.d
+        ):
+            cooler, value = run.replace(cooldown=late), getattr(run, field)
+            found = await ask(
+                solved, cooler, field, float(self.target), BEST, self.state.accounting
+            )
+            cooled = getattr(found, field, None)
+            if cooled and value and not 1 / LEAST_GAIN < value / cooled < LEAST_GAIN:
+                words = late, AXES[field].symbol, _found(field, cooled)
+                return found, written("plan", "cooled", *words)
+        return None, ""
 
     async def _truth(self, run: Setting) -> str:
         """That hiding cannot help this run."""
         said = await ask(said_of_truth, run)
         return f"<p>{escape(said)}</p>" if said else ""
 
-    async def refresh(self) -> None:
-        """Answer for this run once no slider is held, and cancel an earlier search."""
-        self.sentence.wrong = {}
-        self._write()
-        self.drawing.visible = self.whole == "one"
-        self.sketch = self.state.moving
-        if self.sketch:
-            self.stop()
-            self._say(self.words.object, head=self.found.object)
-        else:
-            self.ask(self._solve if self.whole == "one" else self._recommend)
-
     def _refuse(self, sentence: str) -> None:
-        self.stop()
-        self._say(warning(sentence), head=self._equals("–"))
+        self._say(warning(sentence), self._nothing())
 
-    def _equals(self, value: str) -> str:
-        """What is sought, and its value as HTML."""
-        symbol = AXES[self.field].symbol if self.whole == "one" else "K"
-        return written("plan", "found", symbol, value)
+    def _nothing(self) -> str:
+        """What is sought, without a value."""
+        return written("plan", "unknown", AXES[self.field].symbol if self.whole == "one" else "K")
 
     def _say(
-        self, words: str, answer: Setting | None = None, busy: bool = False, head: str = ""
+        self, words: str, head: str, answer: Setting | None = None, cooled: Setting | None = None
     ) -> None:
-        """Write text, and show the button that applies an answer."""
+        """Write text, and show the buttons that apply an answer."""
         with pn.io.hold():
-            self.answer = answer
-            self.found.param.update(object=head, css_classes=[theme.BUSY] if busy else [])
-            self.words.object = words
-            self.use.visible = differs = answer is not None and _differs(answer, self.state.setting)
-            self.cooler.visible = not busy and self.cooled is not None
-        if differs and self._applies:
-            self.apply()
+            self.answer, self.cooled = answer, cooled
+            self.found.object, self.words.object = head, words
+            self.use.visible = answer is not None and answer != self.state.setting
+            self.cooler.visible = cooled is not None
 
     def __panel__(self) -> pn.viewable.Viewable:
         answer = widgets.row("answered", self.found, self.use, self.cooler)
         return widgets.component("plan", self.kind, self.sentence, answer, self.drawing, self.words)
-
-
-def _differs(one: Setting, other: Setting) -> bool:
-    """Whether two runs differ by more than a search's tolerance."""
-    pairs = zip(one.as_dict().values(), other.as_dict().values(), strict=True)
-    return any(
-        a != b and not (isinstance(a, float) and b and isclose(a, b, rel_tol=1e-4))
-        for a, b in pairs
-    )
 
 
 def _solution(

@@ -40,7 +40,7 @@ function keepFigure() {
 }
 window.addEventListener("scroll", () => requestAnimationFrame(keepFigure), {passive: true});
 // A screen reader announces a computation that lasts, and its end.
-const COMPUTED = ["zx-waiting", "zx-veiled", "zx-busy"];
+const COMPUTED = ["zx-waiting", "zx-veiled"];
 const announced = Object.assign(document.createElement("div"), {className: "zx-status"});
 announced.setAttribute("role", "status");
 let looks = 0; // in a row at which something was computed
@@ -49,7 +49,7 @@ function tellWhatIsComputed(all) {
   for (const view of all) {
     if (!view.el) continue;
     const state = view.el.style?.getPropertyValue("--zx-state");
-    const busy = COMPUTED.some((name) => name == state || view.model.css_classes?.includes?.(name));
+    const busy = COMPUTED.includes(state);
     if (busy != (view.el.ariaBusy == "true")) view.el.ariaBusy = busy ? "true" : null;
     some ||= busy && view.el.offsetParent != null;
   }

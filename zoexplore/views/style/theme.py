@@ -25,9 +25,8 @@ __all__ = [
 ]
 
 STATE = "--zx-state"  # the variable that marks a part as out of date, by one of the next two values
-VEILED, WAITING = "zx-veiled", "zx-waiting"  # with the second it says so in words
-# the class of parts that announce their own computing; the page tells screen readers of all three
-BUSY = "zx-busy"
+# with the second it says so in words; the page tells screen readers of both
+VEILED, WAITING = "zx-veiled", "zx-waiting"
 # the layout of nearly all parts; style sheets do the rest
 STRETCH = {"sizing_mode": "stretch_width", "margin": 0}
 _FOLDER = Path(__file__).parent / "css"
