@@ -16,6 +16,7 @@ from zoexplore.run.formatting import (
     format_sentence,
     format_short,
 )
+from zoexplore.views.style import theme
 from zoexplore.views.style.widgets import unbroken
 
 
@@ -38,7 +39,7 @@ def _environment() -> Environment:
         "short": format_short,
         "unbroken": unbroken,
     }
-    made.globals |= {"inf": inf, "thin": THIN}
+    made.globals |= {"css": theme.css, "inf": inf, "thin": THIN}
     return made
 
 
