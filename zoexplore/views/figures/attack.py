@@ -1,16 +1,14 @@
 """Attack: the best test for a record that a guarantee still allows any attacker."""
 
-from typing import Any
-
 import numpy as np
 import panel as pn
 import param
 
-from zoexplore.bounds import BOUNDS, Guarantee
-from zoexplore.bounds.tradeoff import TradeOff
+from zoexplore.bounds import BOUNDS
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import RATES, attacks, guarantees, smallest
 from zoexplore.run.formatting import THIN, format_share
+from zoexplore.views.figures.by_bound import OTHERS, lines_of, rows_of
 from zoexplore.views.figures.chart import Chart, line, span
 from zoexplore.views.figures.legend import UNASKED, Legend, entry
 from zoexplore.views.html import written
@@ -25,9 +23,7 @@ _TICKS = {at: format_share(at, THIN) for at in (1e-4, 1e-3, 1e-2, 1e-1, 1.0)}
 # the chance of membership before the test; of a record guessed right without it
 PRIOR, GUESS = 0.5, 0.001
 GUESSING = "guessing"
-STYLES = {bound: theme.style_of(bound) for bound in BOUNDS} | {
-    GUESSING: theme.Style(theme.COLOURS["muted"], (1, 3), 1.4)
-}
+GUESSED = theme.Style(theme.COLOURS["muted"], (1, 3), 1.4)
 
 
 class Attack(View):
@@ -42,14 +38,11 @@ class Attack(View):
     )
 
     def build(self) -> None:
-        self._given: dict[str, Guarantee] = {}  # by every bound, for the drawn run
-        self._allowed: dict[str, TradeOff] = {}
-        self.chart = Chart(
-            "attack", self.state, self._dragged, "plots.tradeoff(setting, accounting=accounting)"
-        )
+        code = "plots.tradeoff(setting, accounting=accounting)"
+        self.chart = Chart("attack", self.state, self._dragged, code)
         self.legend = Legend(of=self.chart.of, symbol="", muted=list(UNASKED))
         self.measures = widgets.html("", "measures")
-        self.param.watch(self._write, list(self.asks))
+        self.param.watch(self.changed, list(self.asks))
         self.legend.param.watch(lambda event: self.chart.param.update(muted=event.new), "muted")
         self.chart.muted = self.legend.muted
 
@@ -57,52 +50,22 @@ class Attack(View):
         self.fpr = min(max(float(f"{place:.2g}"), _LEAST), 0.99)
 
     async def refresh(self) -> None:
-        run = self.state.run
-        self._given, self._allowed = await ask(guarantees, *run), await ask(attacks, *run)
-        best = smallest(self._given).bound
-        lines = [
-            line(
-                bound,
-                RATES,
-                np.where(g.valid, 1.0, np.nan) * self._allowed[bound].true_positive_rate(RATES),
-                STYLES[bound],
-                g.title,
-                bold=bound == best,
-                aloud=bound in ("composition", best),
-            )
-            for bound, g in self._given.items()
-        ]
-        with pn.io.hold():
-            self.chart.lines = [line(GUESSING, RATES, RATES, STYLES[GUESSING], "guessing"), *lines]
-            self._write()
-
-    def _write(self, *_: Any) -> None:
-        """Write each bound's success at the chosen rate, and what it means."""
-        if not self._given:
-            return
-        fpr, prior, guess = (format_share(x, THIN) for x in (self.fpr, PRIOR, GUESS))
-        best, rows = smallest(self._given), []
-        caught = {
-            bound: found_at(self._allowed[bound], self.fpr, g.setting.delta) if g.valid else "–"
-            for bound, g in self._given.items()
-        }
-        for bound, g in self._given.items():
-            group = "" if BOUNDS[bound].of_this_run else "For comparison"
-            more: dict[str, Any] = {"absent": not g.valid, "best": g is best, "group": group}
-            rows.append(entry(bound, g.title, STYLES[bound], caught[bound], **more))
-        rows.sort(key=lambda each: each["group"])
-        rows.append(entry(GUESSING, "Guessing", STYLES[GUESSING], fpr, group="For comparison"))
-        allowed, title = self._allowed[best.bound], "outsiders wrongly accused"
-        given = {
-            "members caught minus outsiders accused": allowed.advantage,
-            f"an accused is a member, {prior} without the model": allowed.posterior(
-                PRIOR, self.fpr
-            ),
-            f"a record guessed right, {guess} without the model": allowed.reconstruction(GUESS),
-        }
-        measures = BOUNDS[best.bound].in_text, {words: float(x) for words, x in given.items()}
+        """Draw each bound's success, and write it at the chosen rate with what it means."""
+        run, fpr = self.state.run, format_share(self.fpr, THIN)
+        found, allowed = await ask(guarantees, *run), await ask(attacks, *run)
+        best, rates, caught = smallest(found), {}, {}
+        for bound, g in found.items():
+            rates[bound] = np.where(g.valid, allowed[bound].true_positive_rate(RATES), np.nan)
+            caught[bound] = found_at(allowed[bound], self.fpr, run[0].delta) if g.valid else "–"
+        rows = rows_of(found, caught, {})
+        rows.append(entry(GUESSING, "Guessing", GUESSED, fpr, group=OTHERS))
+        least, title = allowed[best.bound], "outsiders wrongly accused"
+        risks = least.advantage, least.posterior(PRIOR, self.fpr), least.reconstruction(GUESS)
+        measures = BOUNDS[best.bound].in_text, *map(float, risks), PRIOR, GUESS
         told = {"title": title, "symbol": "of outsiders accused", "percent": True}
         with pn.io.hold():
+            guessed = line(GUESSING, RATES, RATES, GUESSED, "guessing")
+            self.chart.lines = [guessed, *lines_of(found, RATES, rates)]
             self.chart.put(
                 "members caught, at most",
                 f"Members caught, at most, against {title}: {caught[best.bound]} at {fpr}",

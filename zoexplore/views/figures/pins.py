@@ -17,7 +17,7 @@ from zoexplore.views.figures.chart import line
 from zoexplore.views.figures.legend import entry
 from zoexplore.views.html import written
 from zoexplore.views.panels.readouts import times
-from zoexplore.views.pins import Pin, Pins, grouped
+from zoexplore.views.pins import Pins, grouped
 
 WIDTH, DASH = 1.7, (7, 2)
 
@@ -32,7 +32,7 @@ def least(curves: CurveSet, bound: str = "") -> Any:
 
 
 class Known(NamedTuple):
-    """What is computed of a pin, the key of its row in the table, and how its line is drawn."""
+    """What is computed of a pin, its key in the figure and in the table, and how its line is drawn."""
 
     key: str
     name: str
@@ -41,64 +41,50 @@ class Known(NamedTuple):
     given: dict[str, Guarantee]
 
 
-class PinnedCurves:
-    """The pins as lines of the figure of curves, and as rows of its table; none before they are
-    computed.
+async def find(pins: Pins, along: str) -> list[Known]:
+    """Every pin's curves over a field, and its own run's guarantees."""
+    found = []
+    for place, pin in enumerate(list(pins.pins)):
+        run = pin.setting, pin.accounting
+        given = await ask(curve_set, *run, along), await ask(guarantees, *run)
+        found.append(Known(f"pin {place}", pin.name, Style(PINS[place], DASH, WIDTH), *given))
+    return found
+
+
+def lines_of(known: list[Known], along: str, by: str) -> list[dict[str, Any]]:
+    """A line for each pin, by one bound, or by the least where `by` is empty."""
+    place = AXES[along].place
+    return [
+        line(pin.key, place(pin.curves.values), least(pin.curves, by), pin.style, pin.name)
+        for pin in known
+    ]
+
+
+def rows_of(known: list[Known], by: str) -> list[dict[str, Any]]:
+    """A row of the table for each, with the place of its pin."""
+    group, rows = f"Pinned runs, {BOUNDS[by].short}" if by else "Pinned runs", []
+    for place, pin in enumerate(known):
+        number = format_number((pin.given.get(by) or smallest(pin.given)).epsilon)
+        rows.append(entry(pin.key, pin.name, pin.style, number, group=group, pin=place))
+    return rows
+
+
+def differences(known: list[Known], now: dict[str, Guarantee]) -> str:
+    """A table of what differs, a column a run: fields first, then epsilon both ways, and the last
+    against the first's.
     """
-
-    def __init__(self, pins: Pins) -> None:
-        self.pins = pins
-        self._of: list[Pin] = []  # whose curves are known, and by key, name and look these and
-        self._found: list[Known] = []  # the guarantees of each pin's own run
-
-    async def find(self, along: str) -> None:
-        """Compute every pin's curves over a field."""
-        found, of = [], list(self.pins.pins)
-        for place, pin in enumerate(of):
-            run = pin.setting, pin.accounting
-            given = await ask(curve_set, *run, along), await ask(guarantees, *run)
-            found.append(Known(f"pin {place}", pin.name, Style(PINS[place], DASH, WIDTH), *given))
-        self._of, self._found = of, found
-
-    def _known(self) -> list["Known"]:
-        return self._found if self._of == self.pins.pins else []
-
-    def lines(self, along: str) -> list[dict[str, Any]]:
-        """A line for each pin."""
-        place, by = AXES[along].place, self.pins.compare
-        return [
-            line(pin.key, place(pin.curves.values), least(pin.curves, by), pin.style, pin.name)
-            for pin in self._known()
-        ]
-
-    def entries(self) -> list[dict[str, Any]]:
-        """A row of the table for each, with the place of its pin."""
-        by, rows = self.pins.compare, []
-        group = f"Pinned runs, {BOUNDS[by].short}" if by else "Pinned runs"
-        for place, pin in enumerate(self._known()):
-            number = format_number((pin.given.get(by) or smallest(pin.given)).epsilon)
-            rows.append(entry(pin.key, pin.name, pin.style, number, group=group, pin=place))
-        return rows
-
-    def differences(self, now: dict[str, Guarantee]) -> str:
-        """A table of what differs, a column a run: fields first, then epsilon both ways, and the
-        last against the first's.
-        """
-        known = self._known()
-        every = [*(pin.given for pin in known), now]
-        if not known:
-            return ""
-        own = [next(iter(each.values())) for each in every]
-        runs = [every_field(g.setting, g.accounting) for g in own]
-        lasts = [smallest(each).epsilon for each in every]
-        rows = {
-            FIELDS[name].noun if name in FIELDS else name: [
-                grouped(run[name]) or "–" for run in runs
-            ]
-            for name in runs[0]
-            if len({run[name] for run in runs}) > 1
-        }
-        rows["ε, every step"] = [format_number(each["composition"].epsilon) for each in every]
-        rows["ε, only the last"] = [format_number(last) for last in lasts]
-        rows["against the first"] = ["–", *(times(lasts[0], last) or "=" for last in lasts[1:])]
-        return written("figures", "pins", [*(pin.name for pin in known), "now"], rows)
+    if not known:
+        return ""
+    every = [*(pin.given for pin in known), now]
+    least, composed = [smallest(each) for each in every], [each["composition"] for each in every]
+    runs = [every_field(g.setting, g.accounting) for g in composed]
+    rows = {
+        FIELDS[name].noun if name in FIELDS else name: [grouped(run[name]) or "–" for run in runs]
+        for name in runs[0]
+        if len({run[name] for run in runs}) > 1
+    }
+    rows["ε, every step"] = [format_number(g.epsilon) for g in composed]
+    rows["ε, only the last"] = [format_number(g.epsilon) for g in least]
+    first, *others = (g.epsilon for g in least)
+    rows["against the first"] = ["–", *(times(first, other) or "=" for other in others)]
+    return written("figures", "pins", [*(pin.name for pin in known), "now"], rows)

@@ -14,6 +14,7 @@ from zoexplore.run.formatting import (
     format_number,
     format_percent,
     format_sentence,
+    format_share,
     format_short,
 )
 from zoexplore.views.style import theme
@@ -36,6 +37,7 @@ def _environment() -> Environment:
         "number": format_number,
         "percent": format_percent,
         "sentence": format_sentence,
+        "share": format_share,
         "short": format_short,
         "unbroken": unbroken,
     }

@@ -25,7 +25,7 @@ from zoexplore.run.saving import write
 from zoexplore.run.setting import Accounting, Setting, supposition
 from zoexplore.views.address import Teaching
 from zoexplore.views.figures import chart
-from zoexplore.views.figures.curves import OTHERS
+from zoexplore.views.figures.by_bound import OTHERS
 from zoexplore.views.figures.legend import UNASKED, entry
 from zoexplore.views.figures.publish import CHOICES, FARTHEST, NAMES, STYLES, gaussian_of
 from zoexplore.views.first import previewed

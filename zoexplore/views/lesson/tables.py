@@ -14,7 +14,7 @@ from zoexplore.compute.computations import smallest
 from zoexplore.run.axes import AXES, EDGE
 from zoexplore.run.fields import in_symbols
 from zoexplore.run.setting import Accounting, Refused, Setting, shown
-from zoexplore.views.figures.curves import lack
+from zoexplore.views.figures.by_bound import lack
 from zoexplore.views.figures.game import allowed
 from zoexplore.views.panels.readouts import odds
 

@@ -1,0 +1,54 @@
+"""What figures of all bounds share: a line and a row of the table for each."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from zoexplore.bounds import BOUNDS, Guarantee
+from zoexplore.compute.computations import smallest
+from zoexplore.views.figures.chart import line
+from zoexplore.views.figures.legend import entry
+from zoexplore.views.style import theme
+
+STYLES = {bound: theme.style_of(bound) for bound in BOUNDS}
+OTHERS = "For comparison"  # the heading of what is no bound of this run
+
+
+def lack(g: Guarantee) -> str:
+    """The first reason why a bound says nothing of its run; empty if it says something."""
+    if g.valid:
+        return ""
+    return next((c.shortfall for c in g.checks if c.shortfall), g.reason).partition(";")[0]
+
+
+def lines_of(
+    found: dict[str, Guarantee], x: np.ndarray, y: Mapping[str, np.ndarray]
+) -> list[dict[str, Any]]:
+    """A line for each bound over the same places, the least one's bold."""
+    best = smallest(found).bound
+    return [
+        line(
+            bound,
+            x,
+            values,
+            STYLES[bound],
+            found[bound].title,
+            bold=bound == best,
+            aloud=bound in ("composition", best),
+        )
+        for bound, values in y.items()
+    ]
+
+
+def rows_of(
+    found: dict[str, Guarantee], numbers: Mapping[str, str], whys: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """A row for each bound, comparisons last, with its number and a remark."""
+    best, rows = smallest(found), []
+    for bound, g in found.items():
+        group = "" if BOUNDS[bound].of_this_run else OTHERS
+        more = {"best": g is best, "says": BOUNDS[bound].summary}
+        row = numbers[bound], whys.get(bound, ""), not g.valid, group
+        rows.append(entry(bound, g.title, STYLES[bound], *row, **more))
+    return sorted(rows, key=lambda each: str(each["group"]))
