@@ -58,85 +58,68 @@ class Helps(View):
     def build(self) -> None:
         self.map = Map()
         self.map.param.watch(self._moved, "asked")
-        self._some = max(self.state.n // 10, 1)  # records of a batch, and
-        self._late = 1  # steps of a cool-down, where they are switched on
+        switches = (
+            ("records per step", self._batches, lambda size: self.state.ask(batch=size or None)),
+            ("cool-down", self._cooled, lambda late: self.state.ask(cooldown=late)),
+        )
         self.batches, self.cooled = (
             widgets.mirror(widgets.radio(name, [], "long_radio"), self.state, shown, chosen)
-            for name, shown, chosen in (
-                ("records per step", self._batches, lambda b: self.state.ask(batch=b or None)),
-                ("cool-down", self._cooled, lambda late: self.state.ask(cooldown=late)),
-            )
+            for name, shown, chosen in switches
         )
-        self.words, self.beside = (
-            widgets.html("", "words", "gain"),
-            widgets.html("", "words", "table", "gain"),
-        )
+        self.words = widgets.html("", "words", "gain")
+        self.beside = widgets.html("", "words", "table", "gain")
         self.limit = widgets.html("", "words", visible=False)
-        self._drawn: tuple[Any, ...] = ()  # the run of the map, but for T and beta
-        self._map: dict[str, Any] = {}
+        self._found: Gain | None = None  # what is painted
 
     def _batches(self) -> dict[str, Any]:
-        """All records, or batches of the size that was set last."""
+        """All records, or batches: of a tenth where none are set."""
         s = self.state.setting
-        some = 0 if s.full_batch else s.batch or 0
-        self._some = min(some or self._some, s.n)
-        batches = {"all records": 0, f"batches of {format_count(self._some)}": self._some}
-        return {"options": batches, "value": some}
+        some = 0 if s.full_batch else s.batch
+        size = some or max(s.n // 10, 1)
+        offered = {"all records": 0, f"batches of {format_count(size)}": size}
+        return {"options": offered, "value": some}
 
     def _cooled(self) -> dict[str, Any]:
-        """No cool-down, or one of the length that was set last."""
+        """No cool-down, or one: of one step where none is set."""
         s = self.state.setting
-        self._late = s.cooldown or self._late
-        steps = "the last step" if self._late == 1 else f"the last {format_count(self._late)} steps"
+        late = s.cooldown or 1
+        steps = "the last step" if late == 1 else f"the last {format_count(late)} steps"
         share = format_short(s.replace(cooldown=s.T).beta_at(0), 3)
-        offered = {"no cool-down": 0, f"{steps} with β = {share}": self._late}
+        offered = {"no cool-down": 0, f"{steps} with β = {share}": late}
         return {"options": offered, "value": s.cooldown}
 
     async def refresh(self) -> None:
-        run = setting, accounting = self.state.run
-        here = await ask(gains, *run, "T", "beta", (float(setting.T),), (setting.beta,))
-        along = Two.of(await ask(curve_set, *run, "T"))
-        steps = AXES["T"].values(setting, POINTS)
-        # all of these runs have one map
-        anywhere = setting.replace(T=int(steps[-1]), beta=0.5), accounting
-        if self._drawn != anywhere:
-            # on batches each takes longer
-            betas = AXES["beta"].values(setting, SHARES if setting.full_batch else SHARES // 2)
-            both = tuple(map(float, steps)), tuple(map(float, betas))
-            found = await ask(gains, *anywhere, "T", "beta", *both)
-            self._map, self.map.table = drawn(steps, betas, found)
-            self._drawn = anywhere
-        with pn.io.hold():
-            self._say(here, along)
-        limit = await ask(said_of_truth, setting)
-        self.limit.param.update(object=f"<p>{escape(limit)}</p>", visible=bool(limit))
-
-    def _say(self, here: Gain, along: Two) -> None:
         """Write how much hiding helps this run, or why it does not, and put it on the map."""
-        s, why = self.state.setting, str(here.why[0, 0])
+        run = self.state.run
+        s = run[0]
+        here = await ask(gains, *run, "T", "beta", (float(s.T),), (s.beta,))
+        along = Two.of(await ask(curve_set, *run, "T"))
+        # on batches each takes longer
+        shares = SHARES if s.full_batch else SHARES // 2
+        steps, betas = AXES["T"].values(s, POINTS), AXES["beta"].values(s, shares)
+        both = tuple(map(float, steps)), tuple(map(float, betas))
+        found = await ask(gains, *run, "T", "beta", *both)
+        if found is not self._found:  # it is the same for every T and beta
+            self._found, (self._painted, self.map.table) = found, painted(steps, betas, found)
         ratio, before, now = (
             float(each[0, 0]) for each in (here.ratio, here.composition, here.least)
         )
-        with np.errstate(invalid="ignore", divide="ignore"):
-            factor = along.every / along.last
-        from_ = {
-            k: round_up(float(along.T[np.argmax(factor >= k)]), 3)
-            for k in _FROM
-            if (factor >= k).any()
-        }
-        share = format_short(s.beta, 6)
-        self.words.object = written("figures", "gain", ratio, why, before, now)
-        self.beside.object = written("figures", "pays", why, share, from_)
-        told = f"ε {format_number(before)} becomes {format_number(now)}"
-        told = "hiding gains nothing" if why else told
-        run = f"T = {format_count(s.T)}, β = {share}: {told}"
-        self.map.given = self._map | {
+        why, share = str(here.why[0, 0]), format_short(s.beta, 6)
+        gained = f"ε {format_number(before)} becomes {format_number(now)}"
+        told = f"T = {format_count(s.T)}, β = {share}: {'hiding gains nothing' if why else gained}"
+        place = {
             "T": s.T,
             "place": float(AXES["beta"].place(s.beta)),
-            "told": run,
-            "said": f"By how much hiding divides ε, over steps T and noise along directions β. {run}",
+            "told": told,
+            "said": f"By how much hiding divides ε, over steps T and noise along directions β. {told}",
             "cooled": s.cooldown > 0,
         }
+        with pn.io.hold():
+            self.words.object = written("figures", "gain", ratio, why, before, now)
+            self.beside.object = written("figures", "pays", why, share, _pays(along))
+            self.map.given = self._painted | place
+        limit = await ask(said_of_truth, s)
+        self.limit.param.update(object=f"<p>{escape(limit)}</p>", visible=bool(limit))
 
     def _moved(self, event: Any) -> None:
         T, place, held, _ = event.new
@@ -154,7 +137,15 @@ class Helps(View):
         )
 
 
-def drawn(
+def _pays(along: Two) -> dict[int, float]:
+    """From how many steps on hiding divides epsilon by so much."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        factor = along.every / along.last
+    first = {k: along.T[factor >= k] for k in _FROM}
+    return {k: round_up(float(T[0]), 3) for k, T in first.items() if T.size}
+
+
+def painted(
     steps: np.ndarray, betas: np.ndarray, gain: Gain
 ) -> tuple[dict[str, Any], list[list[float]]]:
     """The map of gains at these steps and shares: its bands and lines as SVG's paths, the places of
