@@ -21,7 +21,7 @@ from zoexplore.palette import LIGHT, PINS
 from zoexplore.run.formatting import format_count, format_number, format_short
 from zoexplore.training import METHODS, TASKS, Frontier, Point
 from zoexplore.training.comparison import Finished
-from zoexplore.views.training.compared import PUBLISHED, describe_frontier
+from zoexplore.views.training.compared import PUBLISHED
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -126,6 +126,15 @@ def how(found: Finished) -> str:
         f"records' included. ε is for one record more or less. Data: {TASKS[frontier.task].licence}. "
         f"{PUBLISHED.get(frontier.task, '')}"
     )
+
+
+def describe_frontier(frontier: Frontier) -> str:
+    """Every method's accuracy at the middle epsilon, as a sentence."""
+    targets = sorted({p.target for p in frontier.points if p.target is not None})
+    middle = targets[len(targets) // 2]
+    points = [p for found in ranked(frontier).values() for p in found if p.target in (middle, None)]
+    said = (f"{look_of(p.method).short} {p.mean('accuracy'):.3f}" for p in points)
+    return f"Accuracy at ε = {format_short(middle)}: {', '.join(said)}."
 
 
 def passes(point: Point) -> float:

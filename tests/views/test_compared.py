@@ -1,13 +1,15 @@
 """The figure of methods at their best."""
 
 from tests.views.train_jobs import frontier, point, without_noise
+from tools.comparison import describe_frontier
 from zoexplore.methods import ranked
-from zoexplore.views.training.compared import Compared, describe_frontier
+from zoexplore.views.training.compared import Compared
 
 
 def test_the_tab_opens_with_a_finished_comparison():
     shown = Compared()
-    noisy = [p for p in shown.frontier.points if p.target is not None]
+    shown_points = shown.comparison[shown.task].frontier.points
+    noisy = [p for p in shown_points if p.target is not None]
     assert len(noisy) == 4 * 5 == len(shown.chart.given["dots"])
     best = {dot["key"]: dot["y"] for dot in shown.chart.given["dots"]}  # at the largest epsilon
     assert best == {p.method: p.mean("accuracy") for p in sorted(noisy, key=lambda p: p.target)}

@@ -2,7 +2,6 @@
 target, and the runs.
 """
 
-from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -18,7 +17,6 @@ from zoexplore.views.figures.publish import NAMES, STYLES
 from zoexplore.views.style import theme
 
 WAYS = STYLES | {"yours": Style(theme.COLOURS["accent"], (), 2.0)}
-DROP = replace(STYLES["last"], width=1.6)
 
 
 def draw(
@@ -41,41 +39,31 @@ def draw(
             "every": each with its epsilon.
     """
     axis, setting = AXES[field], runs["yours"][0]
-    x, last, every = axis.place(curves.values), least(curves, bound), curves.epsilon["composition"]
-    at = {
-        name: (float(axis.place(value)), e)
+    x = axis.place(curves.values)
+    y = {"last": least(curves, bound), "every": curves.epsilon["composition"]}
+    dots = [
+        dot(name, axis.place(value), e, WAYS[name], size=6, hollow=name != "last")
         for name, (run, e) in runs.items()
         if (value := getattr(run, field)) is not None
-    }
-    epsilons = [e for e in (target, *(e for _, e in at.values())) if 0 < e < inf] or [1.0]
+    ]
+    epsilons = [e for e in (target, *(each["y"] for each in dots)) if 0 < e < inf]
     low, high = whole_decades(epsilons, 1)
-    seen = [*(p for p, _ in at.values())]
-    for y in (last, every):
-        seen += [*x[(y >= low) & (y <= high)]]
-    seen = [p for p in seen if 0 < p < inf]
-    ends = whole_decades(seen) if seen and not axis.linear else axis.frame(setting)
-    same = np.array_equal(last, every)  # then one name is enough
-    names = {"last": "either way", "every": ""} if same else NAMES
-    chart.lines = [
-        line(name, x, y, WAYS[name], names[name], aloud=True, inside=True)
-        for name, y in (("last", last), ("every", every))
-    ]
-    if "last" in at:
-        x, e = at["last"]
-        chart.lines = [*chart.lines, line("drop", [x, x], [low, e], DROP, reads=False)]
-    dots = [
-        dot(name, *place, WAYS[name], size=6, hollow=name != "last") for name, place in at.items()
-    ]
-    named = [each | {"name": "your run"} if each["key"] == "yours" else each for each in dots]
-    goal = f"target ε = {format_short(target, 4)}"
-    levels = [level(target, goal, theme.COLOURS["accent"])] if low < target < high else []
+    seen = [each["x"] for each in dots]
+    for values in y.values():
+        seen += [*x[(values >= low) & (values <= high)]]
+    seen = [place for place in seen if 0 < place < inf]
+    # where both are the same one name is enough
+    names = {"last": "either way", "every": ""} if np.array_equal(*y.values()) else NAMES
+    named = {"aloud": True, "inside": True}
+    chart.lines = [line(key, x, y[key], WAYS[key], names[key], **named) for key in y]
+    goal, accent = f"target ε = {format_short(target, 4)}", theme.COLOURS["accent"]
     chart.draws = f'plots.curves(setting, "{field}", accounting=accounting)'
     chart.put(
         f"ε at δ = {format_delta(setting.delta)}",
-        f"ε against {axis.title}, and the target {format_short(target, 4)}",
-        field_span(axis, ends),
+        f"ε against {axis.title}, and the {goal}",
+        field_span(axis, whole_decades(seen) if seen and not axis.linear else axis.frame(setting)),
         log_span(low, high),
-        dots=named,
-        levels=levels,
+        dots=[each | {"name": "your run" * (each["key"] == "yours")} for each in dots],
+        levels=[level(target, goal, accent)],
         values=curves.values,
     )

@@ -40,27 +40,18 @@ class Compared(View):
         self.param.task.default = self.task = next(iter(self.comparison))
         self.chart = Chart("results")
         self.menu = widgets.select("measured on", titles, "along", "long", of=self.param.task)
-        self.head, self.words = (widgets.html("", "words", "plan", "numbers") for _ in range(2))
-        self._drawn = ""
+        self.words = widgets.html("", "words", "plan", "numbers")
         self.param.watch(self.changed, "task")
 
-    @property
-    def frontier(self) -> Frontier:
-        """The shown frontier."""
-        return self.comparison[self.task].frontier
-
     async def refresh(self) -> None:
-        """Show the chosen task, unless it is shown already."""
-        if self._drawn != self.task:
-            self._drawn = self.task
-            draw(self.chart, self.frontier)
-            self.head.object = f"<p>{escape(describe_frontier(self.frontier))}</p>"
-            made = self.comparison[self.task].date[:10]
-            said = f"Made {made}. {MEASURED} {PUBLISHED.get(self.task, '')}"
-            self.words.object = f"<p>{escape(said)}</p>"
+        """Show the chosen task."""
+        shown = self.comparison[self.task]
+        said = f"Made {shown.date[:10]}. {MEASURED} {PUBLISHED.get(self.task, '')}"
+        draw(self.chart, shown.frontier)
+        self.words.object = f"<p>{escape(said)}</p>"
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return widgets.component("compared", self.head, self.menu, self.chart, self.words)
+        return widgets.component("compared", self.menu, self.chart, self.words)
 
 
 def draw(chart: Chart, frontier: Frontier) -> None:
@@ -68,38 +59,30 @@ def draw(chart: Chart, frontier: Frontier) -> None:
     epsilon.
     """
     targets = sorted({p.target for p in frontier.points if p.target is not None})
-    least, most = targets[0] / 1.2, 1.2 * targets[-1]
-    lines, dots, ends = [], [], []
+    ends, delta = (targets[0] / 1.2, 1.2 * targets[-1]), format_delta(frontier.delta)
+    lines, dots, heights = [], [], []
     for method, points in ranked(frontier).items():
-        look, noisy = look_of(method), METHODS[method].noisy
-        style = Style(look.colour, () if noisy else (6, 4), 2.4)
-        y = [p.mean("accuracy") for p in points]
-        x = [p.epsilon[p.by] for p in points] if noisy else [least, most]
-        lines.append(line(method, x, y if noisy else [y[-1]] * 2, style, look.short))
-        for e, mean, p in zip(x, y, points, strict=False):
-            bar = mean + np.nan_to_num(p.error("accuracy")) * np.array([-1, 1])
-            ends += [*bar]
-            if noisy:
-                thin = Style(look.colour, (), 1.2)
-                lines.append(line(f"{method} {e:g}", [e, e], bar, thin, reads=False))
-                dots.append(dot(method, e, mean, style))
-    low, high = min(ends), max(ends)
-    margin, delta = 0.03 * max(high - low, LEAST), format_delta(frontier.delta)
-    ticks = {x: format_short(x) for x in targets}
+        look, mean, last = look_of(method), [p.mean("accuracy") for p in points], points[-1]
+        thin, style = Style(look.colour, (), 1.2), Style(look.colour, (), 2.4)
+        if not METHODS[method].noisy:
+            level = Style(look.colour, (6, 4), 2.4)
+            lines.append(line(method, ends, [last.mean("accuracy")] * 2, level, look.short))
+            heights += mean
+            continue
+        x = [p.epsilon[p.by] for p in points]
+        lines.append(line(method, x, mean, style, look.short))
+        for e, y, p in zip(x, mean, points, strict=True):
+            bar = y + np.nan_to_num(p.error("accuracy")) * np.array([-1, 1])
+            lines.append(line(f"{method} {e:g}", [e, e], bar, thin, reads=False))
+            dots.append(dot(method, e, y, style))
+            heights += [*bar]
+    low, high = min(heights), max(heights)
+    margin, ticks = 0.03 * max(high - low, LEAST), {x: format_short(x) for x in targets}
     chart.lines = lines
     chart.put(
         "accuracy on held-out data",
         f"Accuracy on held-out data against ε at δ = {delta}, a line a method",
-        span(least, most, ticks, log=True, title=f"ε at δ = {delta}", symbol="ε"),
+        span(*ends, ticks, log=True, title=f"ε at δ = {delta}", symbol="ε"),
         even_span(low - margin, high + margin, 5),
         dots=dots,
     )
-
-
-def describe_frontier(frontier: Frontier) -> str:
-    """Every method's accuracy at the middle epsilon, as a sentence."""
-    targets = sorted({p.target for p in frontier.points if p.target is not None})
-    middle = targets[len(targets) // 2]
-    points = [p for found in ranked(frontier).values() for p in found if p.target in (middle, None)]
-    said = (f"{look_of(p.method).short} {p.mean('accuracy'):.3f}" for p in points)
-    return f"Accuracy at ε = {format_short(middle)}: {', '.join(said)}."
