@@ -15,6 +15,7 @@ from zoexplore.views.address import Address, Bridge, Teaching
 from zoexplore.views.figures.curves import UNASKED
 from zoexplore.views.pins import Pins
 from zoexplore.views.state import State
+from zoexplore.views.tabs import Tabs
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,8 @@ def plain():
 
 @pytest.fixture
 def address():
-    return Address(State(), Bridge(), Teaching(), {}, Pins())
+    state, pins = State(), Pins()
+    return Address(state, Bridge(), Teaching(), {}, pins, Tabs(state, pins))
 
 
 def visit(address, search):

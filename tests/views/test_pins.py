@@ -11,7 +11,7 @@ from zoexplore.run.axes import T_VALUES
 from zoexplore.run.formatting import THIN, format_number
 from zoexplore.run.presets import DEMONSTRATION, PRESETS
 from zoexplore.views import Curves, Explorer
-from zoexplore.views.pins import LONGEST_NAME, MOST_PINS, Pin, Pins
+from zoexplore.views.pins import MOST_PINS, Pin, Pins
 from zoexplore.views.state import State
 
 
@@ -127,28 +127,8 @@ def test_bad_pins_are_reported_and_used_as_far_as_they_go():
     assert [pin.setting.T for pin in explorer.pins.pins] == [9, 200, 3, 3, 3, 3]
     assert all(
         said in explorer.state.note
-        for said in ("pin 1: K = 0", "Only 6 pins fit.", "compare = 'magic'")
+        for said in ("Pin 1: K = 0", "Only 6 pins fit.", "compare = 'magic'")
     )
-
-
-def test_pins_too_long_for_an_address_are_left_out_aloud():
-    explorer = Explorer(search="?T=9")
-    for T in range(MOST_PINS):
-        explorer.state.ask(
-            T=T + 1, sigma=0.123456789012345, R=0.123456789012345, delta=1.2345678901e-9, xi=1e-17
-        )
-        explorer.state.ask(
-            M=0.78901234567890, m=0.51234567890123, ridge=0.21234567890123, clip=0.91234567890123
-        )
-        explorer.state.ask(
-            n=987654321, eta=1.23456789012345, beta=0.123456789012345, regime="convex"
-        )
-        explorer.pins.pins = [
-            *explorer.pins.pins,
-            Pin("é" * LONGEST_NAME, explorer.state.setting, explorer.state.accounting),
-        ]
-    assert "pin=" not in explorer.bridge.search and "T=6" in explorer.bridge.search
-    assert "a link leaves them out" in explorer.state.note
 
 
 def test_pins_are_drawn_by_the_accountants_numbers():

@@ -22,7 +22,6 @@ from zoexplore.views.state import OPTIONS, State
 if TYPE_CHECKING:
     from zoexplore.views.tabs import Tabs
 
-LONGEST_QUERY = 2000  # characters of a query that every browser, mail and chat accepts
 SETTABLE = (*SETTING_FIELDS, *OPTIONS)
 PARTS = ("title", "tools", "verdict", "table", "axis")
 MOST_SAID, LONGEST_SAID = 9, 300
@@ -48,17 +47,18 @@ class Teaching:
     def of(cls, search: str, tabs: Iterable[str] = ("curves",)) -> "Teaching":
         """What an address's query shows and locks. Unknown names are ignored and reported."""
         given = parse_qs(search.removeprefix("?"))
-        said = [" ".join(text.split())[:LONGEST_SAID] for text in given.get("say", [])]
         known = {"show": (*PARTS, *tabs, *SETTABLE), "lock": SETTABLE}
-        taken, problems = {}, []
-        for key, names in known.items():
-            asked = [name for name in given.get(key, [""])[-1].split(",") if name]
-            taken[key] = tuple(name for name in asked if name in names)
-            problems += [
-                f"there is no {name[:40]!r} to {key}" for name in asked if name not in names
-            ]
-        if len(said) > MOST_SAID:
-            problems.append(f"only the first {MOST_SAID} prompts are shown")
+        asked = {key: given.get(key, [""])[-1].split(",") for key in known}
+        taken = {
+            key: tuple(name for name in names if name in known[key]) for key, names in asked.items()
+        }
+        problems = (
+            f"there is no {name[:40]!r} to {key}"
+            for key, names in asked.items()
+            for name in names
+            if name and name not in known[key]
+        )
+        said = [" ".join(text.split())[:LONGEST_SAID] for text in given.get("say", [])]
         return cls(**taken, say=tuple(said[:MOST_SAID]), problems=tuple(problems))
 
     def shows(self, *names: str) -> bool:
@@ -117,17 +117,16 @@ class Address:
         teaching: Teaching,
         views: Owners,
         pins: Pins,
-        tabs: "Tabs | None" = None,
+        tabs: "Tabs",
     ) -> None:
         self.state, self.bridge, self.teaching = state, bridge, teaching
         self.pins, self.tabs = pins, tabs
         # by name in the address: the param and its first value
         self._kept: dict[str, tuple[param.Parameterized, str, Any]] = {}
-        self._keep(views)
-        if tabs:
-            tabs.param.watch(self._follow, "built")
-            self._follow()
-        self.pins.param.watch(self.write, ["pins", "compare"])
+        self._keep({"compare": (pins, "compare")} | views)
+        tabs.param.watch(self._follow, "built")
+        self._follow()
+        pins.param.watch(self.write, "pins")
         self._reading = False  # going back must not add an entry
         # last: a state's address opens the page in that state
         self.state.param.watch(self.write, ["setting", "accounting", "moving"], precedence=2)
@@ -142,7 +141,7 @@ class Address:
 
     def _follow(self, *_: Any) -> None:
         """Keep the params of the views built so far."""
-        for tab, view in self.tabs.views.items() if self.tabs else ():
+        for tab, view in self.tabs.views.items():
             self._keep({f"{tab}.{name}": (view, name) for name in view.asks})
 
     def _visited(self, *_: Any) -> None:
@@ -159,42 +158,34 @@ class Address:
 
     def search(self) -> str:
         """The query of the state with its question mark; empty for the default."""
-        fields = to_fields(*self.state.run)
-        kept = (
-            (key, getattr(owner, name), first) for key, (owner, name, first) in self._kept.items()
-        )
-        turned = [(key, text_of(value)) for key, value, first in kept if value != first]
-        pairs = [*self.teaching.fields(), *turned, *fields.items()]
-        query = _query([*pairs, *self.pins.fields()])
-        if len(query) > LONGEST_QUERY:
-            query = _query(pairs)
-            self.state.note = "The pins are too long for an address: a link leaves them out."
-        return query
+        turned = [
+            (key, text_of(getattr(owner, name)))
+            for key, (owner, name, first) in self._kept.items()
+            if getattr(owner, name) != first
+        ]
+        fields = to_fields(*self.state.run).items()
+        pins = (("pin", pin.text()) for pin in self.pins.pins)
+        pairs = [*self.teaching.fields(), *turned, *fields, *pins]
+        return f"?{urlencode(pairs, safe=',:~')}" if pairs else ""
 
     def read(self, search: str) -> None:
         """Set the state from an address."""
         pairs = parse_qsl(search.removeprefix("?"), keep_blank_values=True)
         given = dict(pairs)
-        for tab in self.tabs.kept if self.tabs else ():
-            if self.tabs and any(name.startswith(f"{tab}.") for name in given):
+        for tab in {name.partition(".")[0] for name in given if "." in name}:
+            if tab in self.tabs.kept:
                 self.tabs[tab]  # builds the view, and follows its params
-        others = (*Teaching.NAMES, *self._kept, "pin", "compare")
-        fields = {name: text for name, text in pairs if name not in others}
-        loaded = from_fields(fields)
+        others = (*Teaching.NAMES, *self._kept, "pin")
+        loaded = from_fields({name: text for name, text in pairs if name not in others})
         self._reading = True
         try:
             # its end changes the whole page, so it comes first
             if "story" in self._kept and "story" not in given:
-                owner, name, first = self._kept["story"]
-                setattr(owner, name, first)
+                self._turn("story", None)
             self.state.replace(loaded.setting, loaded.accounting)
-            pinned = self.pins.read(
-                [text for name, text in pairs if name == "pin"], given.get("compare", "")
-            )
-            kept = sorted(self._kept.items(), key=lambda each: LAST.get(each[0], 0))
-            turned = [
-                taken(owner, name, key, given.get(key), first) for key, (owner, name, first) in kept
-            ]
+            pinned = self.pins.read([text for name, text in pairs if name == "pin"])
+            kept = sorted(self._kept, key=lambda key: LAST.get(key, 0))
+            turned = [self._turn(key, given.get(key)) for key in kept]
         finally:
             self._reading = False
         problems = (*loaded.problems, *filter(None, turned), *pinned, *self.teaching.problems)
@@ -202,32 +193,24 @@ class Address:
             first, *more = map(in_symbols, problems)
             self.state.note = f"In this link, {'. '.join([first, *map(format_sentence, more)])}."
 
+    def _turn(self, key: str, asked: str | None) -> str:
+        """Set a param from a text, or to its first value if the text is missing or invalid. Returns
+        the text's error.
+        """
+        owner, name, first = self._kept[key]
+        try:
+            setattr(owner, name, first if asked is None else _value(owner.param[name], asked))
+        except ValueError:
+            setattr(owner, name, first)
+            return f"{key} = {(asked or '')[:40]!r} is not allowed"
+        return ""
+
 
 def text_of(value: Any) -> str:
     """A param's value in an address."""
-    return (
-        ",".join(value)
-        if isinstance(value, list)
-        else value
-        if isinstance(value, str)
-        else format_exact(value)
-    )
-
-
-def taken(owner: param.Parameterized, name: str, key: str, asked: str | None, first: Any) -> str:
-    """Set a param from a text, or to `first` if the text is missing or invalid. Returns the text's
-    error.
-    """
-    parameter = owner.param[name]
-    try:
-        setattr(owner, name, first if asked is None else _value(parameter, asked))
-    except ValueError:
-        setattr(owner, name, first)
-        said = (asked or "")[:40]
-        if isinstance(parameter, param.Selector):
-            return f"{key} = {said!r} is not one of {', '.join(filter(None, parameter.objects))}"
-        return f"{key} = {said!r} is not allowed"
-    return ""
+    if isinstance(value, list):
+        return ",".join(value)
+    return value if isinstance(value, str) else format_exact(value)
 
 
 def _value(parameter: param.Parameter, text: str) -> Any:
@@ -237,8 +220,3 @@ def _value(parameter: param.Parameter, text: str) -> Any:
     if isinstance(parameter, param.Boolean):
         return {"True": True, "False": False}.get(text, text)
     return list(filter(None, text.split(","))) if isinstance(parameter, param.List) else text
-
-
-def _query(pairs: list[tuple[str, str]]) -> str:
-    """Pairs as a query, with the question mark."""
-    return f"?{urlencode(pairs, safe=',:~')}" if pairs else ""

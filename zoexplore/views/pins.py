@@ -1,6 +1,5 @@
 """Pins: settings that a reader keeps to compare with the current one. Free of Panel."""
 
-import re
 from dataclasses import dataclass
 
 import param
@@ -8,14 +7,13 @@ import param
 from zoexplore.bounds import BOUNDS
 from zoexplore.questions.export import from_fields, to_fields
 from zoexplore.run.fields import symbol_of
-from zoexplore.run.formatting import THIN, format_count
+from zoexplore.run.formatting import format_count
 from zoexplore.run.presets import Preset
 from zoexplore.run.setting import Accounting, Setting
 from zoexplore.views.state import State
 
 MOST_PINS = 6
 LONGEST_NAME = 40
-_SPACES = re.compile(rf"[^\S{THIN}]+")  # but for that within a number
 
 
 @dataclass(frozen=True)
@@ -44,20 +42,19 @@ class Pins(param.Parameterized):
     """Up to `MOST_PINS` pins in order, and the bound that compares them."""
 
     pins = param.List([], item_type=Pin, bounds=(0, MOST_PINS), doc="what is pinned")
-    compare = param.String(
-        "", doc="the bound whose curves are drawn; empty for each one's smallest"
+    compare = param.Selector(
+        default="",
+        objects=["", *BOUNDS],
+        doc="the bound whose curves are drawn; empty for each one's smallest",
     )
 
     def add(self, state: State) -> bool:
         """Pin the current setting under its own description. Returns whether there was room."""
         if len(self.pins) == MOST_PINS:
             return False
-        differs = to_fields(*state.run)
-        name = (
-            ", ".join(f"{symbol_of(key)} = {grouped(value)}" for key, value in differs.items())
-            or "the training default"
-        )
-        self.pins = [*self.pins, Pin(_shortened(name), *state.run)]
+        differs = to_fields(*state.run).items()
+        name = ", ".join(f"{symbol_of(key)} = {grouped(value)}" for key, value in differs)
+        self.pins = [*self.pins, Pin(_shortened(name or "the training default"), *state.run)]
         return True
 
     def remove(self, place: int) -> None:
@@ -69,19 +66,12 @@ class Pins(param.Parameterized):
             runs = ((_shortened(name), run, preset.accounting) for name, run in preset.pins)
             self.param.update(pins=[Pin(*run) for run in runs], compare=preset.compare)
 
-    def fields(self) -> list[tuple[str, str]]:
-        """The pins as pairs of a query."""
-        compare = [("compare", self.compare)] if self.compare and self.pins else []
-        return compare + [("pin", pin.text()) for pin in self.pins]
-
-    def read(self, texts: list[str], compare: str) -> list[str]:
+    def read(self, texts: list[str]) -> list[str]:
         """Set the pins from an address. Returns the errors."""
-        read, known = [Pin.of(text) for text in texts[:MOST_PINS]], compare in ("", *BOUNDS)
-        self.param.update(pins=[pin for pin, _ in read], compare=compare if known else "")
+        read = [Pin.of(text) for text in texts[:MOST_PINS]]
+        self.pins = [pin for pin, _ in read]
         told = [f"pin {place}: {said}" for place, (_, p) in enumerate(read, start=1) for said in p]
-        told += [f"only {MOST_PINS} pins fit"] if len(texts) > MOST_PINS else []
-        unknown = f"compare = {compare[:40]!r} is not one of {', '.join(BOUNDS)}"
-        return told if known else [*told, unknown]
+        return [*told, f"only {MOST_PINS} pins fit"] if len(texts) > MOST_PINS else told
 
 
 def grouped(text: str) -> str:
@@ -90,5 +80,4 @@ def grouped(text: str) -> str:
 
 
 def _shortened(name: str) -> str:
-    name = _SPACES.sub(" ", name).strip()
     return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"

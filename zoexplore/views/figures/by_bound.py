@@ -48,7 +48,7 @@ def rows_of(
     best, rows = smallest(found), []
     for bound, g in found.items():
         group = "" if BOUNDS[bound].of_this_run else OTHERS
-        more = {"best": g is best, "says": BOUNDS[bound].summary}
         row = numbers[bound], whys.get(bound, ""), not g.valid, group
-        rows.append(entry(bound, g.title, STYLES[bound], *row, **more))
+        says = BOUNDS[bound].summary
+        rows.append(entry(bound, g.title, STYLES[bound], *row, best=g is best, says=says))
     return sorted(rows, key=lambda each: str(each["group"]))
