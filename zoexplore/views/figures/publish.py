@@ -72,14 +72,6 @@ class Two(NamedTuple):
         own = [values for bound, values in curves.epsilon.items() if BOUNDS[bound].of_this_run]
         return cls(curves.values, curves.epsilon["composition"], np.minimum.reduce(own))
 
-    def until(self, end: float, T: int, epsilons: dict[str, float]) -> "Two":
-        """The known values up to the first at or beyond `end`, and those at the run's own T among
-        them.
-        """
-        steps = np.union1d(self.T[: np.searchsorted(self.T, end) + 1], T)
-        drawn = self.at(steps)._asdict()
-        return Two(steps, *(np.where(steps == T, epsilons[name], drawn[name]) for name in NAMES))
-
     def at(self, T: np.ndarray) -> "Two":
         """The values at steps T, interpolated between the known ones."""
         return Two(T, *(np.interp(T, self.T, values) for values in self[1:]))
@@ -133,15 +125,18 @@ class Publish(View):
         self.chart.param.watch(self._drew, "drew")
 
     async def refresh(self) -> None:
-        run = self.state.run
+        run, T = self.state.run, self.state.T
         self.found = await ask(guarantees, *run)
         self.two = Two.of(await self.curves("T"))
         self.sketch = self.state.moving  # the axis is fitted once no slider is held
-        T, most = self.state.T, max(int(self.two.T[-1]), T_MOST)
         if not self.state.moving or not self.ends[0] / 20 <= T <= self.ends[0]:
-            self._fit(min(nice(2 * T), most))
+            self._fit(min(nice(2 * T), max(int(self.two.T[-1]), T_MOST)))
+        # up to the first known step at or beyond the end, the run's own among them
+        steps = np.union1d(self.two.T[: np.searchsorted(self.two.T, self.ends[0]) + 1], T)
+        drawn = self.two.at(steps)._asdict()
+        own = {name: np.where(steps == T, e, drawn[name]) for name, e in self.epsilons.items()}
+        self.drawn = Two(steps, **own)
         with pn.io.hold():
-            self.drawn = self.two.until(self.ends[0], T, self.epsilons)
             self._clouds(T)
             self._draw()
 
@@ -154,10 +149,8 @@ class Publish(View):
         """End the axes at twice the steps and at composition's epsilon there, if any epsilon is
         finite.
         """
-        at_end = self.two.at(np.array([end]))
-        top = next(
-            (float(e[0]) for e in (at_end.every, at_end.last) if isfinite(e[0]) and e[0] > 0), 1.0
-        )
+        there = [float(values[0]) for values in self.two.at(np.array([end]))[1:]]
+        top = next((e for e in there if isfinite(e) and e > 0), 1.0)
         step = nice(top / 4)
         self.ends = float(end), float(step * np.ceil(top / step - 0.03))
 
@@ -166,21 +159,20 @@ class Publish(View):
         if not self.found:
             return
         self.clouds.shown, self.switch.disabled = self.publish, bool(self.only)
-        at, T, delta, lines, dots = self.epsilons, self.state.T, self.state.setting.delta, [], []
+        at, T = self.epsilons, self.state.T
         kinds = [self.only] if self.only else sorted(NAMES, key=lambda name: name == self.publish)
+        lines, dots, told = [], [], []
         for name in kinds:
-            mine, curve = name == self.publish, getattr(self.drawn, name)
+            mine, number = name == self.publish, format_number(at[name])
             look = {"bold": mine, "alpha": 1.0 if mine else 0.5, "plays": True, "aloud": True}
-            note = f"ε = {format_number(at[name])}"
-            lines.append(
-                line(name, self.drawn.T, curve, STYLES[name], NAMES[name], note=note, **look)
-            )
-            dots.append(dot(name, T, at[name], STYLES[name], size=6.5 if mine else 4.5))
+            drawn = self.drawn.T, getattr(self.drawn, name), STYLES[name], NAMES[name]
+            lines.append(line(name, *drawn, note=f"ε = {number}", **look))
+            if isfinite(at[name]):
+                dots.append(dot(name, T, at[name], STYLES[name], size=6.5 if mine else 4.5))
+            told.append(f"{number} if {NAMES[name]} is published")
         if self.yours:
-            x, y = np.transpose(self.yours)
-            lines.append(line("yours", x, y, YOURS, "you", reads=False))
-        told = (f"{format_number(at[name])} if {NAMES[name]} is published" for name in kinds)
-        height = f"ε at δ = {format_delta(delta)}"
+            lines.append(line("yours", *np.transpose(self.yours), YOURS, "you", reads=False))
+        height = f"ε at δ = {format_delta(self.state.delta)}"
         self.chart.param.update(lines=lines, draws_on=self.draws)
         self.chart.put(
             f"{height}: privacy loss, lower is better",
@@ -188,7 +180,7 @@ class Publish(View):
             even_span(0, self.ends[0], 4.01, count_text, title="T, training steps", symbol="T"),
             even_span(0, self.ends[1], 4.01),
             handle=handle(AXES["T"], T),
-            dots=[each for each in dots if isfinite(each["y"])],
+            dots=dots,
         )
 
     def _drew(self, event: Any) -> None:
@@ -202,18 +194,16 @@ class Publish(View):
         """Draw for the reader: as high as with every step published, half as high, or flat from
         early on.
         """
-        T, every = self.drawn.T, self.drawn.every
+        T, every, _ = self.drawn
         curve = (every, every / 2, np.minimum(every, np.interp(self.ends[0] / 20, T, every)))[place]
         self.yours = np.column_stack([T, curve])[np.isfinite(curve) & (T <= self.ends[0])].tolist()
 
     def _clouds(self, T: int) -> None:
         steps = np.linspace(0, T, PICTURES + 1)
-        played = self.two.at(np.maximum(steps, 1.0))
-        share = np.minimum(steps, 1.0)  # before the first step they coincide
-        delta = self.state.setting.delta
-        for name in NAMES:
-            apart = np.minimum(share * gaussian_of(getattr(played, name), delta), FARTHEST)
-            self.clouds.param.update({name: apart.round(4).tolist()})
+        played, share = self.two.at(np.maximum(steps, 1.0)), np.minimum(steps, 1.0)
+        for name in NAMES:  # before the first step they coincide
+            apart = share * gaussian_of(getattr(played, name), self.state.delta)
+            self.clouds.param.update({name: np.minimum(apart, FARTHEST).round(4).tolist()})
         self.clouds.param.update(steps=T, shown=self.publish)
 
     def __panel__(self) -> pn.viewable.Viewable:
