@@ -171,7 +171,8 @@ class Publish(View):
                 dots.append(dot(name, T, at[name], STYLES[name], size=6.5 if mine else 4.5))
             told.append(f"{number} if {NAMES[name]} is published")
         if self.yours:
-            lines.append(line("yours", *np.transpose(self.yours), YOURS, "you", reads=False))
+            x, y = np.transpose(self.yours)
+            lines.append(line("yours", x, y, YOURS, "you", reads=False))
         height = f"ε at δ = {format_delta(self.state.delta)}"
         self.chart.param.update(lines=lines, draws_on=self.draws)
         self.chart.put(
