@@ -10,7 +10,6 @@ from tornado.httpclient import HTTPClientError
 
 from benchmarks.client import token_of
 from tests.attacks.attacker import Attacker, asked
-from tests.attacks.conftest import MOST
 
 LITTLE = "?show=sigma"  # a page where it does not matter what is on it
 ENCODED = "".join(f"%{ord(character):02X}" for character in "bokeh-session-id")
@@ -53,18 +52,6 @@ def test_no_header_and_no_form_leads_into_a_session(server):
         ]
 
     assert [answer.code for answer in asyncio.run(answers())] == [403, 403, 403, 403]
-
-
-def test_the_metrics_tell_numbers_and_nobody_s_address(server):
-    """They are read by whoever asks a process itself, from beside a container too; nginx answers
-    visitors in their place.
-    """
-    said = asyncio.run(asked(server.origin, "/metrics"))
-    assert said.code == 200 and f"zoexplore_readers_most {MOST}\n".encode() in said.body
-    for line in said.body.decode().splitlines():
-        assert re.fullmatch(
-            r"# TYPE zoexplore_\w+ (counter|gauge)|zoexplore_\w+ [\d.e+-]+", line
-        ), line
 
 
 @pytest.mark.parametrize(

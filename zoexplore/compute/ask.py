@@ -38,7 +38,7 @@ async def ask(function: Callable[..., Any], *args: Any) -> Any:
 
     Raises:
         Exception: what the function raised.
-        Died: it ended several processes.
+        Died: it ended its process.
         TooLong: it took longer than any call may.
     """
     kept = hasattr(function, "canonical")

@@ -8,9 +8,8 @@ import json
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from math import ceil, inf, log10
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +28,6 @@ from zoexplore.run.setting import LARGEST_INTEGER, Accounting, Setting
 _EVEN, _FEW = np.linspace(0.01, 0.99, 99), np.geomspace(1e-6, 0.01, 81)
 # of false alarms: even, and close together at either end
 RATES = np.unique(np.concatenate([_FEW, _EVEN, 1 - _FEW]))
-RATES.flags.writeable = False
 COARSE = 5  # of the places of a curve, one in so many is in its sketch
 
 
@@ -48,20 +46,11 @@ def load() -> None:
         curve_set(DEMONSTRATION, Accounting(), "T")
 
 
-@dataclass(frozen=True)
-class CurveSet:
+class CurveSet(NamedTuple):
     """Every bound's epsilon along `values`, inf where it does not apply."""
 
     values: np.ndarray
     epsilon: dict[str, np.ndarray]
-
-    def __post_init__(self) -> None:
-        for array in (self.values, *self.epsilon.values()):
-            array.flags.writeable = False
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Rebuilt when unpickled, so that it is read-only in other processes too."""
-        return CurveSet, (self.values, self.epsilon)
 
 
 def any_T(setting: Setting, accounting: Accounting, field: str) -> tuple[Any, ...]:

@@ -25,9 +25,6 @@ from zoexplore.compute.process import Died, Process, ignored
 
 # seconds that a call may take: on a machine that is busy with other things, too
 LONGEST_CALL = 180.0
-# workers that may die of a call; where all are killed at once, others may die soon after they are
-# taken
-TRIES = 4
 AGO = 10.0  # seconds after which a call comes as soon as those for sliders
 GRACE = 10.0  # seconds that a call may go on after its caller has gone
 
@@ -67,7 +64,6 @@ class Call:
         self.answer = Answer()
         self.begun = False
         self.waiting = 1  # how many wait for it
-        self.deaths = 0  # workers that died of it, or with it
         self.turn = 0  # calls of its session and urgency that were there before it
         self.made = time.monotonic()
 
@@ -79,7 +75,6 @@ class Pool:
         count: how many. A session may use all but one of the workers, and so may the work that no
             slider waits for.
         longest, grace: seconds that a call may take, and may go on when nobody waits for it.
-        tries: how many workers a call may have, where they die of it.
         first: what a new worker calls before anything else.
     """
 
@@ -88,13 +83,10 @@ class Pool:
         count: int | None = None,
         longest: float = LONGEST_CALL,
         grace: float = GRACE,
-        tries: int = TRIES,
         first: Callable[[], None] | None = None,
     ) -> None:
         self.count, self.longest, self.grace = count or WORKERS.value, longest, grace
-        self.tries, self.first = tries, first
-        self.deaths = 0  # workers that died during a call, or were ended
-        self.waited = 0.0  # seconds, of all calls that have begun
+        self.first = first
         self._threads, self._closed = 0, False
         self._queue: list[Call] = []
         self._running: dict[Call, Process] = {}
@@ -132,8 +124,8 @@ class Pool:
         the same. `item` takes, in a thread, the values that a generator function yields.
 
         Returns:
-            The call, whose `answer` raises what the function raised; `Died` where it ended `tries`
-            workers; `TooLong`.
+            The call, whose `answer` raises what the function raised; `Died` where its worker ended;
+            `TooLong`.
         """
         call = Call(function, args, session, urgent, item)
         with self._changed:
@@ -207,30 +199,25 @@ class Pool:
         timer = _later(self.longest, self._give_up, call, TooLong(words))
         found, error = _tried(process, call)
         timer.cancel()
-        died = isinstance(error, Died)
         with self._changed:
             mine = self._running.pop(call, None) is process  # else it was given up
-            self.deaths, call.deaths = self.deaths + died, call.deaths + died
-            again = mine and died and call.deaths < self.tries and call.waiting > 0
-            self._queue += [call] if again else []
             self._changed.notify_all()
-        if mine and not again:
+        if mine:
             call.answer.set_exception(error) if error else call.answer.set_result(found)
-        if mine and not died:
+        if mine and not isinstance(error, Died):
             return process
         process.end()
         return None if self._closed else self._new()
 
     def _next(self, process: Process) -> Call | None:
         """The call that begins next, once there is one; None at the end, and where the worker was
-        killed while it was idle, which costs no call a try.
+        killed while it was idle.
         """
         with self._changed:
             while not self._closed and process.poll() is None:
                 if call := min(filter(self._allowed, self._queue), key=_place, default=None):
                     self._queue.remove(call)
                     self._running[call], call.begun = process, True
-                    self.waited += time.monotonic() - call.made
                     return call
                 self._changed.wait()
         return None
@@ -247,10 +234,10 @@ class Pool:
 
 
 def _place(call: Call) -> tuple[Any, ...]:
-    """In which order calls begin: one whose worker died, then one for a slider or of long ago, then
-    a session's first, then whichever came first.
+    """In which order calls begin: one for a slider or of long ago, then a session's first, then
+    whichever came first.
     """
-    return -call.deaths, not (call.urgent or call.made < time.monotonic() - AGO), call.turn
+    return not (call.urgent or call.made < time.monotonic() - AGO), call.turn
 
 
 def _tried(process: Process, call: Call) -> tuple[Any, BaseException | None]:
@@ -271,7 +258,7 @@ def _later(seconds: float, act: Callable[..., None], *args: Any) -> threading.Ti
 @cache
 def trainings() -> Pool:
     """The processes of long work, which nothing ends but the reader who asked for it."""
-    return Pool(TRAININGS.value, longest=inf, grace=0.0, tries=1)
+    return Pool(TRAININGS.value, longest=inf, grace=0.0)
 
 
 class LongWork:

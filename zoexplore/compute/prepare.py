@@ -101,20 +101,12 @@ def _mark() -> Path:
     return Path(affine.stats.cache_path) / DONE
 
 
-def _draw(done: float) -> None:
-    """A bar that grows in a terminal; in a file the last line alone."""
-    end = "\r" if done < 1 else "\n"
-    if sys.stderr.isatty() or done == 1:
-        print(
-            f"compiling: [{'#' * round(30 * done):30}] {done:4.0%}",
-            end=end,
-            file=sys.stderr,
-            flush=True,
-        )
+def _say(done: float) -> None:
+    print(f"\rcompiling: {done:4.0%}", end="\n" if done == 1 else "", file=sys.stderr, flush=True)
 
 
 def main() -> None:
-    """Compile what is not compiled yet, with a bar."""
+    """Compile what is not compiled yet."""
     if not is_prepared():
         print(f"compiling, once: {TAKES}", file=sys.stderr)
-        prepare(_draw)
+        prepare(_say)

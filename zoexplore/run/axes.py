@@ -16,7 +16,6 @@ POINTS = 81
 T_MOST = int(FIELDS["T"].high)
 # each is said in three digits
 T_VALUES = np.unique([float(f"{T:.3g}") for T in np.round(np.geomspace(1, T_MOST, 200))])
-T_VALUES.flags.writeable = False
 EDGE, DEEP = 0.99, 4  # a share is drawn evenly up to here; decades of 1 - share in the strip above
 _STRIP = 0.08  # of the axis
 MOST_DECADES = 5

@@ -1,19 +1,15 @@
-"""Monitoring: logs and metrics for an operator. Logs go to the standard error; /liveness says that
-the process answers, /readiness that it has room, and /metrics gives numbers to Prometheus.
+"""Monitoring: logs go to the standard error; /liveness says that the process answers, /readiness
+that it has room.
 """
 
 import logging
 import re
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 from tornado.web import RequestHandler
 from tornado.websocket import WebSocketClosedError
 
-from zoexplore.compute.ask import pool
-from zoexplore.compute.limits import READERS
-from zoexplore.compute.pool import trainings
 from zoexplore.server.seats import seats
 
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -21,53 +17,22 @@ FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 ELSEWHERE = "bokeh", "panel"
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 
-# By the name after `zoexplore_`; values whose name ends in `_total` only grow.
-METRICS: dict[str, Callable[[], float]] = {
-    "readers": lambda: len(seats.taken),
-    "readers_most": lambda: READERS.value,
-    "readers_refused_total": lambda: seats.refused,
-    "pages_waiting": lambda: seats.waiting,
-    "calls_running": lambda: pool().counts()[0],
-    "calls_waiting": lambda: pool().counts()[1],
-    "calls_waited_seconds_total": lambda: pool().waited,
-    "trainings_running": lambda: trainings().counts()[0],
-    "trainings_waiting": lambda: trainings().counts()[1],
-    "worker_deaths_total": lambda: pool().deaths,
-}
-
 
 class Health(RequestHandler):
-    """Whether the process answers, and whether a new reader would get a page: 503 if all seats are
-    taken or the process is ending.
+    """Whether the process answers, or whether a new reader would get a page: 503 if all seats are
+    taken or the process is ending. It counts readers, and those whose page is not made yet.
     """
 
-    def initialize(self, name: str, holds: Callable[[], bool]) -> None:
-        """Tornado's hook for the arguments of a path."""
-        self.name, self.holds = name, holds
-
-    def get(self) -> None:
-        held = self.holds()
-        self.set_status(200 if held else 503)
-        self.write({self.name: held})
+    def get(self, asked: str) -> None:
+        """Answer /liveness or /readiness."""
+        ready = seats.free
+        self.set_status(200 if ready or asked == "liveness" else 503)
+        self.write({"ready": ready, "readers": len(seats.taken), "waiting": seats.waiting})
 
     head = get
 
 
-class Metrics(RequestHandler):
-    """The metrics, counts of no reader in particular; a proxy keeps them from visitors."""
-
-    def get(self) -> None:
-        self.set_header("Content-Type", "text/plain; version=0.0.4")
-        for name, read in METRICS.items():
-            kind = "counter" if name.endswith("_total") else "gauge"
-            self.write(f"# TYPE zoexplore_{name} {kind}\nzoexplore_{name} {read()}\n")
-
-
-PATHS: list[tuple[Any, ...]] = [
-    ("/liveness", Health, {"name": "alive", "holds": lambda: True}),
-    ("/readiness", Health, {"name": "ready", "holds": lambda: seats.free}),
-    ("/metrics", Metrics),
-]
+PATHS: list[tuple[Any, ...]] = [("/(liveness|readiness)", Health)]
 
 
 @cache  # so that it is done once a process

@@ -45,7 +45,6 @@ class Seats:
 
     def __init__(self) -> None:
         self.taken: set[Seat] = set()
-        self.refused = 0  # requests for a page
         self.closed = False  # whether new readers are refused
 
     @property
@@ -66,7 +65,6 @@ class Seats:
             seat = Seat()
             self.taken.add(seat)
             return seat
-        self.refused += 1
         if self.closed:
             raise Full("This server ends: please try again in a moment.")
         idlest = min(

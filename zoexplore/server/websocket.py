@@ -41,25 +41,21 @@ class Pending:
         return len(self._events)
 
     def add(self, event: dict[str, Any]) -> None:
-        key = _key(event)
-        for i in reversed(range(len(self._events))):
-            other = _key(self._events[i])
-            if key and other == key:
-                del self._events[i]
-            if other == key or "attr" not in self._events[i]:
-                break
-        self._events.append(event)
+        last = max((i for i, other in enumerate(self._events) if not _key(other)), default=-1)
+        key, since = _key(event), self._events[last + 1 :]
+        kept = [other for other in since if not key or _key(other) != key]
+        self._events[last + 1 :] = [*kept, event]
 
     def take(self) -> list[dict[str, Any]]:
         """The next events, up to a click, which may cost as much as a move."""
-        clicks = (i for i, event in enumerate(self._events) if "attr" not in event)
+        clicks = (i for i, event in enumerate(self._events) if not _key(event))
         end = next(clicks, len(self._events)) + 1
         events, self._events = self._events[:end], self._events[end:]
         return events
 
 
 def _key(event: dict[str, Any]) -> str:
-    """The key of an event, which newer events of the same key replace; empty if none does."""
+    """The key of an event, which newer events of the same key replace; empty for a click."""
     if "attr" in event:
         return f"{event.get('model')} {event['attr']}"
     data = event.get("msg_data")
