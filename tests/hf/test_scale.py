@@ -34,6 +34,8 @@ def test_a_run_finds_its_scale_and_its_rate_falls_to_nothing(tmp_path):
     rates = [step.eta for step, count in record.stages for _ in range(count) if step.kind == "step"]
     assert rates == pytest.approx([found.rate * (1 - t / 10) for t in range(10)])
     assert logged(made, "learning_rate")[-1] == pytest.approx(rates[-1])
+    assert logged(made, "learning_rate")[0] == 0 < min(logged(made, "loss"))  # of a probe
+    assert len(logged(made, "loss")) == 50 / made.args.logging_steps
     assert 290 < made.privacy_report(released="all").epsilon <= 300
     made.save_model()
     data = json.loads((tmp_path / "model.privacy.json").read_text())

@@ -46,7 +46,7 @@ class Watch(TrainerCallback):
         )
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        made = self.trainer.made()
+        made, is_due = self.trainer.made(), control.should_log
         if self._finds and made.found is not None:
             self._finds = False
             self.trainer.log(
@@ -58,6 +58,7 @@ class Watch(TrainerCallback):
             >= FEWEST
         ):
             self.trainer.log(self._measured(made, steps))
+        control.should_log = is_due  # which these have put off
 
     def records(self, batch: Batch) -> None:
         """Warn, once, where records of a batch are equal: a person may have several."""
@@ -71,11 +72,11 @@ class Watch(TrainerCallback):
             )
 
     def note(self, loss: float, before: Counts) -> None:
-        """Take a step's loss, unless the step looked at no record; warn of the first that is not
-        finite.
+        """Take a step's loss, or a probe's where it is finite, but none of a step that looked at no
+        record; warn of the first that is not finite.
         """
         counts = self.trainer.made().counts
-        if counts.looked_at == before.looked_at:
+        if counts.looked_at == before.looked_at and not isfinite(loss):
             return
         self.losses.append(loss if isfinite(loss) else nan)
         if not self._told and (counts.not_finite or not isfinite(loss)):
@@ -94,8 +95,9 @@ class Watch(TrainerCallback):
                 fmean(self.losses[self._logged :] or [nan]),
                 len(self.losses),
             )
-            if made.record.moving and "learning_rate" in logs:
-                logs["learning_rate"] = made.record.last.eta / made.record.last.K
+            if "learning_rate" in logs and made.record.steps:
+                last = made.record.last
+                logs["learning_rate"] = last.eta / last.K if last.moves else 0.0
             if made.record.steps:
                 logs["epsilon"] = made.privacy_report(released="all").epsilon
             if made.counts.not_finite:
