@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+import zoexplore
 from benchmarks.timing import table
 from tests.convention import DEMONSTRATION, Accounting, Setting, epsilon
 from tests.properties.test_truth import Batched
+from tests.truth import membership
 from tests.truth.hidden import Linear
 from tests.truth.revealed import Run, Truth, clipped, mahalanobis, of_one_form
 from tests.truth.test_linear_models import ANGLES, KEPT, PUSHES
@@ -131,9 +133,21 @@ def run(draws: int = 1000, delta: float = 1e-3) -> None:
     table(header, [with_releases(*parameters, draws, delta) for parameters in RELEASED])
     print("\nHidden batches on a line")
     table(header, [with_batches(*parameters, delta) for parameters in LINES])
+    print(
+        f"\nFresh batches, a test of the last iterate along one gradient: delta = {membership.HEAD.delta:g}"
+    )
+    rows = [(name, *against_attack(s, draws // 25)) for name, s in membership.RUNS.items()]
+    table(("run", "composition", "sharp", "attacked", "sharp/attacked"), rows)
     print("\nepsilon, exact conversion; sharp' counts each record's part as Lipschitz")
     bounds = ("composition", "corollary", "theorem", "sharp", "sharp'", "theorem/sharp")
     table(("run", *bounds), [compared(name, setting) for name, setting in COMPARED.items()])
+
+
+def against_attack(s: Any, draws: int) -> Any:
+    """Both bounds, what the attack finds over so many draws of directions, and the ratio."""
+    public, sharp = (zoexplore.epsilon(s, bound) for bound in ("composition", "sharp"))
+    found = membership.attacked(s, draws)
+    return tuple(f"{x:.3g}" for x in (public, sharp, found, sharp / found))
 
 
 def with_clip(

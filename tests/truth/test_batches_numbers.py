@@ -13,6 +13,7 @@ from scipy.stats import beta as beta_law
 from scipy.stats import binom
 
 from tests.effort import times
+from tests.truth import membership
 from tests.truth.batch_runs import EXACT, POISSON, choices, run, windows_of
 from tests.truth.revealed import directions
 from zoexplore import Setting, epsilon
@@ -348,3 +349,16 @@ def _profiles(q, mu, epsilon, poisson):
         0.0,
     )
     return first, second
+
+
+@pytest.mark.parametrize(
+    ("name", "draws"),
+    [
+        ("gradients at most ½ long, Poisson", 1),
+        *(pytest.param(name, 20, marks=pytest.mark.proof) for name in membership.RUNS),
+    ],
+)
+def test_an_attack_on_a_run_of_many_dimensions_finds_no_more_than_the_bound(name, draws):
+    run = membership.RUNS[name]
+    found = membership.attacked(run, draws)
+    assert epsilon(run, "sharp") / 5 < found < epsilon(run, "sharp")
