@@ -217,11 +217,13 @@ def test_the_fields_other_numbers_are_read_and_refused_with_what_they_stand_for(
 
 
 def test_values_that_contradict_one_another():
-    assert from_query("d=100&K=200").setting == DEMONSTRATION.replace(d=100, K=100)
-    assert from_query("M=0.2").setting == DEMONSTRATION.replace(M=0.2, m=0.2, ridge=0.2)
-    lowered = from_query("d=100")
-    assert lowered.setting == DEMONSTRATION.replace(d=100, K=100)
-    assert lowered.problems == ("K is lowered to d = 100",)
+    assert len(from_query("d=100&K=200").problems) == 2
+    for query, problem in (
+        ("M=0.2", "m = 0.5 is not allowed: give a finite number of at least 0 and at most M = 0.2"),
+        ("d=100", "K = 260 is not allowed: give a whole number from 1 to d = 100"),
+    ):
+        loaded = from_query(f"{query}&T=7")
+        assert (loaded.setting, loaded.problems) == (DEMONSTRATION.replace(T=7), (problem,))
 
 
 @pytest.mark.parametrize(

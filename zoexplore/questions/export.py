@@ -32,9 +32,10 @@ OPTIONS = tuple(asdict(Accounting()))
 NAMES = (*FIELD_NAMES, *OPTIONS)
 # of the loss, which a file by hand may leave out
 UNASSUMING = Setting(**{name: getattr(DEMONSTRATION, name) for name in OWN})
-_AT_MOST = {"K": "d", "m": "M", "ridge": "m"}  # fields that are lowered if only the other is given
-# what a value was computed from
-_BLAMED = {"eta": ("M",)} | {field: (rate,) for rate, field in IN_PLACE.items()}
+# what a refused default conflicts with, or what a value was computed from
+_BLAMED = {"eta": "M", "K": "d", "m": "M", "ridge": "m"} | {
+    field: rate for rate, field in IN_PLACE.items()
+}
 
 
 @dataclass(frozen=True)
@@ -224,24 +225,16 @@ def _text(value: Any) -> str:
     return format_exact(value) if isinstance(value, float) and value < inf else str(value)
 
 
-def _built(base: Any, values: dict[str, Any], problems: list[str]) -> tuple[Any, set[str]]:
-    """The base with every valid change, and their names; each refusal becomes a line in `problems`."""
-    values, given = dict(values), set(values)
+def _built(base: Any, values: dict[str, Any], problems: list[str]) -> tuple[Any, dict[str, Any]]:
+    """The base with every valid change, and these; each refusal becomes a line in `problems`."""
+    values = dict(values)
     while True:
         try:
-            return base.replace(**values), given
+            return base.replace(**values), values
         except Refused as error:
-            name = next(
-                (name for name in (error.field, *_BLAMED.get(error.field, ())) if name in given),
-                error.field,
-            )
-            if name in given:
-                del values[name]
-                given.discard(name)
-                problems.append(str(error))
-            else:  # a default that conflicts with a given value
-                values[name] = values.get(_AT_MOST[name], getattr(base, _AT_MOST[name]))
-                problems.append(f"{name} is lowered to {_AT_MOST[name]} = {_text(values[name])}")
+            name = error.field if error.field in values else _BLAMED[error.field]
+            del values[name]
+            problems.append(str(error))
 
 
 def _code(value: Any) -> str:

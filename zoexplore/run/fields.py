@@ -1,12 +1,15 @@
-"""Two tables: a run's fields, with names, symbols and usual ranges, and its options.
+"""Two tables, in `fields.json`: a run's fields, with names, symbols and usual ranges, and its options.
 
 `Setting` says which values are allowed; the ranges here are those of sliders and figures.
 """
 
+import json
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
 
 from zoexplore.run.formatting import THIN
 
@@ -26,6 +29,7 @@ class Field:
         label: a control's text beside the symbol; the noun if empty.
         best: the aim of a plan that solves for it ("the least noise"); empty if none does.
         left_out: the meaning of None; empty if None is not allowed.
+        also: what others call it.
     """
 
     name: str
@@ -39,6 +43,7 @@ class Field:
     label: str = ""
     best: str = ""
     left_out: str = ""
+    also: Sequence[str] = field(default=(), hash=False)
 
     @property
     def caption(self) -> str:
@@ -46,181 +51,12 @@ class Field:
         return f"{self.symbol} {self.label or self.noun}"
 
 
-FIELDS = {
-    field.name: field
-    for field in (
-        Field("T", "T", "steps", "steps", 1, 1e6, whole=True, best="the most steps"),
-        Field(
-            "K",
-            "K",
-            "directions per step",
-            "orthonormal directions a step, at most d",
-            1,
-            1e9,
-            whole=True,
-            best="the fewest directions",
-        ),
-        Field(
-            "beta",
-            "β",
-            "share of the noise along the directions",
-            "share of the noise power along the directions",
-            0.0,
-            1.0,
-            linear=True,
-            label="noise along directions",
-            best="the largest share along the directions",
-        ),
-        Field(
-            "sigma",
-            "σ",
-            "noise scale",
-            "noise scale; one step's noise energy is (ησ)²",
-            1e-6,
-            10.0,
-            best="the least noise",
-        ),
-        Field(
-            "n",
-            "n",
-            "records",
-            "dataset size, records",
-            1,
-            1e8,
-            whole=True,
-            best="the fewest records",
-        ),
-        Field("d", "d", "parameters", "dimension, trainable parameters", 1, 1e9, whole=True),
-        Field("delta", "δ", "chance that ε fails", "target δ", 1e-12, 0.1),
-        Field(
-            "R",
-            "R",
-            "radius of the ball",
-            "radius of the ball that iterates are projected onto; inf is allowed",
-            1e-3,
-            1e3,
-            best="the largest ball",
-        ),
-        Field(
-            "clip",
-            "Δ",
-            "clip norm",
-            "clip norm Δ of one record's difference quotients, each or all together",
-            1e-3,
-            1e3,
-            best="the largest clip norm",
-        ),
-        Field(
-            "M", "M", "smoothness", "smoothness of the loss; inf where it is not known", 1e-3, 1e3
-        ),
-        Field(
-            "m",
-            "m",
-            "strong convexity",
-            "strong convexity of the loss, the ridge included; at most M",
-            1e-3,
-            1e3,
-        ),
-        Field(
-            "ridge",
-            "ridge",
-            "added outside the clip",
-            "the part of m that is added outside the clip",
-            1e-3,
-            1e3,
-            label="outside the clip",
-        ),
-        Field("eta", "η", "step size", "step size; None follows K/M", 1e-3, 1e6, left_out="K/M"),
-        Field(
-            "xi",
-            "ξ",
-            "perturbation scale",
-            "perturbation scale; 0 is the directional derivative",
-            1e-12,
-            1.0,
-            label="perturbation",
-        ),
-        Field(
-            "batch",
-            "b",
-            "records per step",
-            "records per step; None is all n",
-            1,
-            1e8,
-            whole=True,
-            left_out="all",
-        ),
-        Field(
-            "lipschitz",
-            "L",
-            "Lipschitz constant",
-            "the longest gradient of what is clipped; above Δ the clip may act, inf is not known; None is at most Δ",
-            1e-3,
-            1e3,
-            label="longest gradient",
-            left_out="≤ Δ",
-        ),
-        Field(
-            "releases",
-            "r",
-            "released iterates",
-            "iterates that are released, evenly spaced, the last included",
-            1,
-            1e3,
-            whole=True,
-        ),
-        Field(
-            "cooldown",
-            "N",
-            "steps of the cool-down",
-            "the last steps, whose noise has another share",
-            1,
-            1e6,
-            whole=True,
-        ),
-        Field(
-            "cooldown_beta",
-            "β′",
-            "share in the cool-down",
-            "share of its noise along the directions; None is ½",
-            0.0,
-            1.0,
-            linear=True,
-            left_out="½",
-        ),
-        Field(
-            "records_per_person",
-            "g",
-            "records per person",
-            "the most records that one person has",
-            1,
-            1e3,
-            whole=True,
-        ),
-    )
-}
-OPTIONS = {  # options of `Setting` and `Accounting`: their names
-    "regime": {
-        "strongly-convex": "strongly convex",
-        "convex": "convex",
-        "non-convex": "non-convex",
-    },
-    "clipping": {"each": "each quotient", "joint": "a record's quotients together"},
-    "neighbours": {"replace-one": "replace one", "add-remove": "add or remove"},
-    "sampling": {
-        "without-replacement": "drawn afresh",
-        "poisson": "Poisson sampled",
-        "cyclic": "in a fixed order",
-        "shuffled": "in shuffled epochs",
-    },
-    "conversion": {
-        "gaussian": "Gaussian, exact",
-        "cks": "Rényi, Canonne et al.",
-        "mironov": "Rényi, Mironov",
-    },
-    "sensitivity": {"least": "by what is supposed", "clip": "by the clip, as in the paper"},
-    "schedule": {"constant": "β of the run", "optimal": "the best β"},
-}
+_TABLES: dict[str, Any] = json.loads(
+    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+)
+FIELDS = {about["name"]: Field(**about) for about in _TABLES["fields"]}
+# options of `Setting` and `Accounting`: their names
+OPTIONS: dict[str, dict[str, str]] = _TABLES["options"]
 _LONG = re.compile(r"(?<![\w.])\d{4,}(?![\w.])")
 _IN_WORDS = {
     str(2**53): "2⁵³",
@@ -229,24 +65,7 @@ _IN_WORDS = {
 }
 _PLAINER = re.compile("|".join(map(re.escape, _IN_WORDS)))
 _NAMED = re.compile(rf"\b({'|'.join(FIELDS)})\b(?= = )")
-_SYNONYMS = {
-    "learning_rate": "eta",
-    "step_size": "eta",
-    "iterations": "T",
-    "max_steps": "T",
-    "batch_size": "batch",
-    "records": "n",
-    "clip_norm": "clip",
-    "max_grad_norm": "clip",
-    "dimension": "d",
-    "parameters": "d",
-    "directions": "K",
-    "radius": "R",
-    "noise_scale": "sigma",
-    "num_epochs": "epochs",
-    "num_train_epochs": "epochs",
-    "sampling_rate": "sample_rate",
-}
+_OTHERS = {"num_epochs": "epochs", "num_train_epochs": "epochs", "sampling_rate": "sample_rate"}
 
 
 def meant(unknown: object, names: Iterable[str]) -> str:
@@ -257,11 +76,11 @@ def meant(unknown: object, names: Iterable[str]) -> str:
     [': did you mean K?', ': did you mean sigma?', ': did you mean eta?', ': did you mean T?', '']
     """
     of_field = [
-        (word, field.name)
-        for field in FIELDS.values()
-        for word in (field.noun, field.symbol, field.name.lower())
+        (word, about.name)
+        for about in FIELDS.values()
+        for word in (about.noun, about.symbol, about.name.lower(), *about.also)
     ]
-    known = dict([*_SYNONYMS.items(), *of_field, *((name, name) for name in names)])
+    known = dict([*_OTHERS.items(), *of_field, *((name, name) for name in names)])
     near = get_close_matches(str(unknown)[:40].lower(), known, 1, 0.8)
     found = known.get(str(unknown)) or (known[near[0]] if near else "")
     return f": did you mean {found}?" if found in names else ""

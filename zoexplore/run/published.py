@@ -2,8 +2,10 @@
 (docs/published.md).
 """
 
+import json
 from dataclasses import dataclass
 from math import ceil, sqrt
+from pathlib import Path
 
 from zoexplore.run.formatting import format_number
 from zoexplore.run.setting import Setting
@@ -100,122 +102,9 @@ class Published:
         return " ".join(filter(None, (why, _HIDDEN, _NOISE, self.reading)))
 
 
-_CLIP = "The scripts clip at 5 or at 1: ε does not depend on it at this noise multiplier."
-_ZOPO = "Two classes, the most steps and noise of z C/b are our reading."
 RUNS = {
-    "dpzero-opt": Published(
-        "DPZero, OPT-1.3B, SST-2",
-        1000,
-        1_300_000_000,
-        1,
-        8,
-        20_000,
-        300.0,
-        6,
-        6.0,
-        True,
-        True,
-        1.0956,
-        7.859,
-        115.1,
-    ),
-    "dpzero-roberta": Published(
-        "DPZero, RoBERTa-large, SST-2",
-        1024,
-        355_000_000,
-        1,
-        64,
-        10_000,
-        200.0,
-        6,
-        6.0,
-        True,
-        True,
-        4.8365,
-        6.5,
-        34.68,
-    ),
-    "aggzo-mnli-64": Published(
-        "DP-AggZO, RoBERTa-large, MNLI",
-        1536,
-        355_000_000,
-        64,
-        64,
-        1000,
-        5.0,
-        2,
-        1.9,
-        False,
-        False,
-        2.8871,
-        5.67,
-        1.901,
-        reading=_CLIP,
-    ),
-    "aggzo-mnli-1": Published(
-        "DP-AggZO, RoBERTa-large, MNLI",
-        1536,
-        355_000_000,
-        1,
-        64,
-        5000,
-        200.0,
-        2,
-        1.9,
-        False,
-        False,
-        6.2129,
-        4.799,
-        1.902,
-    ),
-    "aggzo-squad-16": Published(
-        "DP-AggZO, OPT-1.3B, SQuAD",
-        1000,
-        1_300_000_000,
-        16,
-        64,
-        1000,
-        7.5,
-        2,
-        1.9,
-        False,
-        False,
-        4.3307,
-        5.05,
-        1.902,
-    ),
-    "aggzo-squad-64": Published(
-        "DP-AggZO, OPT-1.3B, SQuAD",
-        1000,
-        1_300_000_000,
-        64,
-        64,
-        1000,
-        2.0,
-        2,
-        1.9,
-        False,
-        False,
-        4.3307,
-        5.05,
-        1.902,
-    ),
-    "zopo": Published(
-        "DP-ZOPO, RoBERTa-large, 2 × 512 records",
-        1024,
-        355_000_000,
-        1,
-        64,
-        6000,
-        30.0,
-        4,
-        4.0,
-        False,
-        True,
-        4.0621,
-        12.61,
-        74.12,
-        delta=1 / 1024,
-        reading=_ZOPO,
-    ),
+    key: Published(**about)
+    for key, about in json.loads(
+        Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+    ).items()
 }
