@@ -57,7 +57,7 @@ def serves(python, folder, **environment):
 
 def test_the_wheel_has_the_package_with_its_sheets_and_scripts_and_nothing_else(wheel):
     names = zipfile.ZipFile(wheel).namelist()
-    kinds = {".py", ".yaml", ".css", ".js", ".html", ".json", ".typed"}
+    kinds = {".py", ".yaml", ".css", ".js", ".html", ".json", ".txt", ".md", ".typed"}
     inside = {
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / "zoexplore").rglob("*")

@@ -48,8 +48,8 @@ class TestStates:
         "a step has one more": lambda s: s["ledger"]["stages"][0][0].update(more=1),
         "counts of another kind": lambda s: s["counts"].update(more=1),
         "no batches": lambda s: s.update(draws=None),
-        "no generators": lambda s: s["sources"].pop("directions"),
-        "a generator that is none": lambda s: s["sources"].update(
+        "no generators": lambda s: s["sources"]["states"].pop("directions"),
+        "a generator that is none": lambda s: s["sources"]["states"].update(
             noise={"bit_generator": "PCG64DXSM"}
         ),
         "weights that are none": lambda s: s.update(w=[None]),

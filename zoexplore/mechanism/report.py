@@ -2,8 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from math import inf
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.assumptions import Check
@@ -20,14 +24,6 @@ NEIGHBOURS = {
     "replace-one": "one record, replaced by another",
     "add-remove": "one record, added or removed",
 }
-MARKS = {True: "holds", None: "yours to vouch for", False: "not met"}
-NEVER_COVERED = (
-    "Not covered by ε: hyper-parameters chosen on the same data, and whatever else looked at it and is shown: losses, "
-    "progress, when the run was stopped, the counts in this report. Nor is rounding: the proofs are about real numbers. Before "
-    "the noise is added it moves a mean by some 1e-16 of the clip, where a record moves it by 2/n of the clip; afterwards "
-    "composition covers it, and the bounds for the last iterate leave out what it moves the parameters by: up to 6e-8 of "
-    "themselves in float32, 1e-16 in float64, once or twice a step."
-)
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,83 +64,65 @@ class Report:
         }
 
     def __repr__(self) -> str:
-        record, counts = self.record, self.record.counts
-        what = "the last iterate alone" if self.released == "last" else "every iterate"
-        made = f"{counts.steps} of {record.setting.T} steps"
-        lines = [
-            f"{made}; released: {what}; neighbours: {record.setting.neighbours}; of this branch alone",
-            *_of_run(record),
-        ]
-        lines += [
-            f"Every iterate published; {NEIGHBOURS[name]}: ε = {_shown(x)}"
-            for name, x in self.meanings.items()
-        ]
-        lines.append("")
-        for g in self.guarantees.values():
-            lines.append(
-                f"{g.title:<24} ε = {_shown(g.epsilon):<10}{'; '.join(filter(None, (g.reason, g.note)))}".rstrip()
-            )
-        lines += [
-            "",
-            *(f"[{MARKS[c.met]}] {c.words} {c.shortfall}".rstrip() for c in self.checks),
-            "",
-        ]
-        clipped = f"{counts.clipped} of {counts.looked_at} clipped"
-        lines.append(f"Counted: {clipped}; {counts.not_finite} quotients not finite, taken as 0.")
-        if record.found is not None:
-            how = (
-                "Public data told"
-                if record.found.public
-                else f"{record.probes} probes found, and released,"
-            )
-            lines.append(f"{how} the scale: {record.found.words}.")
-        if record.target is not None:
-            lines.append(f"Every step keeps to ε ≤ {record.target:g} by composition.")
-        return "\n".join([*lines, record.noise, NEVER_COVERED])
+        record = self.record
+        names = [name for name in Step.__annotations__ if name not in WORDS]
+        return _written(
+            "report.txt",
+            record=record,
+            released=self.released,
+            run=record.of(record.last, record.steps),
+            varied={
+                name: [
+                    x if (x := getattr(step, name)) is not None else record.setting.n
+                    for step in record.moving
+                ]
+                for name in record.varies(*names)
+            },
+            meanings=self.meanings,
+            guarantees=self.guarantees.values(),
+            checks=self.checks,
+        )
 
     def card(self) -> str:
         """A section in Markdown for a model card: epsilon in both meanings, this report, and how to
         compute epsilon again.
         """
-        record, own, alike = self.record, self.guarantees["composition"], alike_of(self.record)
-        pair = f"({_shown(own.epsilon)}, {record.setting.delta:g})"
-        said = f"The release, every iterate included, is (ε, δ) = {pair}-differentially private by composition."
-        lines = ["## Privacy", "", said if own.valid else f"No guarantee: {own.reason}.", ""]
-        lines += [
-            f"| two data sets differ in | ε at δ = {record.setting.delta:g}, every iterate published |",
-            "|---|---|",
-        ]
-        lines += [
-            f"| {NEIGHBOURS[name]} | {_shown(epsilon)} |" for name, epsilon in self.meanings.items()
-        ]
-        lines += ["", "```", repr(self), "```", ""]
-        if alike is not None:
-            run = to_yaml(alike, own.accounting)
-            lines += [
-                "The run, and its ε again:",
-                "",
-                f"```sh\nzoexplore epsilon --bound composition - <<'END'\n{run}END\n```",
-                "",
-            ]
-        return "\n".join(lines)
+        own, alike = self.guarantees["composition"], alike_of(self.record)
+        return _written(
+            "card.md",
+            own=own,
+            delta=self.record.setting.delta,
+            meanings=self.meanings,
+            report=repr(self),
+            run=alike and to_yaml(alike, own.accounting),
+        )
+
+
+WORDS = ("clipping", "sampling", "kind")  # fields of a step that are no numbers
+
+
+@cache
+def _texts() -> Environment:
+    """The templates of what a report says."""
+    made = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "texts"),
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    made.filters |= {"shown": _shown, "line": in_a_line, "sampling": sampling_of}
+    made.filters["clipping"] = clipping_of
+    made.globals["neighbours"] = NEIGHBOURS
+    return made
+
+
+def _written(text: str, **given: Any) -> str:
+    return _texts().get_template(text).render(**given)
 
 
 def _shown(epsilon: float) -> str:
     return f"{round_up(epsilon):.4g}" if epsilon < inf else "∞"
-
-
-def _of_run(record: RunRecord) -> list[str]:
-    """The run's own numbers: of its last step, with the ranges of what varied."""
-    setting = record.of(record.last, record.steps)
-    said = f"Run: {in_a_line(setting)}"
-    for name in record.varies(
-        *(name for name in Step.__annotations__ if name not in ("clipping", "sampling", "kind"))
-    ):
-        values = [
-            record.setting.n if (x := getattr(step, name)) is None else x for step in record.moving
-        ]
-        said += f", {name} from {min(values):.4g} to {max(values):.4g}"
-    return [f"{said}.", f"Batches: {sampling_of(setting)}.", f"Clip: {clipping_of(setting)}."]
 
 
 def privacy_report(
@@ -220,37 +198,6 @@ def vouched_for(record: RunRecord, released: str) -> list[str]:
     """List what the report assumes and cannot check, as docs/mechanism.md does under "What you
     vouch for".
     """
-    n, sampled = (
-        record.setting.n,
-        {step.sampling for step in record.looked if not step.on_all(record.setting.n)},
-    )
-    checked = f", last at step {record.checked} of {record.counts.steps}" if record.checked else ""
-    said = [
-        f"Losses: each depends on its own record alone, at every step. Some were checked{checked}.",
-        "Start: neither the parameters at the start, nor frozen parts, nor what else the loss uses, nor the means, vocabulary or "
-        "columns that records were prepared with, were made from these data.",
-        "Module: it keeps nothing of the records beside its parameters.",
-        f"Persons: whoever is to be protected has one record, and it is record i of {n} at every step.",
-        "Other runs: this report is of this branch alone. Each further run on these data adds to it, and so does each that goes "
-        "on from the same saved state: zoexplore.compose(reports) adds them up, or says why it cannot.",
-        "Choices: no setting, stopping time or best run was chosen by looking at these data, and no loss or count is shown.",
-    ]
-    if record.found is not None and record.found.public:
-        said.append("Scale: the batch that told it has no record of these data.")
-    if released == "last":
-        said.append(
-            "Release: nobody ever sees another iterate, a checkpoint or an average, or, choosing data, the directions."
-        )
-    if record.setting.neighbours == "add-remove":
-        said.append(
-            "Size: n is public; a record that is removed leaves its place empty, to one whose loss is constant."
-        )
-    if sampled - {"cyclic"}:
-        said.append(
-            "Batches: nobody sees whose records were drawn, or goes back to a saved state to have others drawn."
-        )
-    if "cyclic" in sampled:
-        said.append(
-            "Order: the records' order never changes, and does not depend on what they contain."
-        )
-    return said
+    sampled = {step.sampling for step in record.looked if not step.on_all(record.setting.n)}
+    given = {"record": record, "released": released, "sampled": sampled}
+    return _written("vouched.txt", **given).splitlines()

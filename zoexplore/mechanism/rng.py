@@ -107,6 +107,10 @@ class Sources:
             return _chacha(sum(word << 64 * i for i, word in enumerate(words)))
         return Generator(np.random.SFC64(np.random.SeedSequence(list(words))))
 
+    @property
+    def _kept(self) -> tuple[str, ...]:
+        return ("directions",) if self.is_secure else ("directions", "noise", "data")
+
     def states(self, *names: str) -> dict[str, Any]:
         """The state of some generators, as secret as what they draw."""
         return {name: getattr(self, name).bit_generator.state for name in names}
@@ -147,8 +151,8 @@ class Sources:
         """The state of every generator; of a secure run only the directions', since its keys are
         never saved.
         """
-        kept = ("directions",) if self.is_secure else ("directions", "noise", "data")
-        return {"is_secure": self.is_secure, "origin": self.origin, "states": self.states(*kept)}
+        states = self.states(*self._kept)
+        return {"is_secure": self.is_secure, "origin": self.origin, "states": states}
 
     def gone_on(self, state: dict[str, Any]) -> "Sources":
         """Sources that go on where `state` was taken, a secure run's with new keys for noise and
@@ -161,7 +165,7 @@ class Sources:
             drew = "Sources.secure()" if state["is_secure"] else "seeds"
             raise ValueError(f"the saved run drew from {drew}, and this one does not: use the same")
         found = copy.deepcopy(self)
-        found.restore(state["states"])
+        found.restore({name: state["states"][name] for name in self._kept})
         found.origin = state["origin"]
         return found
 
