@@ -5,7 +5,6 @@ import pytest
 
 from tests.views.drawn import at, dots, drag, ends, lines, y
 from zoexplore import BOUNDS, Accounting, curve, guarantee
-from zoexplore.compute.computations import curve_set
 from zoexplore.run.axes import AXES, T_VALUES, frame, steady
 from zoexplore.run.formatting import format_number
 from zoexplore.run.presets import DEMONSTRATION, PRESETS
@@ -136,11 +135,6 @@ def test_the_frame_stays_until_a_curve_leaves_it_or_decades_are_empty():
     assert steady((0.1, 1e5), (0.01, 1e4)) == (0.01, 1e5)
     assert steady((0.1, 100.0), (0.01, 1e4)) == (0.01, 100.0)
     assert steady((1e-3, 1e4), (0.01, 1e4)) == (1e-3, 1e4)
-
-
-def test_cached_curves_cannot_be_written_to():
-    with pytest.raises(ValueError, match="read-only"):
-        curve_set(DEMONSTRATION, Accounting(), "T").epsilon["composition"][0] = 1.0
 
 
 FIELDS = sorted(set(AXES) - {"T"})

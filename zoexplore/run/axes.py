@@ -14,12 +14,18 @@ from zoexplore.run.setting import LARGEST_INTEGER, Setting
 
 POINTS = 81
 T_MOST = int(FIELDS["T"].high)
-# each is said in three digits
-T_VALUES = np.unique([float(f"{T:.3g}") for T in np.round(np.geomspace(1, T_MOST, 200))])
 EDGE, DEEP = 0.99, 4  # a share is drawn evenly up to here; decades of 1 - share in the strip above
 _STRIP = 0.08  # of the axis
 MOST_DECADES = 5
 NEAR = 100.0  # comparators lower than this run's bounds by this factor are off the scale
+
+
+def _steps(most: float) -> np.ndarray:
+    """Numbers of steps, each said in three digits."""
+    return np.unique([min(float(f"{T:.3g}"), most) for T in np.geomspace(1, most, 200).round()])
+
+
+T_VALUES = _steps(T_MOST)
 
 
 class FieldAxis(Field):
@@ -40,7 +46,7 @@ class FieldAxis(Field):
             self.name, LARGEST_INTEGER if self.whole else inf
         )
         start, end = self._reach(setting)
-        high = max(min(end, most) if self.name != "K" else most, least)
+        high = most if self.name == "K" else max(min(end, most), least)
         return min(max(least, start), high), high
 
     def _reach(self, setting: Setting) -> tuple[float, float]:
@@ -48,36 +54,35 @@ class FieldAxis(Field):
         now = getattr(setting, self.name)
         if self.linear or now is None or not 0 < now < inf:
             return self.low, self.high
-        return min(self.low, 10.0 ** np.floor(np.log10(now))), max(
-            self.high, 10.0 ** np.ceil(np.log10(now))
-        )
+        exponent = log10(now)
+        return min(self.low, 10.0 ** floor(exponent)), max(self.high, 10.0 ** ceil(exponent))
 
     def frame(self, setting: Setting) -> tuple[float, float]:
         """The places of the axis's ends: whole decades for K, so that the axis does not move with
         d; for m, ridge and M what the other constants of the loss allow.
         """
         if self.name == "K":
-            return 1.0, 10.0 ** max(np.ceil(np.log10(setting.d)), 1.0)
-        start, end = (
-            self.ends(setting) if self.name in ("m", "ridge", "M") else self._reach(setting)
-        )
-        if 0 < start < end or self.linear:
-            return tuple(self.place(np.array([start, end])))
-        return tuple(self.place(np.array([self.low, self.high])))
+            return 1.0, 10.0 ** max(ceil(log10(setting.d)), 1)
+        bounded = self.name in ("m", "ridge", "M")
+        start, end = self.ends(setting) if bounded else self._reach(setting)
+        if not (0 < start < end or self.linear):
+            start, end = self.low, self.high
+        return tuple(self.place(np.array([start, end])))
 
     def values(self, setting: Setting, points: int = POINTS) -> np.ndarray:
         """Ascending values, evenly spaced on the axis."""
         low, high = self.ends(setting)
         if self.name == "T" and points == POINTS:
-            return T_VALUES if high <= T_MOST else np.unique(np.round(np.geomspace(1, high, 200)))
+            return T_VALUES if high <= T_MOST else _steps(high)
         if high == 0:  # a ridge below m = 0
             return np.zeros(1)
         if self.linear:
             rest = np.geomspace(high - EDGE, 10.0**-DEEP * (high - EDGE), points // 4)
             return np.concatenate([np.linspace(low, EDGE, points), high - rest[1:], [high]])
-        if self.whole:
-            return _counts(low, high, points)
-        return np.clip(np.geomspace(low, high, points), low, high)  # geomspace rounds its ends
+        if self.whole and high - low < points:
+            return np.arange(low, high + 1.0)
+        spread = np.geomspace(low, high, points).clip(low, high)  # geomspace rounds its ends
+        return np.unique(spread.round()) if self.whole else spread
 
     def place(self, values: Any) -> Any:
         """Positions of values on a log axis; those of a share are even up to `EDGE`, and by the
@@ -109,18 +114,6 @@ class FieldAxis(Field):
     def ticks(self) -> dict[float, str]:
         """Positions and labels of a share's ticks."""
         return {float(self.place(x)): f"{x:g}" for x in (0.0, 0.25, 0.5, 0.75, EDGE, 1.0)}
-
-
-def _counts(low: float, high: float, points: int) -> np.ndarray:
-    """About `points` whole numbers, evenly spaced on a log axis; all of them where there are fewer."""
-    if high - low < points:
-        return np.arange(low, high + 1.0)
-    asked = points
-    while (
-        found := np.unique(np.clip(np.geomspace(low, high, asked), low, high).round())
-    ).size < points:
-        asked = asked * 5 // 4
-    return found
 
 
 AXES = {name: FieldAxis(**vars(field)) for name, field in FIELDS.items() if name != "batch"}
@@ -171,16 +164,14 @@ def frame(own: np.ndarray, others: np.ndarray, now: Sequence[float] = ()) -> tup
     if not own.size:
         return 1e-2, 1e2
     near = others[others >= own.min() / NEAR]
-    low = floor(log10(min(own.min(), near.min(initial=np.inf))))
+    low = floor(log10(min([*own, *near])))
     if now:
         low = max(low, floor(log10(min(now))) - MOST_DECADES)
     high, most = ceil(log10(own.max())), max(floor(log10(own.min())), low) + MOST_DECADES
     high = high if high <= most + 1 else most  # cutting one decade is not worth it
-    if now:
-        high = max(
-            high, ceil(log10(max(value for value in now if value <= min(now) * 10.0**MOST_DECADES)))
-        )
-    return 10.0**low, 10.0 ** max(high, low + 1)
+    seen = [value for value in now if value <= min(now) * 10.0**MOST_DECADES]
+    high = max([high, low + 1, *(ceil(log10(value)) for value in seen)])
+    return 10.0**low, 10.0**high
 
 
 def steady(wanted: tuple[float, float], shown: tuple[float, float]) -> tuple[float, float]:

@@ -10,6 +10,7 @@ _SUPERSCRIPTS, _PLAIN = (
     for each in (("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"), ("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))
 )
 THIN = "\u202f"  # a narrow no-break space
+_TEX = {f"{THIN}×{THIN}": r"\cdot ", THIN: r"\,", "∞": r"\infty", "−": "-"}
 LONGEST_TYPED = 12  # characters that fit in an input box
 
 # unambiguous groups of three
@@ -111,13 +112,9 @@ def format_exact(x: float | None) -> str:
         return ""
     if x == inf:
         return "∞"
-    if isinstance(x, int):
-        short = f"{x:.3e}"
-        if abs(x) < 10**6 or int(float(short)) != x:
-            return str(x)
-        text = short
-    else:
-        text = repr(float(x))
+    text = repr(x if isinstance(x, int) else float(x))
+    if isinstance(x, int) and abs(x) >= 10**6 and int(float(f"{x:.3e}")) == x:
+        text = f"{x:.3e}"
     mantissa, e, exponent = text.partition("e")
     if "." in mantissa:
         mantissa = mantissa.rstrip("0").rstrip(".")
@@ -132,13 +129,11 @@ def format_typed(x: float | None) -> str:
     ['1 000 000', '1e9', '2 147 483 648', '0.001', '3.29343e-8']
     """
     exact = format_exact(x)
+    if isinstance(x, int) and (abs(x) < 10**9 or exact.isdigit()):
+        return format_count(x)
     if isinstance(x, float) and len(exact) > LONGEST_TYPED:
-        exact = format_exact(float(f"{x:.6g}"))
-    return (
-        format_count(x)
-        if isinstance(x, int) and (abs(x) < 10**9 or (exact.isdigit() and x < 10**15))
-        else exact
-    )
+        return format_exact(float(f"{x:.6g}"))
+    return exact
 
 
 def parse_number(text: str) -> float:
@@ -156,10 +151,9 @@ def parse_number(text: str) -> float:
     elif "," in cleaned:
         raise ValueError("give a number with a decimal point and no commas, such as 0.001 or 20000")
     if infinite := _INFINITE.fullmatch(cleaned):
-        return -inf if infinite[1] == "-" else inf
+        return float(f"{infinite[1]}inf")
     try:
-        if "_" in cleaned:  # Python takes these anywhere between digits
-            raise ValueError
+        cleaned = cleaned.replace("_", "?")  # which Python takes anywhere between digits
         return int(cleaned) if cleaned.lstrip("+-").isdigit() else float(cleaned)
     except ValueError:
         raise ValueError("give a number, such as 20, 0.001 or 1e-3") from None
@@ -172,12 +166,8 @@ def format_tex(x: float) -> str:
     if isnan(x):
         return r"\text{undefined}"
     text = format_count(x) if abs(x) < 1e6 and x == int(x) else format_short(x, 4)
-    text = (
-        text.replace(f"{THIN}×{THIN}", r"\cdot ")
-        .replace(THIN, r"\,")
-        .replace("∞", r"\infty")
-        .replace("−", "-")
-    )
+    for shown, tex in _TEX.items():
+        text = text.replace(shown, tex)
     return re.sub("[⁻⁰¹²³⁴-⁹]+", lambda power: f"^{{{power[0].translate(_PLAIN)}}}", text)
 
 
