@@ -109,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"zoexplore {zoexplore.__version__}")
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(metavar="COMMAND")
-    table = yaml.safe_load(Path(__file__).with_name("command.yaml").read_text("utf-8"))
+    table = yaml.safe_load(Path(__file__).with_name("command.yaml").read_text(encoding="utf-8"))
     for name, about in table.items():
         words, aliases = about["help"], about.get("aliases", ())
         command = commands.add_parser(

@@ -15,7 +15,7 @@ from zoexplore.mechanism.guarantees import against, alike_of, composition, of_la
 from zoexplore.mechanism.record import RunRecord, Step
 from zoexplore.questions.export import to_yaml
 from zoexplore.questions.recommendation import otherwise
-from zoexplore.questions.statement import clipping_of, in_a_line, sampling_of
+from zoexplore.questions.statement import facts
 from zoexplore.run.formatting import round_up
 from zoexplore.run.setting import Accounting
 
@@ -111,8 +111,7 @@ def _texts() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    made.filters |= {"shown": _shown, "line": in_a_line, "sampling": sampling_of}
-    made.filters["clipping"] = clipping_of
+    made.filters |= {"shown": _shown, "facts": facts}
     made.globals["neighbours"] = NEIGHBOURS
     return made
 

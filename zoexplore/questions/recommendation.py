@@ -11,8 +11,9 @@ import numpy as np
 from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.bounds.epsilons import BEST, DEFAULT
 from zoexplore.questions.calibration import Unreachable, calibrate
-from zoexplore.run.formatting import format_count, format_delta, format_short, round_up
+from zoexplore.run.formatting import format_short, round_up
 from zoexplore.run.setting import LARGEST_INTEGER, Accounting, Refused, Setting, number
+from zoexplore.run.text import written
 
 PASSES = 100.0  # forward passes a record by default
 # steps: with fewer, more of them teach more than more directions; measured on four problems
@@ -207,69 +208,30 @@ def _planned(run: Setting, epsilon: float, bound: str, accounting: Accounting) -
     g, signal = guarantee(run, bound, accounting), signal_to_noise(run)
     alone = guarantee(run, g.bound, CLIP).epsilon
     by_clip = g.bound == "composition" and alone <= g.epsilon * (1 + SAME)
-    reasons = (
-        _of_the_noise(run, signal),
-        _of_the_passes(run),
-        _of_sigma(run, epsilon, g.bound),
-        _of_beta(run, epsilon, accounting),
-        *(_of_the_scale(run) if by_clip else (GIVEN,)),
+    public = run
+    if run.beta < 1:
+        at, by = run.replace(beta=1.0), "composition"
+        public = calibrate(at, "sigma", epsilon=epsilon, bound=by, accounting=accounting)
+    noise = run.sigma / run.clip_each * sqrt(run.batch or run.n)
+    reasons = written(
+        "questions/texts/plan.txt",
+        run=run,
+        signal=signal,
+        passes=passes_of(run),
+        epsilon=epsilon,
+        by=BOUNDS[g.bound].in_text,
+        public=public.sigma,
+        by_clip=by_clip,
+        probes=2 * PROBES,
+        found=in_words({"lr", "clip", "xi"}, noise, "linear"),
+        meanings=meanings(run),
     )
-    reasons, said = (tuple(filter(None, each)) for each in (reasons, (g.reason, g.note)))
-    return Plan(run, g.epsilon, g.bound, signal, passes_of(run), reasons, g.supposes, said)
+    told, said = tuple(filter(None, reasons.splitlines())), tuple(filter(None, (g.reason, g.note)))
+    return Plan(run, g.epsilon, g.bound, signal, passes_of(run), told, g.supposes, said)
 
 
-def _of_sigma(run: Setting, epsilon: float, bound: str) -> str:
-    by, delta = BOUNDS[bound].in_text, format_delta(run.delta)
-    least = (
-        f"This σ is the least with which {by} gives ε ≤ {format_short(epsilon, 6)} at δ = {delta}."
-    )
-    if run.clipping == "joint" and run.K > 1 and run.lipschitz == inf:
-        return f"{least} A clip on each quotient would need up to √K = {format_short(sqrt(run.K))} times as much noise."
-    return least
-
-
-def _of_beta(run: Setting, epsilon: float, accounting: Accounting) -> str:
-    if run.beta == 1.0:
-        return "All noise is along the directions, β = 1, where composition needs least: nothing hidden is below it."
-    at, by = run.replace(beta=1.0), "composition"
-    public = calibrate(at, "sigma", epsilon=epsilon, bound=by, accounting=accounting)
-    if public.sigma <= run.sigma:
-        return ""
-    more, share = format_short(public.sigma / run.sigma), format_short(run.beta)
-    return f"β = {share}: the iterates are hidden. If each were published, σ would have to be {more} times as large."
-
-
-def _of_the_noise(run: Setting, signal: float) -> str:
-    if signal < 1:
-        enough = format_short(passes_of(run) * signal**2)
-        return (
-            f"The noise drowns the step: it is {format_short(1 / signal)} times as long as the longest step. With about {enough} "
-            "forward passes a record both would be equal. More data, a larger batch or a larger ε help; more passes do not."
-        )
-    return f"A step is up to {format_short(signal)} times as long as its noise, if all records push the same way."
-
-
-def _of_the_passes(run: Setting) -> str:
-    each, T = f"K = {format_count(run.K)} direction{'s' if run.K > 1 else ''}", format_count(run.T)
-    return f"{each} at each of T = {T} steps take {format_short(passes_of(run))} forward passes a record, 2KTb/n."
-
-
-GIVEN = "Give clip, rate and ξ, or public data that tell them: found from these data, they cost what the clip allows."
 CLIP = Accounting(sensitivity="clip")
 SAME = 1e-6  # relative difference of equal epsilons
-
-
-def _of_the_scale(run: Setting) -> tuple[str, ...]:
-    """What the optimiser does by itself, how many of its steps find the scale, and epsilon in both
-    meanings.
-    """
-    noise, train = run.sigma / run.clip_each * sqrt(run.batch or run.n), run.T - 2 * PROBES
-    if train < 1:
-        few = f"{2 * PROBES} steps would find clip and rate and leave none to train: take smaller batches, or give lr, clip, xi."
-        return few, meanings(run)
-    rarely = " Over a tenth: take smaller batches and more steps." if run.T < 20 * PROBES else ""
-    said = f"{2 * PROBES} of the steps find clip and rate, {format_count(train)} train; all cost the same.{rarely}"
-    return said, in_words({"lr", "clip", "xi"}, noise, "linear"), meanings(run)
 
 
 def in_words(auto: Collection[str], noise: float, decay: str) -> str:
@@ -279,15 +241,9 @@ def in_words(auto: Collection[str], noise: float, decay: str) -> str:
     >>> in_words({"clip"}, 0.4, "linear")
     'Clip: 2.5 × the median quotient, found in training.'
     """
-    said = []
-    if "clip" in auto:
-        part = min(max(1 / noise, LEAST_CLIP), MOST_CLIP)
-        said.append(f"Clip: {format_short(part, 2)} × the median quotient, found in training.")
-    if "lr" in auto:
-        falling = ", falling to 0" if decay == "linear" else ""
-        walk = "the whole walk is as long as a random move that doubles the loss of a quarter of the records"
-        said.append(f"Rate: set so that {walk}{falling}.")
-    return " ".join([*said, "Nothing to tune."] if len(said) == 2 else said)
+    clip = min(max(1 / noise, LEAST_CLIP), MOST_CLIP)
+    said = written("questions/texts/scale.txt", auto=auto, clip=clip, decay=decay)
+    return " ".join(said.splitlines())
 
 
 def meanings(run: Setting) -> str:

@@ -8,21 +8,15 @@ import platform
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
-from math import inf, isfinite, isnan
+from math import isfinite, isnan
 from typing import Any
 
 from zoexplore.bounds import BOUNDS, Guarantee, guarantee
 from zoexplore.questions.risk import remark_on_delta
 from zoexplore.run.fields import symbol_of
-from zoexplore.run.formatting import (
-    format_count,
-    format_delta,
-    format_exact,
-    format_number,
-    format_sentence,
-    format_short,
-)
+from zoexplore.run.formatting import format_exact, format_short
 from zoexplore.run.setting import Accounting, Setting
+from zoexplore.run.text import written
 
 COMPUTED_WITH = ("zoexplore", "numpy", "scipy", "numba")
 NOT_COVERED = (
@@ -56,15 +50,7 @@ class Statement:
         """What it is about: the run's own numbers, the protected unit, which two data sets are
         compared, which records a step uses, what the clip limits, and what may be published.
         """
-        run = self.guarantee.setting
-        return {
-            "run": in_a_line(run),
-            "unit": _unit(run),
-            "neighbours": _neighbours(run),
-            "sampling": sampling_of(run),
-            "clipping": clipping_of(run),
-            "released": _released(run, self.guarantee.bound not in PUBLIC),
-        }
+        return facts(self.guarantee.setting, self.guarantee.bound not in PUBLIC)
 
     @property
     def lists(self) -> dict[str, Sequence[str]]:
@@ -97,30 +83,16 @@ class Statement:
     def __str__(self) -> str:
         """The statement in words, with epsilon rounded up to three digits."""
         g = self.guarantee
-        by = BOUNDS[g.bound].in_text + (
-            ", as printed" if g.accounting.printed and BOUNDS[g.bound].printed else ""
+        printed = g.accounting.printed and BOUNDS[g.bound].printed
+        return written(
+            "questions/texts/statement.txt",
+            g=g,
+            by=BOUNDS[g.bound].in_text + (", as printed" if printed else ""),
+            facts=self.facts,
+            lists={heading: self.lists[name] for name, heading in LISTS.items()},
+            noted="; ".join(filter(None, (g.note, remark_on_delta(g.setting)))),
+            made=", ".join(f"{name} {number}" for name, number in versions().items()),
         )
-        if g.epsilon == inf:
-            head = f"No guarantee by {by}: {g.reason}."
-        else:
-            pair = f"({format_number(g.epsilon)}, {format_delta(g.setting.delta)})"
-            head = f"The release is (ε, δ) = {pair}-differentially private by {by}."
-            head += f"\n{format_sentence(g.reason)}." if g.reason else ""
-        noted = "; ".join(filter(None, (g.note, remark_on_delta(g.setting))))
-        made = ", ".join(f"{name} {number}" for name, number in versions().items())
-        parts = [
-            head,
-            "\n".join(f"{name.capitalize()}: {text}." for name, text in self.facts.items()),
-            *(
-                "\n- ".join([f"{LISTS[name]}:", *lines])
-                for name, lines in self.lists.items()
-                if lines
-            ),
-            f"Note: {format_sentence(noted)}." if noted else "",
-            g.truth,
-            f"Source: {g.source}\nComputed with {made}.",
-        ]
-        return "\n\n".join(filter(None, parts))
 
 
 def statement(
@@ -170,7 +142,7 @@ def in_a_line(setting: Setting) -> str:
 def plain(value: Any) -> Any:
     """A value for JSON: infinite numbers as text, nan as None.
 
-    >>> plain({"epsilon": inf, "K": (1, 2)})
+    >>> plain({"epsilon": float("inf"), "K": (1, 2)})
     {'epsilon': 'inf', 'K': [1, 2]}
     """
     if isinstance(value, dict):
@@ -182,65 +154,16 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _unit(setting: Setting) -> str:
-    records = setting.records_per_person
-    return (
-        "one record"
-        if records == 1
-        else f"one person, with at most {format_count(records)} records"
-    )
+def facts(run: Setting, hidden: bool = True) -> dict[str, str]:
+    """What a guarantee is about, in words, where the other iterates are `hidden` or not: the run's
+    own numbers, the protected unit, which two data sets are compared, which records a step uses,
+    what the clip limits, and what may be published.
 
-
-def _neighbours(setting: Setting) -> str:
-    if setting.neighbours == "add-remove":
-        return "two data sets of which one has a unit more than the other, both with the same public normaliser"
-    return f"two data sets of n = {format_count(setting.n)} records that differ in the contents of one unit"
-
-
-def sampling_of(setting: Setting) -> str:
-    """Which records a step uses, and how they are drawn, in words.
-
-    >>> sampling_of(Setting(n=1000, d=100, K=1, T=10, sigma=0.01, beta=1.0))
-    'every step uses all n = 1\u202f000 records'
-    """
-    if setting.full_batch:
-        return f"every step uses all n = {format_count(setting.n)} records"
-    drawn = {
-        "without-replacement": "records, drawn afresh, uniformly, without replacement, and seen by nobody",
-        "poisson": "records on average, each drawn on its own, afresh, and seen by nobody",
-        "cyclic": "records, in batches that are cut once, whatever they contain, and used in order",
-        "shuffled": "records, in batches that are cut once, whatever they contain, and whose order is drawn secretly",
-    }
-    return f"every step uses {format_count(setting.batch or 0)} of n = {format_count(setting.n)} {drawn[setting.sampling]}"
-
-
-def clipping_of(setting: Setting) -> str:
-    """What the clip limits, and at what norm, in words.
-
-    >>> clipping_of(Setting(n=1000, d=100, K=1, T=10, sigma=0.01, beta=1.0, clip=0.5))
+    >>> facts(Setting(n=1000, d=100, K=1, T=10, sigma=0.01, beta=1.0, clip=0.5))["clipping"]
     "each of a record's difference quotients is limited to Δ = 0.5"
     """
-    at, K = format_short(setting.clip, 6), format_count(setting.K)
-    if setting.clipping == "joint":
-        quotients = (
-            "one difference quotient is scaled"
-            if setting.K == 1
-            else f"K = {K} difference quotients are scaled together"
-        )
-        return f"a record's {quotients} to a length of at most Δ = {at}"
-    return f"each of a record's difference quotients is limited to Δ = {at}"
-
-
-def _released(setting: Setting, hidden: bool) -> str:
-    if not hidden:
-        return "every iterate, the last included"
-    releases = min(setting.releases, setting.T)
-    if releases == setting.T > 1:
-        return "every iterate, the last included"
-    if releases > 1:
-        some = f"{format_count(releases)} of {format_count(setting.T)} iterates"
-        return f"{some}, evenly spaced, the last included; the others stay secret"
-    return f"the last iterate, after {format_count(setting.T)} steps; all others stay secret"
+    lines = written("questions/texts/facts.txt", run=run, hidden=hidden).splitlines()
+    return {"run": in_a_line(run)} | dict(line.split(": ", 1) for line in lines)
 
 
 def versions(*more: str) -> dict[str, str]:

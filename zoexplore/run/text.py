@@ -1,9 +1,15 @@
-"""Text in and out, whatever encoding a shell or a system has by itself."""
+"""Text in and out, whatever encoding a shell or a system has by itself, and templates of it."""
 
 import codecs
 import io
 import sys
+from functools import cache
+from math import inf
+from pathlib import Path
+from typing import Any
 from unicodedata import category
+
+from zoexplore.run import formatting
 
 UTF_16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
@@ -44,3 +50,22 @@ def printable(text: str) -> str:
         c.encode("unicode_escape").decode() if category(c)[0] == "C" and c != "\n" else c
         for c in text
     )
+
+
+def written(template: str, **given: Any) -> str:
+    """A template of the package, filled in with plain text."""
+    return str(_templates().get_template(template).render(given))
+
+
+@cache
+def _templates() -> Any:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # takes a while
+
+    loader = FileSystemLoader(Path(__file__).parents[1])
+    made = Environment(
+        loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    made.globals["inf"] = inf
+    for name in ("count", "delta", "number", "sentence", "short"):
+        made.filters[name] = getattr(formatting, f"format_{name}")
+    return made
