@@ -1,4 +1,4 @@
-"""The command `zoexplore`, also as `python -m zoexplore`: `command.yaml` has its questions.
+"""The command `zoexplore`, also as `python -m zoexplore`: `texts/command.yaml` has its questions.
 
 Answers go to standard output, errors to standard error. Exit codes:
 
@@ -12,7 +12,7 @@ import json
 import sys
 import webbrowser
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from math import inf
 from pathlib import Path
@@ -50,7 +50,7 @@ from zoexplore.run.setting import (
     Setting,
     supposition,
 )
-from zoexplore.run.text import decoded, printable, use_utf8
+from zoexplore.run.text import decoded, printable, use_utf8, written
 
 ANSWER, NONE, WRONG = 0, 1, 2
 MOST_VALUES = 10_000  # of a curve
@@ -63,11 +63,12 @@ class Wrong(ValueError):
 
 
 class Answer(NamedTuple):
-    """An answer: whether there is one, its data for JSON, and its lines."""
+    """An answer: whether there is one, its data for JSON, and its text, which a template may frame."""
 
     found: bool
-    data: Any
-    lines: Sequence[str]
+    data: dict[str, Any]
+    text: str = ""
+    template: str = ""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -109,7 +110,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"zoexplore {zoexplore.__version__}")
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(metavar="COMMAND")
-    table = yaml.safe_load(Path(__file__).with_name("command.yaml").read_text(encoding="utf-8"))
+    table = yaml.safe_load(
+        Path(__file__).with_name("texts").joinpath("command.yaml").read_text(encoding="utf-8")
+    )
     for name, about in table.items():
         words, aliases = about["help"], about.get("aliases", ())
         command = commands.add_parser(
@@ -124,18 +127,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _say(answer: Answer, as_json: bool) -> int:
-    found, data, lines = answer
-    text = json.dumps(plain(data), ensure_ascii=False, indent=2) if as_json else "\n".join(lines)
+    found, data, text, template = answer
+    if as_json:
+        text = json.dumps(plain(data), ensure_ascii=False, indent=2)
+    elif template:
+        text = printable(written(f"texts/{template}.txt", data=data, text=text))
     print(text.rstrip("\n"))
     return ANSWER if found else NONE
-
-
-def _remarks(*words: str) -> list[str]:
-    return [f"# {each}" for each in words if each]
-
-
-def _supposed(assumptions: Iterable[str], by: str = "it") -> list[str]:
-    return _remarks(*(f"{by} supposes: {words}" for words in assumptions))
 
 
 def _read(
@@ -213,33 +211,18 @@ def _epsilon(given: Namespace) -> Answer:
         found = {g.bound: g for g in ranked}
     else:
         found = {"forgetting": forgetting(setting, given.forget, accounting)}
-    run = in_a_line(setting)
+    about = _about(setting) | {"supposition": supposition(setting, accounting)}
+    names = ("epsilon", "reason", "note", "supposes", "truth")
     data = {
-        name: {"epsilon": g.epsilon, "delta": setting.delta, "reason": g.reason, "note": g.note}
-        | {"supposes": g.supposes, "run": run}
-        for name, g in found.items()
+        bound: {name: getattr(g, name) for name in names} | {"delta": setting.delta} | about
+        for bound, g in found.items()
     }
-    least, g = next(iter(found.items()))
-    lines = _aligned((name, g.epsilon, _first(g.reason or g.note)) for name, g in found.items())
-    lines += _remarks(run, remark_on_delta(setting))
-    lines += _remarks(f"all under one supposition: {supposition(setting, accounting)}")
-    if g.valid:
-        lines += _remarks(f"the least that applies: {least}", g.truth)
-        lines += _supposed(g.supposes, least)
-    return Answer(any(g.valid for g in found.values()), data, lines)
+    return Answer(any(g.valid for g in found.values()), data, template="epsilon")
 
 
-def _aligned(rows: Iterable[tuple[str, float, str]]) -> list[str]:
-    """Names, numbers to the last digit, and words, in columns."""
-    rows = list(rows)
-    width = max(len(name) for name, *_ in rows)
-    return [printable(f"{name:{width}}  {x!r:22}  {words}".rstrip()) for name, x, words in rows]
-
-
-def _first(said: str) -> str:
-    """The first reason and the number of the others, which --json lists."""
-    first, *more = said.split("; ")
-    return f"{first} (and {len(more)} more: --json)" if more else first
+def _about(run: Setting) -> dict[str, str]:
+    """Which run it is, in a line, and a remark on its delta."""
+    return {"run": in_a_line(run), "remark": remark_on_delta(run)}
 
 
 def _compose(given: Namespace) -> Answer:
@@ -253,21 +236,13 @@ def _compose(given: Namespace) -> Answer:
         )
     together = compose([runs[file][0] for file in given.file], given.delta, accounting)
     guarantees = [part.guarantee for part in together.parts if part.guarantee]
-    alone = list(zip(given.file, guarantees, strict=True))
     rows = [
         {"file": file, "epsilon": g.epsilon, "bound": g.bound, "run": in_a_line(g.setting)}
-        for file, g in alone
+        for file, g in zip(given.file, guarantees, strict=True)
     ]
-    about = ("epsilon", "delta", "reason", "supposes")
-    data = {name: getattr(together, name) for name in about} | {"runs": rows}
-    whole = ("together", together.epsilon, together.reason)
-    lines = _aligned([whole, *((file, g.epsilon, f"by {g.bound}") for file, g in alone)])
-    lines += _remarks(
-        *(f"{printable(file)}: {in_a_line(setting)}" for file, (setting, _) in runs.items())
-    )
-    lines += _remarks(f"δ = {together.delta!r}; neighbours: {together.neighbours}")
-    lines += _supposed(together.supposes)
-    return Answer(together.valid, data, lines)
+    names = ("epsilon", "delta", "reason", "neighbours", "supposes")
+    data = {name: getattr(together, name) for name in names} | {"runs": rows}
+    return Answer(together.valid, data, template="compose")
 
 
 def _curve(given: Namespace) -> Answer:
@@ -276,7 +251,7 @@ def _curve(given: Namespace) -> Answer:
     found = curve(setting, along, values, given.bound or list(BOUNDS), accounting)
     columns = {along: values} | {name: epsilons.tolist() for name, epsilons in found.items()}
     some = any(min(epsilons) < inf for epsilons in found.values())
-    return Answer(some, columns, [to_csv(setting, accounting, columns)])
+    return Answer(some, columns, to_csv(setting, accounting, columns))
 
 
 def _values(text: str, whole: bool) -> list[float]:
@@ -301,22 +276,14 @@ def _calibrate(given: Namespace) -> Answer:
     g, value = guarantee(solved, bound, accounting), getattr(solved, field)
     idle = changes_nothing(solved, field, bound, accounting)
     proved = {"epsilon": g.epsilon, "bound": g.bound, "supposes": g.supposes}
-    lines = _remarks(
-        f"{field} = {value!r}: epsilon = {g.epsilon!r} by {g.bound}",
-        f"{field} changes nothing here: epsilon is the same at every {field}" if idle else "",
-    )
-    lines += _supposed(g.supposes)
     about = {"field": field, "value": value, "changes_nothing": idle}
-    return _with_run(about | proved, lines, solved, accounting)
+    return _with_run("calibrate", about | proved, solved, accounting)
 
 
-def _with_run(
-    data: Mapping[str, Any], lines: list[str], run: Setting, accounting: Accounting
-) -> Answer:
+def _with_run(template: str, data: dict[str, Any], run: Setting, accounting: Accounting) -> Answer:
     """An answer that ends with a run as YAML."""
-    whole = {**data, "setting": run.as_dict(), "accounting": asdict(accounting)}
-    lines += _remarks(in_a_line(run), remark_on_delta(run))
-    return Answer(True, whole, [*lines, to_yaml(run, accounting)])
+    data |= {"setting": run.as_dict(), "accounting": asdict(accounting)} | _about(run)
+    return Answer(True, data, to_yaml(run, accounting), template)
 
 
 def _plan(given: Namespace) -> Answer:
@@ -326,19 +293,8 @@ def _plan(given: Namespace) -> Answer:
     asked: dict[str, Any] = {"epsilon": given.epsilon, "passes": passes, "bound": given.bound}
     plan = recommend(run, **asked, accounting=accounting, clipping=run.clipping)
     searched = _searched(plan.setting, given.search, accounting)
-    heard, *more = plan.reasons  # first whether the noise drowns the steps
-    such = f"trying {given.search} such runs costs ε ="
-    tried = [f"{such} {cost:.4g}: {how}" for how, cost in searched.items()]
-    lines = _remarks(
-        heard,
-        f"epsilon = {plan.epsilon!r} by {plan.bound}",
-        *more,
-        *plan.warnings,
-        *(tried or ["trying several runs costs more; --search 20 says how much"]),
-        "saved as plan.yaml it is trained by zoexplore.mechanism.NoisyZOGD.for_plan(model, loss, 'plan.yaml')",
-    )
-    lines += _supposed(plan.supposed)
-    return _with_run(asdict(plan) | {"search": searched}, lines, plan.setting, accounting)
+    about = {"search": searched, "tried": given.search, "supposes": plan.supposed}
+    return _with_run("plan", asdict(plan) | about, plan.setting, accounting)
 
 
 def _searched(run: Setting, runs: int | None, accounting: Accounting) -> dict[str, float]:
@@ -357,7 +313,7 @@ def _searched(run: Setting, runs: int | None, accounting: Accounting) -> dict[st
 def _statement(given: Namespace) -> Answer:
     setting, accounting = _read(given, given.file)
     said = statement(setting, given.bound, accounting)
-    return Answer(said.guarantee.valid, said.as_dict(), [str(said)])
+    return Answer(said.guarantee.valid, said.as_dict(), str(said))
 
 
 def _lesson(given: Namespace) -> None:

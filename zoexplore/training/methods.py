@@ -4,9 +4,11 @@ are `Configuration`s.
 All share data, clip, noise scale and number of steps, and each has its own account.
 """
 
+import json
 from dataclasses import dataclass
 from hashlib import sha256
 from math import inf
+from pathlib import Path
 from typing import Any
 
 from zoexplore.run.setting import Setting
@@ -117,51 +119,5 @@ class Method:
         return Configuration(self.name, setting, self.noisy, self.every_direction, hidden)
 
 
-METHODS = {
-    method.name: method
-    for method in (
-        Method(
-            "noisy-zogd",
-            "Noisy-ZOGD",
-            "K orthonormal directions a step, noise along them and everywhere.",
-        ),
-        Method(
-            "dpzero",
-            "DPZero",
-            "One direction a step and all noise along it: K = 1, β = 1.",
-            K=1,
-            beta=1.0,
-        ),
-        Method(
-            "aggzo",
-            "Joint clip (as DP-AggZO)",
-            "K directions, a record's quotients clipped together, all noise along them: β = 1.",
-            beta=1.0,
-            clipping="joint",
-        ),
-        Method(
-            "noisy-gd",
-            "Noisy gradient descent",
-            "Every direction at once: K = d, β = 0.",
-            K=0,
-            beta=0.0,
-        ),
-        Method(
-            "dp-sgd",
-            "DP-SGD",
-            "Gradients, each clipped as a whole; every step counts as released.",
-            K=0,
-            beta=0.0,
-            clipping="joint",
-            hidden=False,
-        ),
-        Method(
-            "non-private",
-            "Not private",
-            "Gradient descent without noise: what the others could reach.",
-            K=0,
-            beta=0.0,
-            noisy=False,
-        ),
-    )
-}
+_TABLE = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+METHODS = {about["name"]: Method(**about) for about in _TABLE}
