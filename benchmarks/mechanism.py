@@ -7,8 +7,6 @@ peak memory, launches, and an estimate for larger models.
 """
 
 import argparse
-import ctypes
-import gc
 import os
 import subprocess
 import sys
@@ -21,7 +19,7 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from benchmarks.timing import table
+from benchmarks.timing import memory_of, table
 from zoexplore import Setting
 from zoexplore.mechanism import NoisyZOGD, Sources, checksums
 
@@ -208,20 +206,7 @@ def peak(way: str, d: int, K: int, kind: Any, device: Any) -> Any:
         step(), step()
         return torch.cuda.max_memory_allocated() / size
     step()
-    gc.collect()
-    # else memory that the first step freed would not count again
-    ctypes.CDLL("libc.so.6").malloc_trim(0)
-    with open("/proc/self/clear_refs", "w") as file:
-        file.write("5")  # Linux records the peak from here on, which sampling could miss
-    before = _memory("VmRSS")
-    step()
-    return 1 + max(_memory("VmHWM") - before, 0) / size
-
-
-def _memory(name: str) -> Any:
-    """Bytes that this process holds now (`VmRSS`), or held at most (`VmHWM`)."""
-    with open("/proc/self/status") as file:
-        return 1024 * int(next(line.split()[1] for line in file if line.startswith(f"{name}:")))
+    return 1 + memory_of(step) / size
 
 
 def run(

@@ -29,6 +29,7 @@ from torch.nn.functional import cross_entropy
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from benchmarks import tail
+from benchmarks.timing import memory_of
 from zoexplore import Setting, calibrate
 from zoexplore.mechanism import NoisyZOGD, Sources
 from zoexplore.run.setting import Accounting
@@ -48,19 +49,19 @@ XI = {"encoder": 0.03, LANGUAGE: 1.4}
 STEPS = {"encoder": 3000, LANGUAGE: 400}
 GRID = (1 / 3, 1.0, 3.0)
 SEEDS = (1, 2, 3)  # that judge what seed 0 has chosen
-HEADER = "way", "ε", "accuracy", "seeds", "runs to tune it", "seconds a run", "rate, clip"
+HEADER = "way", "ε", "accuracy", "seeds", "runs to tune it", "seconds a run", "MB", "rate, clip"
+
+Table = tuple[Tensor, Tensor]  # features and labels of records
 
 
 class Data(NamedTuple):
-    """Features and labels to train on, and held out; a fresh model by its seed; what it is the end
-    of.
-    """
+    """Features and labels to train on, and held out; a fresh model; what it is the end of."""
 
     X: Tensor
     y: Tensor
     X_test: Tensor
     y_test: Tensor
-    head: Callable[[int], nn.Module]
+    end: Callable[[], nn.Module]
     on: str
 
 
@@ -72,6 +73,10 @@ class Run(NamedTuple):
     T: int
     batch: int
     seed: int
+
+    def fresh(self) -> nn.Module:
+        torch.manual_seed(self.seed)
+        return self.data.end()
 
 
 def reviews() -> tuple[list[str], Tensor]:
@@ -121,17 +126,11 @@ def data(on: str) -> Data:
         torch.save(made, kept)
     found = torch.load(kept)
     X, y = found.pop("features"), y[order]
-    make = partial(end, found) if on == LANGUAGE else head
-    return Data(X[held:], y[held:], X[:held], y[:held], make, on)
+    end = partial(tail.Tail, found) if on == LANGUAGE else head
+    return Data(X[held:], y[held:], X[:held], y[:held], end, on)
 
 
-def end(frozen: dict[str, Tensor], seed: int) -> nn.Module:
-    torch.manual_seed(seed)
-    return tail.Tail(frozen)
-
-
-def head(seed: int) -> nn.Module:
-    torch.manual_seed(seed)
+def head() -> nn.Module:
     return nn.Sequential(nn.Linear(384, 64), nn.ReLU(), nn.Linear(64, 2))
 
 
@@ -147,25 +146,28 @@ def poisson(run: Run, generator: torch.Generator) -> Iterator[tuple[Tensor, Tens
         yield run.data.X[some], run.data.y[some], 1 - t / run.T
 
 
-def ours(run: Run) -> nn.Module:
-    """Noisy-ZOGD with one direction, which finds rate, clip and distance itself, within its ε."""
-    model, (X, y, *_) = run.data.head(run.seed), run.data
-    optimiser = NoisyZOGD.for_epsilon(
+def trained(
+    model: nn.Module, records: Table, seed: int, loss: Any = losses, **given: Any
+) -> NoisyZOGD:
+    """A run of Noisy-ZOGD, which finds what is not given of rate, clip and distance, within its ε."""
+    run = NoisyZOGD.for_epsilon(
         model,
-        losses,
-        epsilon=run.epsilon,
+        loss,
         delta=DELTA,
-        n=len(y),
-        T=run.T,
-        K=1,
-        batch=run.batch,
-        sampling="poisson",
-        neighbours="add-remove",
-        sources=Sources(10 + run.seed, 1000 + run.seed),
+        n=len(records[1]),
+        sources=Sources(10 + seed, 1000 + seed),
         show=lambda _: None,
+        **given,
     )
-    for batch in optimiser.batches((X, y)):
-        optimiser.step(batch)
+    for batch in run.batches(records):
+        run.step(batch)
+    return run
+
+
+def ours(run: Run) -> nn.Module:
+    model, records = run.fresh(), (run.data.X, run.data.y)
+    sampled = {"sampling": "poisson", "neighbours": "add-remove"}
+    trained(model, records, run.seed, epsilon=run.epsilon, T=run.T, K=1, batch=run.batch, **sampled)
     return model
 
 
@@ -174,7 +176,7 @@ def zeroth(run: Run, rate: float, clip: float, sigma: float) -> nn.Module:
     """DPZero: a random direction, two losses a record, their difference clipped, one noisy number;
     MeZO without the last two.
     """
-    model, generator = run.data.head(run.seed), torch.Generator().manual_seed(100 + run.seed)
+    model, generator = run.fresh(), torch.Generator().manual_seed(100 + run.seed)
     w, xi = parameters_to_vector(model.parameters()), XI[run.data.on]
 
     def at(point: Tensor, X: Tensor, y: Tensor) -> Tensor:
@@ -222,7 +224,7 @@ def dpsgd(run: Run, rate: float, clip: float) -> Any:
     from opacus.optimizers import DPOptimizer
 
     model, generator = (
-        GradSampleModule(run.data.head(run.seed)),
+        GradSampleModule(run.fresh()),
         torch.Generator().manual_seed(100 + run.seed),
     )
     target = {
@@ -273,8 +275,14 @@ def row(name: str, run: Run) -> tuple[str, ...]:
         tried = {pair: accuracy(train(run, *pair), run.data) for pair in pairs}
         rate, clip = max(tried, key=lambda pair: tried[pair])
         given = {"rate": rate, "clip": clip}
+    found = list[float]()
+
+    def judged(seed: int) -> None:
+        found.append(accuracy(train(run._replace(seed=seed), **given), run.data))
+
     began = process_time()
-    found = [accuracy(train(run._replace(seed=seed), **given), run.data) for seed in SEEDS]
+    for seed in SEEDS:  # the last one's memory: libraries take some at first
+        memory = memory_of(partial(judged, seed))
     seconds = (process_time() - began) / len(found)
     each, of = " ".join(f"{x:.3f}" for x in found), ", ".join(f"{x:.3g}" for x in given.values())
     return (
@@ -284,6 +292,7 @@ def row(name: str, run: Run) -> tuple[str, ...]:
         each,
         f"{9 if given else 0}",
         f"{seconds:.1f}",
+        f"{memory / 2**20:.0f}",
         of,
     )
 

@@ -3,8 +3,9 @@ learn`.
 
 Some seeds choose in the grid, and others judge both, since the best of nine is better than it is by
 chance. The grid's choice is not charged for its privacy, and the run's is. Data come with packages:
-scikit-learn's 1 797 digits, 360 held out, and Babel's names, of which a small transformer that has
-learned eight public languages tells Finnish ones from French.
+scikit-learn's 1 797 digits; Babel's names, of which a small transformer that has learned eight
+public languages tells Finnish ones from French; and the reviews of `benchmarks/rivals.py`, which
+says how to get them and the pretrained encoder that reads them. A fifth is held out.
 """
 
 import argparse
@@ -22,10 +23,12 @@ from sklearn.datasets import load_digits
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from zoexplore.mechanism import NoisyZOGD, Sources
+from benchmarks import rivals, tail
+from benchmarks.rivals import Table
+from zoexplore.mechanism import NoisyZOGD
 from zoexplore.mechanism.record import Found
 
-BATCH, DELTA = 64, 1e-5
+BATCH, HUNDRED = 64, 100.0
 ALPHABET, LENGTH = " abcdefghijklmnopqrstuvwxyz", 20
 PUBLIC, PRIVATE = ("de", "it", "sv", "hu", "cs", "id", "ro", "da"), ("fi", "fr")
 RATES, CLIPS = (0.25, 1.0, 4.0), (0.3, 1.0, 3.0)  # of a grid, in units of what the run finds
@@ -42,14 +45,12 @@ HEADER = (
 )
 
 
-Table = tuple[Tensor, Tensor]  # features and labels of records
-
-
 class Problem(NamedTuple):
-    """A model, and its data."""
+    """A model, its data, and what its loss is multiplied by."""
 
     model: Callable[[], nn.Module]
     data: Callable[[], Table]
+    factor: float = 1.0
 
 
 def digits(factor: float = 1.0) -> Table:
@@ -57,15 +58,36 @@ def digits(factor: float = 1.0) -> Table:
     return factor * X.float() / 16, y
 
 
-def softmax() -> nn.Module:
-    module = nn.Linear(64, 10)
-    nn.init.zeros_(module.weight)
-    nn.init.zeros_(module.bias)
+@cache
+def reviews() -> Table:
+    """What a pretrained encoder makes of each review, and whether it is rated above 0."""
+    found = rivals.data("encoder")
+    return torch.cat([found.X_test, found.X]), torch.cat([found.y_test, found.y])
+
+
+def at_zero(module: nn.Module) -> nn.Module:
+    """A layer that starts at 0."""
+    for p in module.parameters():
+        nn.init.zeros_(p)
     return module
 
 
-def network() -> nn.Module:
+def network() -> nn.Sequential:
     return nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))
+
+
+def network_at_zero() -> nn.Module:
+    """A network whose outputs start at 0."""
+    module = network()
+    at_zero(module[2])
+    return module
+
+
+def low_rank() -> nn.Module:
+    """A change of rank 8 of a frozen random layer, and a head."""
+    return nn.Sequential(
+        tail.LowRank(nn.Linear(384, 256).weight.detach()), nn.ReLU(), nn.Linear(256, 2)
+    )
 
 
 def plain(text: str) -> str:
@@ -133,16 +155,20 @@ def reader() -> nn.Module:
     """The public reader with a last layer for two languages, which starts at zero."""
     module = Reader(len(PRIVATE))
     module.load_state_dict(pretrained(), strict=False)
-    for p in module.model.classifier.out_proj.parameters():
-        nn.init.zeros_(p)
+    at_zero(module.model.classifier.out_proj)
     return module.eval()
 
 
+# x 100: features, or the loss, are a hundred times as large
 PROBLEMS = {
-    "softmax": Problem(softmax, digits),
-    "softmax x 100": Problem(softmax, partial(digits, 100.0)),
+    "softmax": Problem(lambda: at_zero(nn.Linear(64, 10)), digits),
+    "softmax x 100": Problem(lambda: at_zero(nn.Linear(64, 10)), partial(digits, HUNDRED)),
     "network": Problem(network, digits),
-    "network x 100": Problem(network, partial(digits, 100.0)),
+    "network x 100": Problem(network, partial(digits, HUNDRED)),
+    "network x 100 from 0": Problem(network_at_zero, partial(digits, HUNDRED)),
+    "head": Problem(rivals.head, reviews),
+    "head, loss x 100": Problem(rivals.head, reviews, HUNDRED),
+    "low rank": Problem(low_rank, reviews),
     "transformer": Problem(reader, partial(names, PRIVATE)),
 }
 
@@ -155,51 +181,37 @@ def split(table: Table, seed: int) -> tuple[Table, Table]:
     return (X[train], y[train]), (X[held], y[held])
 
 
-def losses(outputs: Tensor, labels: Tensor) -> Tensor:
-    return cross_entropy(outputs, labels, reduction="none")
-
-
 def trained(
     problem: Problem, epsilon: float, T: int, K: int, seed: int, **given: Any
 ) -> tuple[float, NoisyZOGD]:
     """The held-out accuracy, and the run."""
+
+    def loss(outputs: Tensor, labels: Tensor) -> Tensor:
+        return problem.factor * rivals.losses(outputs, labels)
+
     torch.manual_seed(seed)
     (data, held), model = split(problem.data(), seed), problem.model()
-    run = NoisyZOGD.for_epsilon(
-        model,
-        losses,
-        epsilon=epsilon,
-        delta=DELTA,
-        n=len(data[1]),
-        T=T,
-        K=K,
-        batch=BATCH,
-        sources=Sources(10 + seed, 1000 + seed),
-        show=lambda _: None,
-        **given,
-    )
-    for batch in run.batches(data):
-        run.step(batch)
+    run = rivals.trained(model, data, seed, loss, epsilon=epsilon, T=T, K=K, batch=BATCH, **given)
     with torch.no_grad():
         return float((model(held[0]).argmax(1) == held[1]).double().mean()), run
 
 
 def rows(
-    names: list[str], epsilons: list[float], T: int, K: int, seeds: int, grid: bool
+    names: list[str], epsilons: list[float], T: int, K: int, seeds: int, choosers: int
 ) -> Iterator[tuple[str, ...]]:
     """A row for each problem and epsilon."""
     for name, epsilon in product(names, epsilons):
         problem = PROBLEMS[name]
-        judging = range(seeds, 2 * seeds)
+        judging = range(choosers, choosers + seeds)
         untuned = [trained(problem, epsilon, T, K, seed)[0] for seed in judging]
         best = "", "", ""
-        if grid:
+        if choosers:
             scale = trained(problem, epsilon, T, K, 0)[1].found
             assert scale is not None
             tried = {
                 pair: fmean(
                     trained(problem, epsilon, T, K, seed, **given_by(scale, *pair, K))[0]
-                    for seed in range(seeds)
+                    for seed in range(choosers)
                 )
                 for pair in product(RATES, CLIPS)
             }
@@ -246,13 +258,15 @@ def main(argv: list[str]) -> None:
         "--seeds",
         type=int,
         default=3,
-        help="that choose in the grid, and as many others that judge",
+        help="that judge",
     )
-    parser.add_argument("--no-grid", action="store_true")
+    parser.add_argument(
+        "--choosers", type=int, default=3, help="other seeds, that choose in the grid; 0 for none"
+    )
     given = parser.parse_args(argv)
     print("| " + " | ".join(HEADER) + " |\n" + "|---" * len(HEADER) + "|")
     names = given.problems or list(PROBLEMS)
     for row in rows(
-        names, given.epsilons, given.steps, given.directions, given.seeds, not given.no_grid
+        names, given.epsilons, given.steps, given.directions, given.seeds, given.choosers
     ):
         print("| " + " | ".join(row) + " |", flush=True)

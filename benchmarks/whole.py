@@ -5,15 +5,19 @@ beyond the model's.
 from argparse import ArgumentParser
 from collections.abc import Callable
 from math import sqrt
-from pathlib import Path
 from time import process_time
 from typing import Any
 
 import torch
+from opacus import GradSampleModule
+from opacus.optimizers import DPOptimizer
 from torch import Tensor, nn
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from benchmarks.rivals import ENCODER, PACKAGES, reviews
+from benchmarks.timing import memory_of
 from zoexplore import Setting
+from zoexplore.hf.losses import loss_for
 from zoexplore.mechanism import NoisyZOGD, Sources
 
 RECORDS = TOKENS = 32  # of a step
@@ -21,8 +25,6 @@ RECORDS = TOKENS = 32  # of a step
 
 def taken() -> tuple[nn.Module, dict[str, Tensor]]:
     """The encoder, all of which is trained, and a batch of reviews."""
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
     texts, y = reviews()
     tokenizer = AutoTokenizer.from_pretrained(PACKAGES / ENCODER)
     model = AutoModelForSequenceClassification.from_pretrained(PACKAGES / ENCODER, num_labels=2)
@@ -34,21 +36,10 @@ def taken() -> tuple[nn.Module, dict[str, Tensor]]:
     return model.eval(), batch
 
 
-def most_memory() -> int:
-    """The most that this process has held so far, in kB. A child's ru_maxrss begins with its
-    parent's.
-    """
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
-
-
 def step_of_ours(model: nn.Module, batch: dict[str, Tensor]) -> Callable[[], Any]:
-    from zoexplore.hf.losses import loss_for
-
     d = sum(p.numel() for p in model.parameters())
     setting = Setting(n=RECORDS, d=d, K=1, T=1000, sigma=0.1, beta=1.0, eta=1.0, xi=1e-3 * sqrt(d))
-    loss = loss_for(model)
-    optimiser = NoisyZOGD(model, loss, setting, loss_of="model", sources=Sources(1, 2))
+    optimiser = NoisyZOGD(model, loss_for(model), setting, loss_of="model", sources=Sources(1, 2))
     return lambda: optimiser.step(optimiser.batch(batch))
 
 
@@ -72,9 +63,6 @@ def step_of_mezo(model: nn.Module, batch: dict[str, Tensor]) -> Callable[[], Any
 
 
 def step_of_dpsgd(model: nn.Module, batch: dict[str, Tensor]) -> Callable[[], Any]:
-    from opacus import GradSampleModule
-    from opacus.optimizers import DPOptimizer
-
     module = GradSampleModule(model.train(), strict=False)
     descent = torch.optim.SGD(module.parameters(), lr=0.1)
     optimizer = DPOptimizer(
@@ -98,14 +86,17 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(1)
     model, batch = taken()
-    before, seconds = most_memory(), list[float]()
-    step = STEPPERS[given.name](model, batch)
-    for _ in range(5):
-        began = process_time()
-        step()
-        seconds.append(process_time() - began)
-    more = most_memory() - before
-    print(f"| {given.name} | {min(seconds):.2f} | {more / 2**20:.2f} |")
+    seconds = list[float]()
+
+    def steps() -> None:
+        step = STEPPERS[given.name](model, batch)
+        for _ in range(5):
+            began = process_time()
+            step()
+            seconds.append(process_time() - began)
+
+    more = memory_of(steps)
+    print(f"| {given.name} | {min(seconds):.2f} | {more / 2**30:.2f} |")
 
 
 if __name__ == "__main__":
