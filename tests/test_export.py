@@ -86,7 +86,7 @@ def test_a_file_by_hand():
         "non-convex",
     )
     assert both.problems == (
-        "n, d, K, sigma, beta are not given: they are taken from the demonstration run",
+        "n, d, K, sigma, beta are not given: those of the demonstration run are taken",
     )
 
 

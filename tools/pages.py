@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -162,7 +163,7 @@ def _published(folder: Path, key: str, run: Published) -> str:
         "directions a step K": run.K,
         "records a step b": run.batch,
         "steps T": f"{run.T:,}",
-        "epochs": run.epochs,
+        "epochs": ceil(run.T * run.batch / run.n),
         "clip C, of a record's K quotients together": f"{run.C:g}",
         "δ": f"{run.delta:.3g}",
         "noise multiplier z": f"{run.z:g}",

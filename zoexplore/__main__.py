@@ -303,11 +303,13 @@ def _searched(run: Setting, runs: int | None, accounting: Accounting) -> dict[st
     """
     if runs is None:
         return {}
-    found = {"a fixed number, all released": search(run, runs=runs, accounting=accounting)}
+    ways: dict[str, dict[str, Any]] = {"a fixed number, all released": {"runs": runs}}
     for law in ("geometric", "logarithmic") if runs > 1 else ():
-        tried = search(run, mean=runs, law=law, accounting=accounting)
-        found[f"a {law} number of this mean, the best released"] = tried
-    return {how: round_up(tried.epsilon) for how, tried in found.items()}
+        ways[f"a {law} number of this mean, the best released"] = {"mean": runs, "law": law}
+    return {
+        how: round_up(search(run, **way, accounting=accounting).epsilon)
+        for how, way in ways.items()
+    }
 
 
 def _statement(given: Namespace) -> Answer:

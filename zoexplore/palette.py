@@ -1,6 +1,5 @@
 """The colours of figures and of the page, light and dark, except those of bounds (`bounds.words`)."""
 
-from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.words import WORDS, Style
 
 LIGHT, DARK = 0, 1
@@ -24,11 +23,7 @@ COLOURS = {
     "note": ("#e8f1f9", "#1b2c3c"),
 }
 STYLES = {bound: words.style for bound, words in WORDS.items() if words.style}
-_OTHERS = (
-    Style(("#a3195b", "#ff86bb"), (6, 2, 2, 2), 2.2),
-    Style(("#3c4fa8", "#a3b1ff"), (3, 2), 2.2),
-    Style(("#4f6b12", "#b3d465"), (14, 3), 2.2),
-)
+SPARE = Style(("#a3195b", "#ff86bb"), (6, 2, 2, 2), 2.2)  # of a bound without a style
 
 # Colours of pins, far from one another rather than from the bounds'; letters distinguish pins
 # without colours.
@@ -50,11 +45,8 @@ GAINS = (  # the factor that hiding gains: none, up to 2, 2 to 10, 10 to 100, ov
 
 
 def style_of(bound: str) -> Style:
-    """The style of a bound, or a spare one by its place in the registry."""
-    return (
-        STYLES.get(bound)
-        or _OTHERS[list(BOUNDS).index(bound) % len(_OTHERS) if bound in BOUNDS else 0]
-    )
+    """The style of a bound, or the spare one."""
+    return STYLES.get(bound, SPARE)
 
 
 def hue(bound: str) -> str:

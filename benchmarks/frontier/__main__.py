@@ -32,13 +32,14 @@ from zoexplore.questions.statement import versions
 from zoexplore.run.saving import write
 from zoexplore.run.setting import Accounting
 from zoexplore.training.comparison import Finished
-from zoexplore.training.methods import COMPARED, METHODS
+from zoexplore.training.methods import METHODS
 from zoexplore.training.privacy import privacy
 from zoexplore.training.results import Frontier, Point
 from zoexplore.training.sweep_plans import SweepPlan
 from zoexplore.training.sweeps import frontier
 from zoexplore.training.tasks import TASKS, Task
 
+COMPARED = ("noisy-zogd", "aggzo", "dp-sgd", "dpzero", "non-private")
 FOLDER = Path("build/comparison")
 TARGETS = (0.5, 1.0, 2.0, 4.0, 8.0)
 COMPARED_ON = {"digits-cosines": TARGETS, "mnist": TARGETS}

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.client import PATIENCE, Reader, _models, token_of
 from tests.attacks.attacker import SLIDER, Attacker, memory, patch, spent, watched
-from zoexplore.server.websocket import MESSAGE, Pending
+from zoexplore.server.websocket import MESSAGE, next_of
 
 SCRIPT = "<img src=x onerror=window.hacked=1>"
 BOMB = MESSAGE - 5_000  # bytes of base64
@@ -333,19 +333,12 @@ def test_of_a_drag_over_a_figure_the_last_event_counts_and_clicks_stay_apart():
             "msg_data": {"type": "event", "name": name, "x": x},
         }
 
-    pending = Pending()
     moves = [event("pan", x) for x in range(100)]
-    for each in (
-        event("panstart", 0),
-        *moves,
-        event("panend", 99),
-        event("tap", 1),
-        event("tap", 2),
-    ):
-        pending.add(each)
+    ends = event("panend", 99), event("tap", 1), event("tap", 2)
+    pending = [event("panstart", 0), *moves, *ends]
     turns = []
     while pending:
-        turns.append([(e["msg_data"]["name"], e["msg_data"]["x"]) for e in pending.take()])
+        turns.append([(e["msg_data"]["name"], e["msg_data"]["x"]) for e in next_of(pending)])
     assert turns == [[("panstart", 0)], [("pan", 99), ("panend", 99)], [("tap", 1)], [("tap", 2)]]
 
 
@@ -360,9 +353,7 @@ def test_a_turn_takes_what_was_set_before_a_click_with_it_and_no_second_click():
         "msg_type": "bokeh_event",
         "msg_data": {"type": "event", "name": "button_click"},
     }
-    pending = Pending()
-    for each in (change(1), change(2), click, click, change(3)):
-        pending.add(each)
-    assert pending.take() == [change(2), click]
-    pending.add(change(4))
-    assert [pending.take(), pending.take(), bool(pending)] == [[click], [change(4)], False]
+    pending = [change(1), change(2), click, click, change(3)]
+    assert next_of(pending) == [change(2), click]
+    pending.append(change(4))
+    assert [next_of(pending), next_of(pending), pending] == [[click], [change(4)], []]

@@ -176,7 +176,7 @@ def settable(model):
         "Switch": "ToggleInput",
     }
     kind = model["name"].split(".")[-1]
-    return [a for name in (kind, kinds.get(kind)) for a in SETTABLE.get(name, ())]
+    return [a for name in (kind, kinds.get(kind)) for a in SETTABLE.get(name, "").split()]
 
 
 class Patient(Attacker):

@@ -68,7 +68,7 @@ def test_runs_on_batches_are_never_quick_and_others_as_they_were_lately(monkeypa
     )
     assert quick(guarantees, full, account) and not quick(guarantees, long, account)
     for run, seconds in ((full, 2 * REDRAW), (long, REDRAW / 2), (batch, REDRAW / 2)):
-        asking._latest[asking._kind(guarantees, run, (run, account))] = seconds, 2 * REDRAW
+        asking._latest[asking._kind(guarantees, (run, account))] = seconds, 2 * REDRAW
     assert not quick(guarantees, full, account) and quick(guarantees, long, account)
     assert not quick(guarantees, batch, account)
     assert quick(guarantees, full, Accounting(conversion="cks"))

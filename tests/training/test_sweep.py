@@ -1,4 +1,4 @@
-"""Sweeps: the same numbers wherever and in whatever pieces they are computed; progress, cancelling,
+"""Sweeps: the same numbers wherever and in whatever pieces they are computed; progress, ends,
 errors.
 """
 
@@ -161,18 +161,6 @@ def test_a_step_that_a_thread_is_just_recording_is_not_shown():
     assert gathered(plan, [state], known) == before and before.points[0].steps == (1,)
 
 
-def test_cancel_keeps_what_is_done_and_asks_for_no_more(tiny_parts):
-    cancel, executor = threading.Event(), Counting()
-    found = []
-    for update in sweep(task=small_task(), seeds=2, executor=executor, cancel=cancel):
-        found.append(update)
-        if update.done >= 6:
-            cancel.set()
-            asked = executor.asked
-    assert executor.asked == asked
-    assert not found[-1].finished and found[-1].frontier.points
-
-
 def test_closing_the_generator_asks_for_no_more(tiny_parts):
     executor = Counting()
     running = sweep(task=small_task(), seeds=2, executor=executor)
@@ -180,13 +168,6 @@ def test_closing_the_generator_asks_for_no_more(tiny_parts):
     asked = executor.asked
     running.close()
     assert executor.asked == asked
-
-
-def test_cancelled_before_anything_there_is_no_frontier():
-    cancel = threading.Event()
-    cancel.set()
-    with pytest.raises(ValueError, match="cancelled before its first result"):
-        frontier(task=small_task(), cancel=cancel)
 
 
 def test_an_error_in_a_part_is_the_sweeps():

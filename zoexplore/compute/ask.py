@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from zoexplore.compute.cache import lookup, store
 from zoexplore.compute.computations import load, timed
@@ -18,7 +18,7 @@ from zoexplore.compute.session_task import event_loop_is_running, own_session
 from zoexplore.run.setting import Setting
 
 REDRAW = 0.05  # seconds that a call may take on the event loop
-_FEW_STEPS = 10_000  # steps of a run up to which all figures took less where we measured
+_FEW_DIGITS = 4  # of the steps of a run, up to which all figures took less where we measured
 
 # seconds that the latest two calls of each kind took: one that loads compiled code says little
 _latest: dict[tuple[Any, ...], tuple[float, float]] = {}
@@ -53,8 +53,8 @@ async def ask(function: Callable[..., Any], *args: Any) -> Any:
         found, seconds = await _by_the_pool(function, args, urgent=not behind)
     if kept:
         store(function, args, found)
-    if run := _run(args):
-        _latest[_kind(function, run, args)] = seconds, _lately(function, run, args)[0]
+    if kind := _kind(function, args):
+        _latest[kind] = seconds, _lately(kind)[0]
     return found
 
 
@@ -82,30 +82,33 @@ def quick(function: Callable[..., Any], *args: Any) -> bool:
     A call without a `Setting` is never quick, since its time cannot be predicted. A `Miniature`
     therefore holds a `Setting`.
     """
-    run = _run(args)
-    if run is None or not run.full_batch:
-        return False
-    return min(_lately(function, run, args)) < REDRAW
+    kind = _kind(function, args)
+    return kind is not None and kind.full_batch and min(_lately(kind)) < REDRAW
 
 
-def _lately(
-    function: Callable[..., Any], run: Setting, args: tuple[Any, ...]
-) -> tuple[float, float]:
-    return _latest.get(
-        _kind(function, run, args), (0.0, 0.0) if run.T <= _FEW_STEPS else (inf, inf)
-    )
-
-
-def _run(args: tuple[Any, ...]) -> Setting | None:
-    return next((arg for arg in args if isinstance(arg, Setting)), None)
-
-
-def _kind(function: Callable[..., Any], run: Setting, args: tuple[Any, ...]) -> tuple[Any, ...]:
+class _Kind(NamedTuple):
     """What calls that take about as long share: assumptions and accounting, and as many digits of
     T.
     """
-    others = (arg for arg in args if arg is not run)
-    return function.__qualname__, run.regime, run.full_batch, len(str(run.T)), *others
+
+    function: str
+    regime: str
+    full_batch: bool
+    digits: int
+    others: tuple[Any, ...]
+
+
+def _kind(function: Callable[..., Any], args: tuple[Any, ...]) -> _Kind | None:
+    """The kind of a call; None without a run."""
+    run = next((arg for arg in args if isinstance(arg, Setting)), None)
+    if run is None:
+        return None
+    others = tuple(arg for arg in args if arg is not run)
+    return _Kind(function.__qualname__, run.regime, run.full_batch, len(str(run.T)), others)
+
+
+def _lately(kind: _Kind) -> tuple[float, float]:
+    return _latest.get(kind, (0.0, 0.0) if kind.digits <= _FEW_DIGITS else (inf, inf))
 
 
 async def _by_the_pool(function: Callable[..., Any], args: tuple[Any, ...], urgent: bool) -> Any:

@@ -7,7 +7,6 @@ Most are `cached`: pure functions of frozen arguments, whose values are never ch
 import json
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from math import ceil, inf, log10
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
 from zoexplore.bounds.lower import truth
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.compute.cache import cached
-from zoexplore.questions import Plan, Unreachable, calibrate, recommend
+from zoexplore.questions import Plan, calibrate, recommend
 from zoexplore.questions.forgotten import forgetting
 from zoexplore.questions.hiding import Gain, gain_map
 from zoexplore.questions.statement import statement
@@ -41,9 +40,8 @@ def timed(function: Callable[..., Any], *args: Any) -> tuple[Any, float]:
 
 def load() -> None:
     """In a new worker: import what pages need first, and load its compiled loops."""
-    with suppress(Exception):  # whatever is wrong fails in the calls too, which say so
-        guarantees(DEMONSTRATION, Accounting())
-        curve_set(DEMONSTRATION, Accounting(), "T")
+    guarantees(DEMONSTRATION, Accounting())
+    curve_set(DEMONSTRATION, Accounting(), "T")
 
 
 class CurveSet(NamedTuple):
@@ -163,7 +161,7 @@ def solved(
     """`calibrate` for epsilon; returns the reason where it raises."""
     try:
         return calibrate(setting, field, epsilon=epsilon, bound=bound, accounting=accounting)
-    except (Unreachable, ValueError) as error:
+    except ValueError as error:
         return str(error)
 
 
@@ -181,5 +179,5 @@ def recommended(
         return recommend(
             setting, epsilon=epsilon, bound=bound, accounting=accounting, passes=passes
         )
-    except (Unreachable, ValueError) as error:
+    except ValueError as error:
         return str(error)

@@ -14,14 +14,12 @@ FRAMES = PREFIX + "FRAMES"
 
 @dataclass(frozen=True)
 class Limit:
-    """One limit: its environment variable's name after `ZOEXPLORE_`, which each use reads anew, its
-    default, and its unit and meaning as in the table of docs/deploy.md.
+    """One limit: its environment variable's name after `ZOEXPLORE_`, which each use reads anew, and
+    its default; docs/deploy.md says what of.
     """
 
     name: str
     default: int
-    unit: str
-    meaning: str
 
     @property
     def variable(self) -> str:
@@ -43,31 +41,12 @@ class Limit:
         return int(given)
 
 
-READERS = Limit("READERS", 35, "readers", "sessions of one process at a time")
-IDLE_SECONDS = Limit(
-    "IDLE_SECONDS",
-    120,
-    "s",
-    "without a move after which a session ends where another waits for its seat",
-)
-CONNECTIONS = Limit(
-    "CONNECTIONS",
-    4000,
-    "connections",
-    "at a time, and fewer where the system allows fewer open files",
-)
-LINGER_SECONDS = Limit(
-    "LINGER_SECONDS", 60, "s", "that a session outlives its closed page or lost connection"
-)
-RUN_STEPS = Limit("RUN_STEPS", 5_000_000, "steps", "of one training: points times seeds times T")
-RUN_SECONDS = Limit("RUN_SECONDS", 300, "s", "that one training may take")
-TRAININGS = Limit(
-    "TRAININGS", 2, "trainings", "at a time, of all readers of a process; others wait in order"
-)
-WORKERS = Limit("WORKERS", 3, "processes", "that compute for all readers of a process")
-WORKER_MEGABYTES = Limit(
-    "WORKER_MEGABYTES", 4096, "MB", "of memory that one computing process may take (Linux)"
-)
-
-# read by the test of docs/deploy.md's table
-ALL = tuple(limit for limit in list(globals().values()) if isinstance(limit, Limit))
+READERS = Limit("READERS", 35)
+IDLE_SECONDS = Limit("IDLE_SECONDS", 120)
+CONNECTIONS = Limit("CONNECTIONS", 4000)
+LINGER_SECONDS = Limit("LINGER_SECONDS", 60)
+RUN_STEPS = Limit("RUN_STEPS", 5_000_000)
+RUN_SECONDS = Limit("RUN_SECONDS", 300)
+TRAININGS = Limit("TRAININGS", 2)
+WORKERS = Limit("WORKERS", 3)
+WORKER_MEGABYTES = Limit("WORKER_MEGABYTES", 4096)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Generator, Hashable
 from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import cache
 from math import inf
 from typing import Any, Self
@@ -48,24 +49,27 @@ class Answer(Future[Any]):
         return self.result()
 
 
+@dataclass(eq=False)
 class Call:
-    """A function, its arguments, the session that asks, and the answer that will come."""
+    """A function, its arguments, the session that asks, and the answer that will come.
 
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        args: tuple[Any, ...],
-        session: Hashable,
-        urgent: bool,
-        item: Callable[[Any], None],
-    ) -> None:
-        self.function, self.args, self.session, self.urgent = function, args, session, urgent
-        self.item = item  # what takes a generator's values
-        self.answer = Answer()
-        self.begun = False
-        self.waiting = 1  # how many wait for it
-        self.turn = 0  # calls of its session and urgency that were there before it
-        self.made = time.monotonic()
+    Args:
+        item: what takes a generator's values.
+        waiting: how many wait for the answer.
+        turn: calls of its session and urgency that were there before it.
+        made: when it came, by the monotonic clock.
+    """
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    session: Hashable
+    urgent: bool
+    item: Callable[[Any], None]
+    answer: Answer = field(default_factory=Answer)
+    begun: bool = False
+    waiting: int = 1
+    turn: int = 0
+    made: float = field(default_factory=time.monotonic)
 
 
 class Pool:

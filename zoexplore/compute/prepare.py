@@ -6,6 +6,7 @@ Each call here is a kind of run that compiles kernels of its own; together they 
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from itertools import chain, product
 from math import inf
@@ -24,28 +25,25 @@ from zoexplore.run.setting import SAMPLINGS, SCHEDULES, SENSITIVITIES, Accountin
 TAKES = "about a minute"  # of two quiet cores
 DONE = "all"  # a file beside the compiled kernels, which go with it when any kernel changes
 TOGETHER = DEMONSTRATION.replace(clipping="joint", lipschitz=inf)
-# the neighbours that batches drawn so are covered with; else one record is replaced
-WHO = {"poisson": "add-remove"}
 ON_BATCHES = {
-    sampling: DEMONSTRATION.replace(
-        batch=100, sampling=sampling, neighbours=WHO.get(sampling, "replace-one")
-    )
+    sampling: DEMONSTRATION.replace(batch=100, sampling=sampling)
     for sampling in SAMPLINGS
+    if sampling != "poisson"
 }
+ON_BATCHES["poisson"] = DEMONSTRATION.replace(
+    batch=100, sampling="poisson", neighbours="add-remove"
+)
 
 
 def hidden_states() -> list[Callable[..., Any]]:
     """By Renyi divergence, and so without the privacy losses' kernels; with the trajectories."""
     runs = (DEMONSTRATION, TOGETHER, ON_BATCHES["without-replacement"])
-    ways = (
-        Accounting("cks", sensitivity, schedule)
-        for sensitivity, schedule in product(SENSITIVITIES, SCHEDULES)
-    )
     calls: list[Callable[..., Any]] = [
-        partial(curve, run, "T", [1, 100], accounting=way) for way, run in product(ways, runs)
+        partial(curve, run, "T", [1, 100], accounting=Accounting("cks", counted_by, way))
+        for counted_by, way, run in product(SENSITIVITIES, SCHEDULES, runs)
     ]
-    acting = (TOGETHER.replace(linear=linear) for linear in (False, True))
-    calls += [partial(curve, run, "T", [1, 100], ["sharp"], Accounting("cks")) for run in acting]
+    linear = TOGETHER.replace(linear=True)
+    calls.append(partial(curve, linear, "T", [1, 100], ["sharp"], Accounting("cks")))
     shown = product((preset.setting for preset in PRESETS.values()), BOUNDS)
     return calls + [partial(_trajectory, run, bound) for run, bound in shown]
 
@@ -93,7 +91,7 @@ def prepare(told: Callable[[float], None] = lambda _: None) -> None:
             told(done / total)
     finally:
         pool.end()
-    if _mark().parent.is_dir():  # else nothing can be kept here
+    with suppress(OSError):  # where nothing can be kept
         _mark().touch()
 
 

@@ -27,8 +27,7 @@ def served() -> Any:
 
 def own_session() -> int | None:
     """A number of the session in which this is called; None outside a session."""
-    document = served()
-    return id(document) if document else None
+    return id(document) if (document := served()) else None
 
 
 def event_loop_is_running() -> bool:

@@ -27,6 +27,7 @@ from zoexplore.run.setting import (
     shown,
     supposition,
 )
+from zoexplore.run.text import written
 
 OPTIONS = tuple(asdict(Accounting()))
 NAMES = (*FIELD_NAMES, *OPTIONS)
@@ -144,7 +145,7 @@ def from_yaml(text: str) -> Loaded:
     of the run itself are taken from the demonstration run, and `problems` says so.
 
     >>> from_yaml("K: 52").problems
-    ('n, d, T, sigma, beta are not given: they are taken from the demonstration run',)
+    ('n, d, T, sigma, beta are not given: those of the demonstration run are taken',)
     """
     try:
         fields = fields_of(text)
@@ -153,13 +154,9 @@ def from_yaml(text: str) -> Loaded:
     loaded = from_fields(fields, UNASSUMING)
     if not loaded.read:
         return replace(loaded, setting=DEMONSTRATION)
-    missing = not_given(fields)
-    if missing:
-        they = "they are" if ", " in missing else "it is"
-        return replace(
-            loaded,
-            problems=(*loaded.problems, f"{missing}: {they} taken from the demonstration run"),
-        )
+    if missing := not_given(fields):
+        taken = f"{missing}: those of the demonstration run are taken"
+        return replace(loaded, problems=(*loaded.problems, taken))
     return loaded
 
 
@@ -183,17 +180,12 @@ def to_python(setting: Setting, accounting: Accounting) -> str:
     >>> print(to_python(DEMONSTRATION, Accounting()).splitlines()[0])
     from zoexplore import BOUNDS, Accounting, Setting, epsilon
     """
-    arguments = "".join(
-        f"    {name}={_code(value)},\n" for name, value in setting.as_dict().items()
-    )
-    options = ", ".join(f"{name}={_code(value)}" for name, value in asdict(accounting).items())
-    numbers = "".join(f"# {bound} {epsilon(setting, bound, accounting)!r}\n" for bound in BOUNDS)
-    return (
-        "from zoexplore import BOUNDS, Accounting, Setting, epsilon\n\n"
-        f"setting = Setting(\n{arguments})\n"
-        f"accounting = Accounting({options})  # {supposition(setting, accounting)}\n"
-        "for bound in BOUNDS:\n    print(bound, epsilon(setting, bound, accounting))\n"
-        f"{numbers}"
+    return written(
+        "questions/texts/python.txt",
+        run={name: _code(value) for name, value in setting.as_dict().items()},
+        options={name: _code(value) for name, value in asdict(accounting).items()},
+        supposed=supposition(setting, accounting),
+        numbers={bound: epsilon(setting, bound, accounting) for bound in BOUNDS},
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from itertools import product
-from math import exp, inf, isfinite, log, sqrt
+from math import exp, inf, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -255,11 +255,11 @@ def meanings(run: Setting) -> str:
     """
     own = guarantee(run, "composition", CLIP).epsilon
     other = otherwise(run, own)
-    replaced, removed = (own, other) if run.neighbours == "replace-one" else (other, own)
-    if not (isfinite(replaced) and isfinite(removed)):
+    both = (own, other) if run.neighbours == "replace-one" else (other, own)
+    if inf in both:
         return ""
-    said = "With one record replaced", "with one added or removed, its place left empty,"
-    return f"{said[0]} ε ≤ {format_short(round_up(replaced, 3), 3)}, {said[1]} ε ≤ {format_short(round_up(removed, 3), 3)}."
+    replaced, removed = (format_short(round_up(x, 3)) for x in both)
+    return f"With one record replaced ε ≤ {replaced}, with one added or removed, its place left empty, ε ≤ {removed}."
 
 
 def otherwise(run: Setting, own: float) -> float:

@@ -352,11 +352,10 @@ def _few_kinds(steps: list[Steps]) -> list[Steps]:
     """The steps; where more than `KINDS` differ, with their mu rounded up to one of as many."""
     if len(steps) <= KINDS:
         return steps
-    mus, counts = [s.mu for s in steps], dict[tuple[float, float], float]()
+    mus, counts = [s.mu for s in steps], defaultdict[tuple[float, float], float](float)
     grid = np.geomspace(min(mus), max(mus) * ROUND_UP, KINDS)
     for s in steps:
-        kind = s.q, float(grid[np.searchsorted(grid, s.mu)])
-        counts[kind] = counts.get(kind, 0.0) + s.count
+        counts[s.q, float(grid[np.searchsorted(grid, s.mu)])] += s.count
     return [Steps(count, *kind) for kind, count in counts.items()]
 
 

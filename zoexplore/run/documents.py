@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 _FOLDERS = Path(__file__).parents[2] / "docs", Path(__file__).parents[1] / "docs"
-_HEADING = re.compile(r"^(#+) (?:\d+\. )?(.*?)\s*$")
 
 
 class Reference(NamedTuple):
@@ -43,19 +42,12 @@ def section(reference: Reference) -> str:
     >>> section(Reference("bounds", "Composition")).splitlines()[0]
     '## 3. Composition'
     """
-    taken: list[str] = []
-    rank = 0
-    for line in read(reference.page).splitlines():
-        heading = _HEADING.match(line)
-        if heading and rank and len(heading[1]) <= rank:
-            break
-        if heading and not rank and heading[2] == reference.heading:
-            rank = len(heading[1])
-        if rank:
-            taken.append(line)
-    if not rank:
+    text, name = read(reference.page), re.escape(reference.heading)
+    begins = re.search(rf"^(#+) (?:\d+\. )?{name}\s*$", text, re.M)
+    if begins is None:
         raise KeyError(f"docs/{reference.page}.md has no heading {reference.heading!r}")
-    return "\n".join(taken)
+    ends = re.compile(rf"^#{{1,{len(begins[1])}}} ", re.M).search(text, begins.end())
+    return text[begins.start() : ends.start() if ends else None].rstrip()
 
 
 @cache

@@ -63,7 +63,6 @@ _IN_WORDS = {
     "1e-300": "10⁻³⁰⁰",
     ", or None for all": ", or leave it empty for all",
 }
-_PLAINER = re.compile("|".join(map(re.escape, _IN_WORDS)))
 _NAMED = re.compile(rf"\b({'|'.join(FIELDS)})\b(?= = )")
 _OTHERS = {"num_epochs": "epochs", "num_train_epochs": "epochs", "sampling_rate": "sample_rate"}
 
@@ -102,11 +101,9 @@ def in_symbols(message: str) -> str:
     """
     message = _NAMED.sub(lambda found: FIELDS[found[1]].symbol, message)
     given, colon, allowed = re.sub(r"\binf\b", "∞", message).partition(": give ")
-    return (
-        given
-        + colon
-        + _LONG.sub(_grouped, _PLAINER.sub(lambda found: _IN_WORDS[found[0]], allowed))
-    )
+    for plain, shown in _IN_WORDS.items():
+        allowed = allowed.replace(plain, shown)
+    return given + colon + _LONG.sub(_grouped, allowed)
 
 
 def _grouped(digits: re.Match[str]) -> str:

@@ -4,7 +4,7 @@
 
 import json
 from dataclasses import dataclass
-from math import ceil, sqrt
+from math import sqrt
 from pathlib import Path
 
 from zoexplore.run.formatting import format_number
@@ -62,29 +62,16 @@ class Published:
         sqrt(K) sigma b.
         """
         noise = (2 if self.doubled else 1) * self.z * self.C / self.batch / sqrt(self.K)
+        own = {name: getattr(self, name) for name in ("n", "d", "K", "T", "batch", "delta")}
         return Setting(
-            n=self.n,
-            d=self.d,
-            K=self.K,
-            T=self.T,
+            **own,
             beta=1.0,
-            batch=self.batch,
-            delta=self.delta,
             clip=self.C,
             clipping="joint",
             sigma=float(f"{noise:.10g}"),  # z is known to five digits
             neighbours="replace-one" if self.shuffled else "add-remove",
             sampling="shuffled" if self.shuffled else "poisson",
         )
-
-    @property
-    def replaced(self) -> float:
-        """The distance that replacing a record moves a step, in units of its noise."""
-        return (1 if self.doubled else 2) / self.z
-
-    @property
-    def epochs(self) -> int:
-        return ceil(self.T * self.batch / self.n)
 
     @property
     def summary(self) -> str:

@@ -13,16 +13,7 @@ LARGEST_FILE = 10_000  # characters; a setting needs a few hundred
 LONGEST_REASON = 200
 HEADINGS = "setting", "accounting"
 _SWITCHES = "linear", "printed"
-_TRUTH = {
-    "1": True,
-    "true": True,
-    "yes": True,
-    "on": True,
-    "0": False,
-    "false": False,
-    "no": False,
-    "off": False,
-}
+_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 _NOTHING = "", "~", "null", "none"
 _REASONS = {  # what PyYAML says of a text: what is wrong with it
     "found character '\\t'": "a tab; YAML wants spaces",
@@ -88,7 +79,8 @@ def value_of(name: str, text: str) -> Any:
     if name in OPTIONS:
         return word
     if name in _SWITCHES:
-        return _TRUTH.get(word.lower(), word)
+        said = word.lower()
+        return said in _TRUE if said in _TRUE + _FALSE else word
     left_out = FIELDS[name].left_out if name in FIELDS else ""
     if left_out and word.lower() in (*_NOTHING, left_out.lower()):
         return None

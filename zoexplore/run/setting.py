@@ -397,8 +397,7 @@ def number(
         x = float(value) if _is_real(value) else nan
     except OverflowError:
         x = nan
-    within = above < x and least <= x <= most and (x < below or below == inf)
-    if not within or (x == inf and not infinite):
+    if not (above < x and least <= x <= most and (x < below or infinite)):
         finite, noted = ("", " (inf is allowed)") if infinite else ("finite ", "")
         raise _refuse(name, value, f"a {finite}number {lower}{upper}{noted}")
     return x + 0.0  # not -0.0, whose reciprocal is -inf

@@ -22,27 +22,24 @@ DEPTH = 4  # lists within lists
 LARGEST = int(sys.float_info.max)  # a document that holds a larger whole number cannot be sent
 
 # By the name of a Bokeh or Panel model, or of one that it derives from.
-SETTABLE: dict[str, frozenset[str]] = {
-    name: frozenset(properties.split())
-    for name, properties in {
-        "UIElement": "visible",
-        "AbstractSlider": "value value_throttled",
-        "NumericInput": "value",
-        "TextLikeInput": "value value_input",
-        "Select": "value",
-        "MultiSelect": "value",
-        "AbstractButton": "active",
-        "ToggleInput": "active",
-        "ToggleInputGroup": "active",
-        "ToggleButtonGroup": "active",
-        "Tabs": "active",
-        "Card": "collapsed",
-        "Plot": "inner_width inner_height outer_width",
-        "Range1d": "start end",
-        "Span": "location",
-        "FileDownload": "clicks _transfers",
-        "BrowserInfo": "dark_mode",
-    }.items()
+SETTABLE = {
+    "UIElement": "visible",
+    "AbstractSlider": "value value_throttled",
+    "NumericInput": "value",
+    "TextLikeInput": "value value_input",
+    "Select": "value",
+    "MultiSelect": "value",
+    "AbstractButton": "active",
+    "ToggleInput": "active",
+    "ToggleInputGroup": "active",
+    "ToggleButtonGroup": "active",
+    "Tabs": "active",
+    "Card": "collapsed",
+    "Plot": "inner_width inner_height outer_width",
+    "Range1d": "start end",
+    "Span": "location",
+    "FileDownload": "clicks _transfers",
+    "BrowserInfo": "dark_mode",
 }
 EVENTS_OF_PAGES = frozenset(
     "document_ready button_click tap panstart pan panend reset dom_event value_submit menu_item_click".split()
@@ -99,17 +96,15 @@ def allowed(event: dict[str, Any], document: Document) -> dict[str, Any] | None:
         case {
             "kind": "MessageSent",
             "msg_type": "bokeh_event",
-            "msg_data": {"name": str(name), "values": values},
-        }:
-            entries = [_entry(entry, document) for entry in _entries(values)]
-            if name in EVENTS_OF_PAGES and None not in entries:
-                data = {
-                    "type": "event",
-                    "name": name,
-                    "values": {"type": "map", "entries": [each for each in entries if each]},
-                }
-                if not is_event(data, document):
-                    return None
+            "msg_data": {"name": str(name), "values": {**values}},
+        } if name in EVENTS_OF_PAGES:
+            sent = values.get("entries", [])
+            if not isinstance(sent, list) or len(sent) > EVENTS:
+                return None
+            entries = [_entry(entry, document) for entry in sent]
+            kept = {"type": "map", "entries": [each for each in entries if each]}
+            data = {"type": "event", "name": name, "values": kept}
+            if None not in entries and is_event(data, document):
                 return {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": data}
     return None
 
@@ -118,7 +113,9 @@ def properties(model: Model) -> frozenset[str]:
     """The properties of a model that a browser may set: of a component of our own, all of them."""
     if isinstance(model, DataModel):
         return frozenset(model.properties()) - frozenset(DataModel.properties())
-    return frozenset().union(*(SETTABLE.get(kind.__name__, ()) for kind in type(model).__mro__))
+    return frozenset().union(
+        *(SETTABLE.get(kind.__name__, "").split() for kind in type(model).__mro__)
+    )
 
 
 def plain(value: Any, longest: int = 1000, depth: int = DEPTH) -> bool:
@@ -164,11 +161,6 @@ def _model(reference: Any, document: Document) -> Model | None:
     """
     name = reference.get("id") if isinstance(reference, dict) else None
     return document.get_model_by_id(name) if isinstance(name, str) else None
-
-
-def _entries(values: Any) -> list[Any]:
-    entries = values.get("entries", []) if isinstance(values, dict) else None
-    return entries if isinstance(entries, list) and len(entries) <= EVENTS else [None]
 
 
 def _entry(entry: Any, document: Document) -> Any:

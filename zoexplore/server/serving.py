@@ -40,6 +40,24 @@ NEVER = 2**31 - 1
 LEFT = 25  # ended sessions more than are alive, at which their memory is freed, 5 MB each
 DRAIN = 10.0  # seconds for pages and computations under way, once the process is asked to end
 REQUEST, HEADERS = 65_536, 16_384  # bytes of a request's body and headers
+ALWAYS: dict[str, Any] = {  # what Bokeh's server is told
+    "start": False,
+    "show": False,
+    "verbose": False,
+    "extra_patterns": monitoring.PATHS,
+    "sign_sessions": True,
+    "generate_session_ids": True,
+    "transforms": [Headers, GZipContentEncoding],
+    "websocket_max_message_size": MESSAGE,
+    "check_unused_sessions_milliseconds": CHECK,
+    "keep_alive_milliseconds": PING,
+    "http_server_kwargs": {
+        "max_body_size": REQUEST,
+        "max_header_size": HEADERS,
+        "idle_connection_timeout": SLOW,
+        "body_timeout": SLOW,
+    },
+}
 IMAGES = Path(pn.__file__).with_name("dist") / "images"
 
 
@@ -92,27 +110,12 @@ def serve(
         {path: _staged(page) for path, page in pages.items()},
         port=port,
         address=address,
-        start=False,
-        show=False,
-        verbose=False,
         websocket_origin=list(origins) or None,
-        extra_patterns=monitoring.PATHS,
         secret_key=os.environ.get(KEY, secrets.token_urlsafe(32)).encode(),
-        sign_sessions=True,
-        generate_session_ids=True,
-        transforms=[Headers, GZipContentEncoding],
-        websocket_max_message_size=MESSAGE,
         use_xheaders=behind_proxy,
         prefix=prefix,
-        check_unused_sessions_milliseconds=CHECK,
         unused_session_lifetime_milliseconds=1000 * LINGER_SECONDS.value,
-        keep_alive_milliseconds=PING,
-        http_server_kwargs={
-            "max_body_size": REQUEST,
-            "max_header_size": HEADERS,
-            "idle_connection_timeout": SLOW,
-            "body_timeout": SLOW,
-        },
+        **ALWAYS,
     )
     HTTPServer.configure(None)
     if not origins:
@@ -170,17 +173,16 @@ class Staged(Application):
 
     page: ModuleType
     turn: asyncio.Lock  # of the reader whose page is made
-    # sessions since the last full collection, and how many of these there were
-    ended = collections = 0
+    ended = 0  # sessions since memory was freed
 
     async def on_session_destroyed(self, session_context: Any) -> None:
         """Bokeh's hook after a session. It frees the memory of ended ones when they outnumber those
         alive by `LEFT`: it holds all readers up, by some 20 ms for each session of either kind.
         """
         await super().on_session_destroyed(session_context)
-        before, self.collections = self.collections, gc.get_stats()[2]["collections"]
-        self.ended = self.ended + 1 if self.collections == before else 1
+        self.ended += 1
         if self.ended >= LEFT + len(seats.taken):
+            self.ended = 0
             gc.collect()
 
     async def on_session_created(self, session_context: Any) -> None:

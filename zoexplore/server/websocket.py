@@ -26,32 +26,17 @@ PERIOD = 0.04  # seconds between two times that a session's changes are taken up
 FAILED = "The server could not do this."
 
 
-class Pending:
-    """A browser's changes that its session has not applied yet, in order, without the overtaken
-    ones.
+def next_of(pending: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Take a browser's next changes off those that its session has not applied yet: up to a click,
+    which acts on the values before it and may cost as much as a move.
 
-    A newer value replaces an older one of the same property, but not across a click, which acts on
-    the values before it. Dragging over a figure sends many events in a row; the last one counts.
+    Only the newest value of a property counts, and the last event of a drag over a figure.
     """
-
-    def __init__(self) -> None:
-        self._events: list[dict[str, Any]] = []
-
-    def __len__(self) -> int:
-        return len(self._events)
-
-    def add(self, event: dict[str, Any]) -> None:
-        last = max((i for i, other in enumerate(self._events) if not _key(other)), default=-1)
-        key, since = _key(event), self._events[last + 1 :]
-        kept = [other for other in since if not key or _key(other) != key]
-        self._events[last + 1 :] = [*kept, event]
-
-    def take(self) -> list[dict[str, Any]]:
-        """The next events, up to a click, which may cost as much as a move."""
-        clicks = (i for i, event in enumerate(self._events) if not _key(event))
-        end = next(clicks, len(self._events)) + 1
-        events, self._events = self._events[:end], self._events[end:]
-        return events
+    clicks = (i for i, event in enumerate(pending) if not _key(event))
+    end = next(clicks, len(pending)) + 1
+    newest = {_key(event) or i: event for i, event in enumerate(pending[:end])}
+    del pending[:end]
+    return list(newest.values())
 
 
 def _key(event: dict[str, Any]) -> str:
@@ -68,7 +53,8 @@ class Socket(WSHandler):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._seat: Seat | None = None
-        self._pending, self._draining = Pending(), False
+        self._draining = False
+        self._pending: list[dict[str, Any]] = []
         self._parts = 0  # of the message that is coming
 
     def open(self, *args: Any, **kwargs: Any) -> Any:
@@ -169,8 +155,7 @@ class Socket(WSHandler):
         events = events_of(message.content)
         while len(self._pending) >= EVENTS:
             await asyncio.sleep(PERIOD)
-        for event in events:
-            self._pending.add(event)
+        self._pending += events
         if self._pending and not self._draining:
             self._draining = True
             asyncio.get_running_loop().create_task(self._drain(message))
@@ -182,9 +167,8 @@ class Socket(WSHandler):
         try:
             while self._pending and self._seat:
                 self._seat.moved = began = time.monotonic()
-                await self._apply(
-                    Patch(message.header, message.metadata, {"events": self._pending.take()})
-                )
+                changes = {"events": next_of(self._pending)}
+                await self._apply(Patch(message.header, message.metadata, changes))
                 took = time.monotonic() - began
                 await asyncio.sleep(max(PERIOD - took, took))
         finally:

@@ -17,7 +17,6 @@ from zoexplore.training.tasks import Task
 RECORDS = 30  # recorded steps of a run, at most
 NOISE = 2**32  # above every seed of directions
 DEFAULT_METHODS = ("noisy-zogd", "noisy-gd", "dpzero", "non-private")
-COMPARED = ("noisy-zogd", "aggzo", "dp-sgd", "dpzero", "non-private")
 
 
 def records(T: int) -> tuple[int, ...]:

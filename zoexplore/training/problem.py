@@ -72,10 +72,8 @@ class Problem:
     def scores(self, w: Tensor, X: Tensor) -> Tensor:
         """Scores, shape (C, n, c)."""
         flat = w.to(self.dtype).reshape(len(w) * self.width, -1)
-        if self.width == 1:
-            # half the time of the other order: few rows come first
-            return (flat @ X.T).unsqueeze(-1)
-        return (X @ flat.T).view(len(X), len(w), self.width).transpose(0, 1)
+        # half the time of the other order: few rows come first
+        return (flat @ X.T).view(len(w), self.width, len(X)).transpose(1, 2)
 
     def gradient(
         self, w: Tensor, rows: Tensor | None = None, count: int | None = None

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from math import inf, nan, sqrt
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean, variance
 from typing import Any
 
 from zoexplore.run.saving import write
@@ -72,13 +72,12 @@ class Point:
         records; nan for a single seed's loss.
         """
         values = [row[step] for row in getattr(self, utility)]
-        drawn = 0.0
+        mean, drawn = fmean(values), 0.0
         if utility == "accuracy" and self.tested:
-            mean = min(max(fmean(values), 0.0), 1.0)
-            drawn = mean * (1 - mean) / self.tested
-        if len(values) < 2:
-            return sqrt(drawn) if drawn else nan
-        return sqrt(stdev(values) ** 2 / len(values) + drawn)
+            drawn = max(mean * (1 - mean), 0.0) / self.tested
+        if len(values) > 1:
+            return sqrt(variance(values) / len(values) + drawn)
+        return sqrt(drawn) if drawn else nan
 
     def means(self, utility: str) -> tuple[float, ...]:
         """The mean over seeds at every recorded step."""

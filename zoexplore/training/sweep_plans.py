@@ -49,12 +49,8 @@ class SweepPlan:
         )
 
     def _groups(self, members: list[Configuration]) -> Iterator[tuple[int, ...]]:
-        together = (
-            min(COLUMNS // len(members), ceil(len(self.seeds) / LEAST_PARTS))
-            if members[0].setting.full_batch
-            else 1
-        )
-        at_once = max(1, together)
+        together = min(COLUMNS // len(members), ceil(len(self.seeds) / LEAST_PARTS))
+        at_once = max(1, together) if members[0].setting.full_batch else 1
         return (self.seeds[i : i + at_once] for i in range(0, len(self.seeds), at_once))
 
 

@@ -1,7 +1,7 @@
 """Runs a plan's jobs in small parts on any executor, and reports progress after each.
 
-Each part starts from the state in which the previous one ended. So a sweep is cancelled by
-submitting no more parts, and its numbers do not depend on the executor.
+Each part starts from the state in which the previous one ended. So a sweep ends early where it
+submits no more parts, and its numbers do not depend on the executor.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +25,6 @@ from zoexplore.training.sweep_plans import SweepPlan, plan_sweep, task_of
 from zoexplore.training.tasks import Task
 
 PART = 0.25  # seconds of work in one part
-LOOK = 0.1  # seconds between checks of `cancel`
 _versions = cache(versions)  # asked for with every part of a sweep
 
 
@@ -52,20 +51,17 @@ class Update:
 def sweep(
     *,
     executor: Executor | None = None,
-    cancel: Any = None,
     known: Sequence[Privacy] = (),
     plan: SweepPlan | None = None,
     **asked: Any,
 ) -> Iterator[Update]:
-    """Run a sweep, and yield its progress after every part. It ends early if `cancel` is set or the
-    generator closed.
+    """Run a sweep, and yield its progress after every part. Closed, or interrupted, it ends early: what is
+    computed then ends after a quarter of a second, or one step.
 
     Args:
         executor: where to compute, such as a `ThreadPoolExecutor` or a cluster's own; a thread if
             None. Parts spend their time in torch, so that threads share a machine's cores as well
             as processes would, and load the data once.
-        cancel: as `threading.Event`, whose `is_set` is asked ten times a second; what is computed
-            then ends after a quarter of a second, or one step.
         known: the first configurations' epsilons, where they are computed already (`privacy`).
         plan: what to train.
         asked: the arguments of `plan_sweep`, in place of a plan.
@@ -81,33 +77,29 @@ def sweep(
         *(privacy(planned.task, c, records(c.setting.T), planned.accounting) for c in rest),
     ]
     with nullcontext(executor) if executor else ThreadPoolExecutor(1) as own:
-        yield from _updates(planned, own, cancel, found)
+        yield from _updates(planned, own, found)
 
 
 def frontier(
     *,
     executor: Executor | None = None,
     progress: Callable[[Update], None] | None = None,
-    cancel: Any = None,
     **asked: Any,
 ) -> Frontier:
     """Run a whole sweep, and return its last frontier.
 
     Args:
-        executor, cancel: as in `sweep`. A cancelled sweep returns its results so far.
+        executor: as in `sweep`.
         progress: called with every `Update`.
         asked: a `plan`, or the arguments of `plan_sweep` (task, methods, sigmas, K, beta, T, seeds,
             accounting, ...).
 
     Raises:
-        Exception: as `sweep`; ValueError also if cancelled before the first results.
+        Exception: as `sweep`.
     """
-    update = None
-    for update in sweep(executor=executor, cancel=cancel, **asked):
+    for update in sweep(executor=executor, **asked):
         if progress is not None:
             progress(update)
-    if update is None or not update.frontier.points:
-        raise ValueError("the sweep was cancelled before its first result")
     return update.frontier
 
 
@@ -125,43 +117,35 @@ def train(
         method: a key of `METHODS`.
         sigma: noise scale; by default the second of the task's, or its only one.
         seed: of directions, batches and initialisation.
-        others: further arguments of `frontier`: K, beta, T, noise_seed, accounting, progress,
-            cancel, ...
+        others: further arguments of `frontier`: K, beta, T, accounting, progress, ...
 
     Raises:
         ValueError: as `frontier`.
     """
     task = task_of(task)
-    sigma = task.sigmas[min(1, len(task.sigmas) - 1)] if sigma is None else sigma
+    sigma = task.sigmas[:2][-1] if sigma is None else sigma
     (point,) = frontier(
         task=task, methods=(method,), sigmas=(sigma,), **({"seeds": (seed,)} | others)
     ).points
     return point
 
 
-def _updates(
-    plan: SweepPlan, executor: Executor, cancel: Any, known: Sequence[Privacy]
-) -> Iterator[Update]:
+def _updates(plan: SweepPlan, executor: Executor, known: Sequence[Privacy]) -> Iterator[Update]:
     states: list[State | None] = [None] * len(plan.jobs)
     pending = {executor.submit(_advance, job, None): place for place, job in enumerate(plan.jobs)}
     total = sum(job.T * len(job.seeds) for job in plan.jobs)
     begun, usual = monotonic(), torch.get_num_threads()
     try:
-        while pending and not (cancel is not None and cancel.is_set()):
-            finished, _ = wait(pending, timeout=LOOK, return_when=FIRST_COMPLETED)
+        while pending:
+            finished, _ = wait(pending, return_when=FIRST_COMPLETED)
             for future in finished:
                 place = pending.pop(future)
                 state = states[place] = future.result()
                 if state.t < plan.jobs[place].T:
                     pending[executor.submit(_advance, plan.jobs[place], state)] = place
-            if finished:
-                done = sum(state.t * len(state.draws) for state in states if state is not None)
-                yield Update(
-                    done,
-                    total,
-                    (monotonic() - begun) * (total - done) / done,
-                    gathered(plan, states, known),
-                )
+            steps = sum(state.t * len(state.draws) for state in states if state is not None)
+            left = (monotonic() - begun) * (total - steps) / steps
+            yield Update(steps, total, left, gathered(plan, states, known))
     finally:
         for future in pending:
             future.cancel()

@@ -17,6 +17,11 @@ OTHERS = tuple(name for name in SETTING_FIELDS if name not in (*OWN, *FACTS))
 DRAWN = ("without-replacement", "poisson")  # batches that are drawn anew at each step
 
 
+@lru_cache(maxsize=4)
+def _loaded(source: Callable[[], Data]) -> Data:
+    return source()
+
+
 @dataclass(frozen=True)
 class Task:
     """Data and model to train, with a default run.
@@ -94,11 +99,6 @@ class Task:
         longest = known.lipschitz if clip != known.lipschitz else None
         values = own | proved | {"clip": clip, "ridge": known.m, "lipschitz": longest} | given
         return Setting(n=n, d=d, sigma=sigma, **values)
-
-
-@lru_cache(maxsize=4)
-def _loaded(source: Callable[[], Data]) -> Data:
-    return source()
 
 
 TASKS = {
