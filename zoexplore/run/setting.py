@@ -51,9 +51,8 @@ class Refused(ValueError):
 class Setting:
     """One run of Noisy-ZOGD: its parameters, what it releases, and which data sets are neighbours.
 
-    A run's own numbers (n, d, K, T, sigma, beta) have no default. The defaults assume as little as
-    possible of the loss: only the clip bounds a record's influence.
-    `zoexplore.run.presets.DEMONSTRATION` is a run to begin with.
+    A run's own numbers (n, d, K, T, sigma, beta) have no default. The others assume as little as
+    possible of the loss. `zoexplore.run.presets.DEMONSTRATION` is a run to begin with.
 
     Args:
         n: dataset size, records.
@@ -62,29 +61,25 @@ class Setting:
         T: steps.
         sigma: noise scale. One step's noise energy is (eta sigma)^2, whatever beta and K.
         beta: directional share of the noise power, in [0, 1].
-        regime: "strongly-convex", "convex" or "non-convex": the property of every record's loss
-            without the ridge.
+        regime: "strongly-convex", "convex" or "non-convex": each record's loss without the ridge.
         R: radius of the ball that iterates are projected onto; `inf` for no ball.
         clip: the clip norm Delta, of each difference quotient or of a record's K quotients
             together.
         M: smoothness of the loss; `inf` if unknown, and the bounds that need it do not apply.
-        m: strong convexity of the loss, `ridge` included; only used in the regime
-            "strongly-convex".
+        m: strong convexity of the loss, `ridge` included; of the regime "strongly-convex".
         ridge: strong convexity from a term outside the clip, the same for every data set.
         eta: step size; `None` means K/M, also after `replace`, and stays `None` while M is `inf`.
-            Among bounds without M only output perturbation depends on it.
         xi: perturbation scale of the two-point estimator; 0 is the directional derivative.
         delta: target delta, from 1e-300 to below 1.
         clipping: "each" difference quotient of a record is limited to `clip`, or "joint": its K
             quotients are scaled together to a length of at most `clip`.
         batch: records a step, drawn as `sampling` says; `None` means all n.
-        lipschitz: an upper bound on the gradient length of every record's loss without the ridge.
-            `inf`: nothing is known, and the clip may act. At most `clip`: the clip never acts,
-            except a joint one at xi > 0, where K quotients together may be longer than the
-            gradient. `None`: at most `clip`, whatever its value.
+        lipschitz: the most that a gradient of a record's loss without the ridge is long. `inf`:
+            nothing is known, and the clip may act. At most `clip`: it never acts, except a joint
+            one at xi > 0. `None`: at most `clip`, whatever its value.
         linear: whether every record's loss without the ridge is a function of one linear form of
-            the parameters. It is in logistic or least-squares regression, but not in a softmax over
-            several classes. The bound "sharp" uses it where the clip may act or xi is not 0.
+            the parameters, as in logistic or least-squares regression, but not in a softmax. The
+            bound "sharp" uses it where the clip may act or xi is not 0.
         neighbours: "replace-one" record by another, or "add-remove" one; the mean divides by n in
             either case.
         sampling: how batches are drawn. "without-replacement" or "poisson": drawn secretly at each
@@ -98,8 +93,7 @@ class Setting:
         cooldown_beta: in [0, 1]; `None` means 1/2.
 
     Raises:
-        Refused: a value is impossible, not finite or of the wrong type. It is a `ValueError`; its
-            `field` names the field.
+        Refused: a value is impossible, not finite or of the wrong type; its `field` names it.
     """
 
     n: int
@@ -301,14 +295,11 @@ class Accounting:
 
 
 def supposition(setting: Setting, accounting: Accounting) -> str:
-    """A run's assumption on one record's gradient. Only numbers with the same supposition may be
-    compared.
+    """A run's assumption on one record's gradient, which numbers that are compared must share.
 
     >>> run = Setting(n=1000, d=100, K=10, T=5, sigma=0.1, beta=0.5)
     >>> supposition(run, Accounting()), supposition(run.replace(lipschitz=1.0), Accounting())
     ('nothing is known of gradients: the clip may act', "every record's gradient is at most L = 1 long")
-    >>> supposition(run.replace(lipschitz=1.0), Accounting(sensitivity="clip"))
-    "the paper's convention: the clip is assumed idle, but bounds a record's effect"
     """
     slope = setting.clip if setting.lipschitz is None else setting.lipschitz
     if accounting.sensitivity == "clip" and slope <= setting.clip:

@@ -73,13 +73,10 @@ def serve(
     has room at /readiness.
 
     Args:
-        pages: modules by path, with the functions of `zoexplore.views.app` that make a page: what it
-            opens with, its picture, its stages.
-        port: to listen on; 0 for any free one.
-        address: to listen on; "0.0.0.0" for all of the machine's.
+        pages: modules by path, with the functions of `zoexplore.views.app` that make a page.
+        port, address: to listen on; 0 for any free port, "0.0.0.0" for all of the machine's.
         origins: the page's public addresses, as HOST[:PORT]; this machine's if empty.
-        behind_proxy: whether to believe a proxy's headers about addresses and https. Only where
-            readers cannot reach the port.
+        behind_proxy: whether to believe a proxy's headers; only where readers cannot reach the port.
         prefix: of the path, as in "zoexplore" for /zoexplore/app.
 
     Returns:

@@ -73,8 +73,7 @@ def plan_sweep(
             its best sound account (`aimed`).
         seeds: how many (0, 1, ...), or which, from 0 to 2^31 - 1.
         accounting: as of `SweepPlan`.
-        run: K, beta, T and further fields of `Setting`, but for those that the task's loss sets
-            (`FACTS`).
+        run: fields of `Setting`, but for those that the task's loss sets (`FACTS`).
 
     Raises:
         ValueError: a value is not allowed, or the task's data are missing.
