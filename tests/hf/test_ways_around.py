@@ -88,7 +88,7 @@ def a_state_of_before(trainer, model):
         (by_a_hook, OWN, 2, False),
         (anew, "the trainer counts 2 steps and the run 0", 0, None),
         proof(another, "another NoisyZOGD has moved", 2, False),
-        (a_state_of_before, "these are others: load that model, then the state", 2, False),
+        (a_state_of_before, "led to other numbers than these: load the model", 2, False),
         (
             lambda trainer, model: model.register_buffer("note", torch.zeros(1)),
             "which this run does not train, changed",
@@ -155,7 +155,7 @@ def test_dropout_that_a_callback_switches_on_is_switched_off(tmp_path):
     [
         (
             lambda state: state["bits"].update(dict.fromkeys(state["bits"], "other bits")),
-            "these are others: load that model",
+            "led to other numbers than these: load the model",
         ),
         proof(
             lambda state: state["ledger"].update(stages=state["ledger"]["stages"][:-1]),

@@ -114,7 +114,7 @@ class TestLoadedWeights:
         again = network()
         mark_moved(again)
         made = over(again)
-        with pytest.raises(ValueError, match="load that model"):
+        with pytest.raises(ValueError, match="load the model that was saved"):
             made.load_state_dict(state)
         with pytest.raises(RuntimeError, match="was loaded"):
             run(made, 1, classes())
@@ -196,7 +196,7 @@ class TestWhatAModuleKeeps:
         again = Settled()
         again.load_state_dict(module.state_dict())
         again.seen.append(1)
-        with pytest.raises(ValueError, match="other numbers in '_extra_state'"):
+        with pytest.raises(ValueError, match="the saved run had frozen '_extra_state'"):
             over(again).load_state_dict(made.state_dict())
 
     @pytest.mark.parametrize("module", [Growing, OfTheBatch])

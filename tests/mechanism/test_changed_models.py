@@ -111,7 +111,7 @@ class TestWhatSomebodyElseMoved:
         with pytest.raises(RuntimeError, match="which this run does not train"):
             run(made, 1, classes())
         if part == "a frozen weight":
-            with pytest.raises(ValueError, match=r"the saved run had other numbers in '0\.weight'"):
+            with pytest.raises(ValueError, match=r"the saved run had frozen '0\.weight'"):
                 over(module, loss).load_state_dict(state)
 
     def test_a_cache_may_be_made_anew_in_another_shape_and_nothing_saved_may(self):

@@ -200,7 +200,7 @@ def test_a_state_without_the_weights_goes_on_from_those_that_it_was_saved_beside
         optimiser(SETTING, seeds=(7, 8)),
     )
     state = first.state_dict(weights=False)
-    with pytest.raises(ValueError, match="these are others: load that model"):
+    with pytest.raises(ValueError, match="led to other numbers than these: load the model"):
         second.load_state_dict(state)
     at = optimiser(SETTING, start=first.w, seeds=(7, 8))
     at.load_state_dict(state)

@@ -217,13 +217,16 @@ def are_apart(collate_fn: Callable[[list[Any]], Any], records: list[Any]) -> boo
     return True
 
 
+NOBODY = np.zeros(0, np.int64)
+
+
 class SeenRecords:
     """Checksums of the records as steps took them last, and of public ones that told the scale."""
 
-    def __init__(self, n: int) -> None:
+    def __init__(self, n: int, public: np.ndarray = NOBODY) -> None:
         self._sums, self._known = np.zeros(n, np.int64), np.zeros(n, bool)
         # what told the scale, and what of it came back
-        self.public, self._met = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self.public, self._met = public, NOBODY
 
     def state_dict(self) -> dict[str, Tensor]:
         """The checksums, as secret as the records."""

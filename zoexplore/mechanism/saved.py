@@ -20,7 +20,7 @@ SHARED = ("n", "d", "neighbours")  # fields that two phases of one run must shar
 # what is saved of a ledger
 LEDGER = "stages", "xi_factor", "flaw", "checked", "halves", "returned", "root"
 STATE = set(
-    "version run rate param_group w bits frozen ledger counts kept draws sources scale noise seen".split()
+    "version run rate param_group w bits ledger counts kept draws sources scale noise seen".split()
 )
 WHOLE = "give one as state_dict() made it"
 
@@ -34,6 +34,7 @@ class Loaded(NamedTuple):
     draws: BatchDraws
     scale: Scale
     plan: Setting
+    seen: SeenRecords
 
 
 def state_of(run: RunState, group: dict[str, Any], weights: bool) -> dict[str, Any]:
@@ -48,14 +49,13 @@ def state_of(run: RunState, group: dict[str, Any], weights: bool) -> dict[str, A
     run.kept.append(digest(run.watch.fingerprint.last))
     return {
         "version": VERSION,
-        "run": _arguments(run),
+        "run": _shared(run),
         "rate": run.rate,
         "scale": run.scale.state_dict(),
         "noise": probe_of(run.plan, None).sigma,
         "param_group": {name: x for name, x in group.items() if name != "params"},
         "w": [tensor.detach().clone() for tensor in tensors] if weights else None,
         "bits": run.watch.fingerprint.bits_of(tensors),
-        "frozen": run.watch.fingerprint.frozen(),
         "ledger": {name: x for name, x in asdict(run.ledger).items() if name in LEDGER},
         "counts": asdict(run.counts),
         "kept": [*run.kept],
@@ -83,11 +83,9 @@ def load(run: RunState, state: dict[str, Any], group: dict[str, Any]) -> None:
     run.watch.fingerprint.renew()
     # of this model and loss too
     flaw = run.ledger.flaw or run.watch.fingerprint.changes() or loaded.ledger.flaw
-    run.ledger, run.kept, run.sources, run.draws, run.scale, run.plan = loaded
+    run.ledger, run.kept, run.sources, run.draws, run.scale, run.plan, run.watch.seen = loaded
     run.note(flaw=flaw)
     run.watch.begin_again()
-    if state["seen"] is not None:
-        run.watch.seen.load_state_dict(state["seen"])
     run.settle()
     goes_on = state["rate"] == run.rate  # else the new setting's rate holds
     group.update({name: x for name, x in state["param_group"].items() if goes_on or name != "lr"})
@@ -107,13 +105,11 @@ def _read(run: RunState, state: Any) -> Loaded:
         raise ValueError(
             f"a state of the version {version!r} is not allowed: this version's state_dict() makes {VERSION}"
         )
-    if wrong := sorted(state.keys() ^ STATE):
-        raise ValueError(
-            f"a state that lacks, or has beside its own, {', '.join(map(repr, wrong))} is not allowed: {WHOLE}"
-        )
     if not run.ledger.has_looked:
         run.watch.fingerprint.start()
     try:
+        if wrong := sorted(state.keys() ^ STATE):
+            raise KeyError(*wrong)
         _check_state(run, state)
         sources = run.sources.gone_on(state["sources"])
         draws = BatchDraws(run.setting, sources)
@@ -124,11 +120,11 @@ def _read(run: RunState, state: Any) -> Loaded:
         ledger = replace(run.ledger, **facts, counts=Counts(**state["counts"]))
         scale = Scale(run.scale.choices)
         scale.load_state_dict(state["scale"] if scale.choices.auto else scale.state_dict())
-        noise = float(state["noise"])
+        seen = SeenRecords(run.setting.n, run.watch.seen.public)
         if state["seen"] is not None:
-            SeenRecords(run.setting.n).load_state_dict(state["seen"])
-        plan = _with_noise_left(run, ledger, noise)
-        return Loaded(ledger, [*state["kept"]], sources, draws, scale, plan)
+            seen.load_state_dict(state["seen"])
+        plan = _with_noise_left(run, ledger, float(state["noise"]))
+        return Loaded(ledger, [*state["kept"]], sources, draws, scale, plan, seen)
     except (KeyError, TypeError, AttributeError, IndexError, RuntimeError) as error:
         raise ValueError(
             f"the state is damaged ({type(error).__name__}: {error}): {WHOLE}"
@@ -151,39 +147,32 @@ def _with_noise_left(run: RunState, ledger: RunRecord, before: float) -> Setting
             break
     else:
         noise = noise_for(record, probe, left, run.target)
+    return run.plan.replace(sigma=run.plan.sigma * (noise / probe.sigma))
+
+
+def _shared(run: RunState) -> dict[str, Any]:
+    """What two phases of one run must share."""
+    fingerprint = run.watch.fingerprint
+    bits = fingerprint.bits_of(run.parameters.tensors)
     return (
-        run.plan
-        if noise == probe.sigma
-        else run.plan.replace(sigma=run.plan.sigma * noise / probe.sigma)
+        {name: getattr(run.setting, name) for name in SHARED}
+        | {f"declared {name}": x for name, x in asdict(run.declared).items()}
+        | {f"parameter {name!r}": kind for name, kind in kinds(bits).items()}
+        | {f"frozen {name!r}": x for name, x in fingerprint.frozen().items()}
     )
-
-
-def _arguments(run: RunState) -> dict[str, Any]:
-    return run.setting.as_dict() | {f"declared {k}": v for k, v in asdict(run.declared).items()}
 
 
 def _check_state(run: RunState, state: dict[str, Any]) -> None:
     """Raises ValueError where a state is of other data, of another model, or of a longer run."""
-    fingerprint = run.watch.fingerprint
-    bits = fingerprint.bits_of(run.parameters.tensors)
-    if state["w"] is None and state["bits"] != bits:
-        raise ValueError(
-            "the state is of parameters saved beside it, and these are others: load that model, then the state"
-        )
-    saved, own = _shared(state["run"], state["bits"]), _shared(_arguments(run), bits)
+    saved, own, bits_of = state["run"], _shared(run), run.watch.fingerprint.bits_of
     if name := next((name for name in saved | own if saved.get(name) != own.get(name)), ""):
         raise ValueError(
-            f"the saved run had {name} = {saved.get(name)!r}, this one has {own.get(name)!r}: make it the same way"
+            f"the saved run had {name} = {saved.get(name)!r}, this one has {own.get(name)!r}: make it the same way, with the same model"
         )
-    frozen = fingerprint.frozen()
-    for name, before in state["frozen"].items():
-        if frozen.get(name) != before:
-            raise ValueError(
-                f"the saved run had other numbers in {name!r}, which it does not train: give it the same model"
-            )
-    if state["w"] is not None and state["bits"] != fingerprint.bits_of(state["w"]):
+    w = run.parameters.tensors if state["w"] is None else state["w"]
+    if state["bits"] != bits_of(w):
         raise ValueError(
-            "the saved numbers are not those that the saved steps led to: the state was changed since"
+            "the state's steps led to other numbers than these: load the model that was saved beside it, and a state that nobody changed"
         )
     made = state["counts"]["steps"]
     if made != sum(count for _, count in state["ledger"]["stages"]):
@@ -192,11 +181,3 @@ def _check_state(run: RunState, state: dict[str, Any]) -> None:
         raise ValueError(
             f"the saved run had made {made} steps, more than T = {run.setting.T}: give the setting a larger T"
         )
-
-
-def _shared(arguments: dict[str, Any], bits: dict[str, str]) -> dict[str, Any]:
-    """What two phases of one run must share."""
-    of_run = {
-        name: x for name, x in arguments.items() if name in SHARED or name.startswith("declared")
-    }
-    return of_run | {f"parameter {name!r}": kind for name, kind in kinds(bits).items()}
