@@ -1,7 +1,6 @@
 """Noisy-ZOGD in torch: the mechanism whose privacy loss `zoexplore.bounds` counts."""
 
 from zoexplore.mechanism import clipping
-from zoexplore.mechanism.audit import audit
 from zoexplore.mechanism.batches import Batch, PrivateSampler
 from zoexplore.mechanism.checksums import mark_moved
 from zoexplore.mechanism.directions import stiefel
@@ -19,7 +18,6 @@ __all__ = [
     "RunRecord",
     "Sources",
     "Step",
-    "audit",
     "clipping",
     "mark_moved",
     "privacy_report",

@@ -28,34 +28,20 @@ def audit(first: Any, second: Any, delta: float, *, confidence: float = 0.95) ->
 
     Returns:
         A bound of at least 0, which is trivial.
-
-    Raises:
-        ValueError: the shapes do not fit, or a number is out of range.
     """
-    first, second = (np.asarray(x, float) for x in (first, second))
-    fits = first.ndim == second.ndim == 2 and first.shape[1] == second.shape[1]
-    if not fits or min(len(first), len(second)) < 4:
-        raise ValueError(
-            f"outcomes of shapes {first.shape} and {second.shape} are not allowed: give (runs, d) each, 4 runs or more"
-        )
-    if not 0 <= delta < 1 or not 0 < confidence < 1:
-        raise ValueError(
-            f"delta = {delta!r} with confidence = {confidence!r} is not allowed: give numbers in [0, 1) and (0, 1)"
-        )
     tried, counted = zip(*(np.array_split(x, 2) for x in (first, second)), strict=True)
     spread = np.atleast_2d(sum(np.cov(x.T) for x in tried))
     direction = np.linalg.pinv(spread) @ (tried[1].mean(0) - tried[0].mean(0))
 
-    def separation(worlds: Any, side: int, thresholds: Any) -> np.ndarray:
+    def separation(halves: Any, side: int, thresholds: Any) -> np.ndarray:
         """ln((p - delta)/q), p from below and q from above: of scores beyond thresholds in one
         world, and in the other.
         """
-        scores = [side * (x @ direction) for x in worlds[::-side]]
-        right, wrong = ((x[:, None] > side * thresholds).sum(0) for x in scores)
-        likely, unlikely = map(len, scores)
+        likely, unlikely = (side * (x @ direction) for x in halves[::-side])
+        right, wrong = ((x[:, None] > side * thresholds).sum(0) for x in (likely, unlikely))
         tail = (1 - confidence) / 2
-        p = np.nan_to_num(betaincinv(right, likely - right + 1, tail))
-        q = np.nan_to_num(betaincinv(wrong + 1, unlikely - wrong, 1 - tail), nan=1.0)
+        p = np.nan_to_num(betaincinv(right, len(likely) - right + 1, tail))
+        q = np.nan_to_num(betaincinv(wrong + 1, len(unlikely) - wrong, 1 - tail), nan=1.0)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(np.maximum(p - delta, 0.0)) - np.log(q))
 
