@@ -14,6 +14,11 @@ from zoexplore.questions.recommendation import MANY, SMALL
 XI = "Half the distance of two points; found, or 1e-3 √d where rate and clip are given."
 
 
+def said(default: Any, text: str) -> Any:
+    """A field with its help, as the command's parser shows it."""
+    return field(default=default, metadata={"help": text})
+
+
 @dataclass
 class ZOTrainingArguments(TrainingArguments):
     """`transformers.TrainingArguments` with a target of privacy.
@@ -31,43 +36,26 @@ class ZOTrainingArguments(TrainingArguments):
         ValueError: an argument is not allowed; it says which, and why.
     """
 
-    learning_rate: float | None = field(
-        default=None,
-        metadata={
-            "help": "η/K: a step in units of the gradient along K directions; found if not given."
-        },
+    learning_rate: float | None = said(
+        None, "η/K: a step in units of the gradient along K directions; found if not given."
     )
-    per_device_train_batch_size: int | None = field(
-        default=None, metadata={"help": "A step's records, a process."}
+    per_device_train_batch_size: int | None = said(None, "A step's records, a process.")
+    num_train_epochs: float | None = said(None, "T in passes of the data, without max_steps.")
+    epsilon: float | None = said(None, "The target ε.")
+    delta: float | None = said(None, "The target δ, well below 1/n.")
+    K: int = said(1, "Directions a step.")
+    clip: float | None = said(
+        None, "The longest vector of K quotients that a record may have; found if not given."
     )
-    num_train_epochs: float | None = field(
-        default=None, metadata={"help": "T in passes of the data, without max_steps."}
+    beta: float = said(1.0, "The share of the noise's power along the directions.")
+    xi: float | None = said(None, XI)
+    sampling: str = said("without-replacement", "How batches are drawn, as in Setting.")
+    neighbours: str = said("replace-one", "What two data sets differ in, as in Setting.")
+    microbatch: int | None = said(
+        None, "Records evaluated at once; all of a process's batch if not given."
     )
-    epsilon: float | None = field(default=None, metadata={"help": "The target ε."})
-    delta: float | None = field(default=None, metadata={"help": "The target δ, well below 1/n."})
-    K: int = field(default=1, metadata={"help": "Directions a step."})
-    clip: float | None = field(
-        default=None,
-        metadata={
-            "help": "The longest vector of K quotients that a record may have; found if not given."
-        },
-    )
-    beta: float = field(
-        default=1.0, metadata={"help": "The share of the noise's power along the directions."}
-    )
-    xi: float | None = field(default=None, metadata={"help": XI})
-    sampling: str = field(
-        default="without-replacement", metadata={"help": "How batches are drawn, as in Setting."}
-    )
-    neighbours: str = field(
-        default="replace-one", metadata={"help": "What two data sets differ in, as in Setting."}
-    )
-    microbatch: int | None = field(
-        default=None,
-        metadata={"help": "Records evaluated at once; all of a process's batch if not given."},
-    )
-    public_evaluation: bool = field(
-        default=False, metadata={"help": "Whether evaluation data are public: nobody's to protect."}
+    public_evaluation: bool = said(
+        False, "Whether evaluation data are public: nobody's to protect."
     )
 
     def __post_init__(self) -> None:
