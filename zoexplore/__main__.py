@@ -294,6 +294,7 @@ def _plan(given: Namespace) -> Answer:
     plan = recommend(run, **asked, accounting=accounting, clipping=run.clipping)
     searched = _searched(plan.setting, given.search, accounting)
     about = {"search": searched, "tried": given.search, "supposes": plan.supposed}
+    about |= {"target": given.epsilon}
     return _with_run("plan", asdict(plan) | about, plan.setting, accounting)
 
 

@@ -1,5 +1,6 @@
 """What answers otherwise than it was asked, or what no report would count, is refused."""
 
+import re
 import subprocess
 import sys
 
@@ -96,62 +97,32 @@ class TestForEpsilon:
             )
 
 
-class TestForPlan:
-    """A file that `zoexplore plan` wrote leads to a run in one call."""
-
-    @staticmethod
-    def planned(folder, capsys, text, target=2.0):
-        (folder / "run.yaml").write_text(text)
-        assert main(["plan", str(folder / "run.yaml"), "--epsilon", str(target)]) == 0
-        (folder / "plan.yaml").write_text(capsys.readouterr().out)
-        return folder / "plan.yaml"
-
-    def test_that_keeps_to_the_plan(self, tmp_path, capsys):
-        drawn = "sampling: poisson\nneighbours: add-remove"
-        path = self.planned(
-            tmp_path, capsys, f"n: 24\nd: 51\ndelta: 1e-4\nbatch: 6\nK: 1\nT: 50\n{drawn}"
-        )
-        text, said = path.read_text(), []
-        assert "NoisyZOGD.for_plan(model, loss, 'plan.yaml')" in text
-        plan = from_yaml(text).setting
-        for given in (path, str(path), text, plan):
-            made = NoisyZOGD.for_plan(
-                network(), cross_entropy, given, sources=Sources(1, 2), show=said.append
-            )
-            assert "40 find the scale, 10 train" in said[-1]
-            for name in (
-                "n",
-                "d",
-                "T",
-                "K",
-                "batch",
-                "delta",
-                "beta",
-                "sampling",
-                "neighbours",
-                "clipping",
-            ):
-                assert getattr(made.setting, name) == getattr(plan, name), name
-            assert made.setting.sigma == pytest.approx(plan.sigma, rel=1e-3)
-        assert 1.9 < run(made, 50, classes()).privacy_report().epsilon <= 2.0
-
-    def test_that_takes_other_options_than_the_plan_s(self, tmp_path, capsys):
-        path = self.planned(tmp_path, capsys, "n: 24\nd: 51\ndelta: 1e-4\nbatch: 6\nK: 1\nT: 50")
-        given = {"lr": 0.1, "clip": 0.5, "xi": 0.01, "T": 9, "sources": Sources(1, 2), "show": str}
-        made = run(
-            NoisyZOGD.for_plan(network(), cross_entropy, path, epsilon=1.0, **given), 9, classes()
-        )
-        assert 0.9 < made.privacy_report(released="all").epsilon <= 1.0 and made.setting.clip == 0.5
-
-    def test_is_refused_where_something_lacks_or_another_bound_gave_its_epsilon(self):
-        with pytest.raises(ValueError, match=r"cannot be trained as it is: n, d, .* not given"):
-            NoisyZOGD.for_plan(network(), cross_entropy, "K: 1\nT: 3\n")
-        hidden = SETTING.replace(n=24, d=51, K=3, T=400, beta=0.5, sigma=0.4)
-        assert epsilon(hidden, "best") < epsilon(hidden, "composition")
-        with pytest.raises(
-            ValueError, match="by composition, which the optimiser keeps to: give epsilon="
-        ):
-            NoisyZOGD.for_plan(network(), cross_entropy, hidden)
+def test_the_command_s_plan_says_how_to_train_it(tmp_path, capsys):
+    drawn = "sampling: poisson\nneighbours: add-remove"
+    (tmp_path / "run.yaml").write_text(f"n: 24\nd: 51\ndelta: 1e-4\nbatch: 6\nK: 1\nT: 50\n{drawn}")
+    assert main(["plan", str(tmp_path / "run.yaml"), "--epsilon", "2"]) == 0
+    text = capsys.readouterr().out
+    (call,) = re.findall(r"NoisyZOGD\.for_epsilon\(model, loss, (.*)\) trains it", text)
+    options = eval(f"dict({call})") | {"sources": Sources(1, 2), "show": str}
+    made, plan = (
+        NoisyZOGD.for_epsilon(network(), cross_entropy, **options),
+        from_yaml(text).setting,
+    )
+    for name in (
+        "n",
+        "d",
+        "T",
+        "K",
+        "batch",
+        "delta",
+        "beta",
+        "sampling",
+        "neighbours",
+        "clipping",
+    ):
+        assert getattr(made.setting, name) == getattr(plan, name), name
+    assert made.setting.sigma == pytest.approx(plan.sigma, rel=1e-3)
+    assert 1.9 < run(made, 50, classes()).privacy_report().epsilon <= 2.0
 
 
 @pytest.mark.parametrize("delta", [0.1, 1e-5])

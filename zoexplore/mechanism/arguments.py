@@ -1,21 +1,18 @@
 """Checks of an optimiser's arguments."""
 
 from math import inf, sqrt
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from torch import Tensor, distributed, nn
 
-from zoexplore.bounds import guarantee
 from zoexplore.mechanism.record import Declared
 from zoexplore.mechanism.rng import Sources
 from zoexplore.mechanism.scale import AUTO, DECAYS, Choices, Scale
 from zoexplore.questions import recommend, signal_to_noise
-from zoexplore.questions.export import from_yaml
-from zoexplore.questions.recommendation import CLIP, SAME, in_words, meanings
+from zoexplore.questions.recommendation import in_words, meanings
 from zoexplore.questions.risk import remark_on_delta
 from zoexplore.run.setting import Setting
+from zoexplore.run.text import written
 
 KINDS = {"setting": Setting, "sources": Sources, "declared": Declared}
 SAMPLED = ("without-replacement", "poisson", "cyclic")
@@ -153,34 +150,6 @@ def setting_for(
     return run.replace(eta=lr * run.K, xi=xi, R=R, M=M, m=ridge, ridge=ridge)
 
 
-def of_plan(plan: Setting | str | PathLike[str], epsilon: float | None) -> dict[str, Any]:
-    """What `for_epsilon` takes of a planned run: a setting, the YAML that `zoexplore plan` writes,
-    or its file. Where epsilon is None it is the plan's.
-
-    Raises:
-        ValueError: the plan lacks something, or has its epsilon by what the optimiser does not
-            count by.
-    """
-    if not isinstance(plan, Setting):
-        loaded = from_yaml(
-            plan
-            if isinstance(plan, str) and "\n" in plan
-            else Path(plan).read_text(encoding="utf-8")
-        )
-        if loaded.problems:
-            raise ValueError(f"the plan cannot be trained as it is: {'; '.join(loaded.problems)}")
-        plan = loaded.setting
-    if epsilon is None:
-        epsilon, least = guarantee(plan, "composition", CLIP).epsilon, guarantee(plan, "best")
-        if not epsilon <= least.epsilon * (1 + SAME):
-            raise ValueError(
-                f"the plan has ε ≤ {least.epsilon:.4g} by {least.title}, and ε ≤ {epsilon:.4g} by composition, which the "
-                "optimiser keeps to: give epsilon=, or make NoisyZOGD(model, loss, setting, ...) of it, with an eta"
-            )
-    known = {name: getattr(plan, name) for name in ("n", "delta", "T", "K", *PLANNED)}
-    return known | {"epsilon": epsilon}
-
-
 STILL = 1e-4  # of the start's length: a model that moves less is no other one
 
 
@@ -203,47 +172,24 @@ def described(setting: Setting, epsilon: float, scale: Scale) -> str:
     Raises:
         ValueError: no step is left to train.
     """
-    train, auto = setting.T - scale.planned, scale.choices.auto
-    if train < 1:
+    auto = scale.choices.auto
+    if setting.T <= scale.planned:
         more = "give more, of smaller batches, or lr, clip and xi"
         raise ValueError(
             f"T = {setting.T} is not allowed: {scale.planned} steps find the scale; {more}"
         )
-    signal = signal_to_noise(setting)
-    said = (
-        [f"The noise drowns the step: it is {1 / signal:.3g} times as long as the longest one."]
-        if signal < 1
-        else []
-    )
-    on = "all records" if setting.full_batch else f"{setting.batch} of n = {setting.n}"
-    probes = (
-        f"{scale.planned} find the scale, {train} train; all cost the same"
-        if scale.planned
-        else "by composition"
-    )
-    said.append(
-        f"ε ≤ {epsilon:g} at δ = {setting.delta:g} for T = {setting.T} steps on {on}: {probes}."
-    )
-    said.append(meanings(setting))
     noise = setting.sigma / setting.clip_each
-    said.append(
-        f"d = {setting.d}, K = {setting.K}. Noise σ = {noise:.4g} × the clip on a quotient."
+    said = written(
+        "mechanism/texts/plan.txt",
+        run=setting,
+        epsilon=epsilon,
+        probes=scale.planned,
+        signal=signal_to_noise(setting),
+        meanings=meanings(setting),
+        noise=noise,
+        scale=in_words(auto, noise * sqrt(setting.batch or setting.n), scale.choices.decay),
+        auto=auto,
+        rarely=RARELY,
+        remark=remark_on_delta(setting),
     )
-    said.append(in_words(auto, noise * sqrt(setting.batch or setting.n), scale.choices.decay))
-    given = {
-        "lr": ("lr = η/K", setting.eta / setting.K),
-        "clip": ("clip", setting.clip),
-        "xi": ("ξ", setting.xi),
-    }
-    said += [
-        f"{word} = {value:.4g}, as given."
-        for name, (word, value) in given.items()
-        if name not in auto
-    ]
-    if scale.planned > setting.T * RARELY:
-        said.append(
-            "Over a tenth of the steps find the scale: take smaller batches and more steps."
-        )
-    if remark := remark_on_delta(setting):
-        said.append(f"{remark}.")
-    return " ".join(filter(None, said))
+    return " ".join(filter(None, said.splitlines()))

@@ -4,7 +4,6 @@ model of one's own.
 
 from collections.abc import Callable, Iterator
 from inspect import unwrap
-from os import PathLike
 from typing import Any
 
 import torch
@@ -109,7 +108,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         few = trained.d <= MIDDLING if keep_copy is None else keep_copy
         in_place = few or setting.xi == 0 or self.objective.is_compiled
         self._run = RunState(self.objective, trained, setting, sources, declared, self._ranks)
-        self._run.note(root=self._ranks.from_first(self._run.ledger.root))
+        self._run.note(root=self._ranks.from_first(lambda: self._run.ledger.root))
         self._steps = Steps(
             self._run, self._ranks, InPlace if in_place else Lent, streamed, microbatch
         )
@@ -196,38 +195,11 @@ class NoisyZOGD(torch.optim.Optimizer):
         made.param_groups[0]["lr"] = made.defaults["lr"] = made._run.rate
         return made
 
-    @classmethod
-    def for_plan(
-        cls,
-        parameters: nn.Module | Tensor,
-        loss: Any,
-        plan: Setting | str | PathLike[str],
-        *,
-        epsilon: float | None = None,
-        **options: Any,
-    ) -> "NoisyZOGD":
-        """The optimiser of a plan, of which `for_epsilon` takes data, steps, batches, directions,
-        beta, clipping, R and ridge.
-
-        Args:
-            parameters, loss: as above.
-            plan: the file that `zoexplore plan` wrote, its YAML, or a setting.
-            epsilon: the target; the plan's own by composition where None.
-            options: those of `for_epsilon`, in place of the plan's.
-
-        Raises:
-            ValueError: the plan cannot be read or met, or has its epsilon by another bound than
-                composition.
-        """
-        return cls.for_epsilon(parameters, loss, **arguments.of_plan(plan, epsilon) | options)
-
     @property
     def setting(self) -> Setting:
         """The planned run; `record` has the steps made."""
         return self._run.setting
 
-    declared = property(lambda self: self._run.declared)
-    clipping = property(lambda self: self._run.setting.clipping)
     counts = property(lambda self: self._run.counts)
     sources = property(lambda self: self._run.sources)
 

@@ -2,12 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from math import inf
-from pathlib import Path
-from typing import Any
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.assumptions import Check
@@ -18,6 +14,7 @@ from zoexplore.questions.recommendation import otherwise
 from zoexplore.questions.statement import facts
 from zoexplore.run.formatting import round_up
 from zoexplore.run.setting import Accounting
+from zoexplore.run.text import written
 
 RELEASED = ("last", "all")
 NEIGHBOURS = {
@@ -66,11 +63,12 @@ class Report:
     def __repr__(self) -> str:
         record = self.record
         names = [name for name in Step.__annotations__ if name not in WORDS]
-        return _written(
-            "report.txt",
+        return written(
+            "mechanism/texts/report.txt",
             record=record,
             released=self.released,
-            run=record.of(record.last, record.steps),
+            facts=facts(record.of(record.last, record.steps)),
+            shown=_shown,
             varied={
                 name: [
                     x if (x := getattr(step, name)) is not None else record.setting.n
@@ -78,7 +76,7 @@ class Report:
                 ]
                 for name in record.varies(*names)
             },
-            meanings=self.meanings,
+            meanings={NEIGHBOURS[name]: epsilon for name, epsilon in self.meanings.items()},
             guarantees=self.guarantees.values(),
             checks=self.checks,
         )
@@ -88,36 +86,18 @@ class Report:
         compute epsilon again.
         """
         own, alike = self.guarantees["composition"], alike_of(self.record)
-        return _written(
-            "card.md",
+        return written(
+            "mechanism/texts/card.md",
             own=own,
+            shown=_shown,
             delta=self.record.setting.delta,
-            meanings=self.meanings,
+            meanings={NEIGHBOURS[name]: epsilon for name, epsilon in self.meanings.items()},
             report=repr(self),
             run=alike and to_yaml(alike, own.accounting),
         )
 
 
 WORDS = ("clipping", "sampling", "kind")  # fields of a step that are no numbers
-
-
-@cache
-def _texts() -> Environment:
-    """The templates of what a report says."""
-    made = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "texts"),
-        autoescape=False,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    made.filters |= {"shown": _shown, "facts": facts}
-    made.globals["neighbours"] = NEIGHBOURS
-    return made
-
-
-def _written(text: str, **given: Any) -> str:
-    return _texts().get_template(text).render(**given)
 
 
 def _shown(epsilon: float) -> str:
@@ -171,18 +151,10 @@ def _checks(record: RunRecord, released: str) -> Iterator[Check]:
     """List the checks: flaws found, declared constants, whether the clip may act, and what the user
     vouches for.
     """
-    declared, flaw = record.declared, record.flaw
+    flaw = record.flaw
     yield Check(
         "Nothing was found that reveals more than is counted.", not flaw, flaw and f"{flaw}."
     )
-    if declared.M is not None:
-        form = ", of one linear form" if declared.linear else ""
-        yield Check(
-            f"The loss is {declared.regime} and smooth, M = {declared.M:g}{form}, as declared.",
-            None,
-        )
-    if declared.lipschitz is not None:
-        yield Check(f"Its gradients are no longer than the declared {declared.lipschitz:g}.", None)
     if record.unproved:
         clip = "Composition holds whether or not the clip acts. Bounds that want a clip that never does leave this run out:"
         yield Check(clip, True, f"{record.unproved}.")
@@ -199,4 +171,4 @@ def vouched_for(record: RunRecord, released: str) -> list[str]:
     """
     sampled = {step.sampling for step in record.looked if not step.on_all(record.setting.n)}
     given = {"record": record, "released": released, "sampled": sampled}
-    return _written("vouched.txt", **given).splitlines()
+    return written("mechanism/texts/vouched.txt", **given).splitlines()
