@@ -79,7 +79,7 @@ class TestWhatSomebodyElseMoved:
         learn(module)
         assert says_nothing(
             made,
-            "'0.bias', '0.weight' and '2.bias' changed since the last step, and not by this run",
+            "'0.bias', '0.weight', '2.bias' changed since the last step, and not by this run",
         )
         again = over(network())
         again.load_state_dict(made.state_dict())
@@ -238,10 +238,13 @@ class TestParts:
 
 
 class TestWhatIsTrainedLiesWhereItLay:
-    def test_other_memory_is_noticed(self):
+    def test_another_kind_of_numbers_is_noticed_and_other_memory_is_trained(self):
         module = network()
         made = run(over(module), 1, classes())
         module[0].weight.data = module[0].weight.data.clone()
+        before = module[0].weight.clone()
+        assert not torch.equal(run(made, 1, classes()).objective.trained["0.weight"], before)
+        module.float()
         with pytest.raises(RuntimeError, match="parameters were moved"):
             run(made, 1, classes())
 

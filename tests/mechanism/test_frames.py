@@ -202,6 +202,6 @@ def test_tensors_that_cannot_be_seen_flat_are_refused():
             Parameters([wrong])
     with pytest.raises(
         ValueError,
-        match="parameters on cpu, meta, or sharded, are not allowed: give plain tensors on one device",
+        match=r"parameters of cpu, meta, torch\.float32, sparse or sharded ones are not allowed",
     ):
         Parameters([torch.zeros(3), torch.zeros(3, device="meta")])

@@ -271,7 +271,7 @@ class TestForEpsilon:
         )
         run(made, 5, classes())
         assert 2.0 * (1 - 1e-6) < made.privacy_report().epsilon <= 2.0
-        assert (made.clipping, made.setting.d, made.setting.beta) == ("joint", 51, 1.0)
+        assert (made.setting.clipping, made.setting.d, made.setting.beta) == ("joint", 51, 1.0)
         assert made.param_groups[0]["lr"] == pytest.approx(0.1)
         kept = from_yaml(to_yaml(made.setting, Accounting())).setting
         assert (

@@ -361,7 +361,7 @@ class TestBatches:
             optimiser().batch(data(), collate_fn=padded)
 
     def test_a_closure_is_refused(self):
-        with pytest.raises(TypeError, match=r"a closure is not allowed: .* give step"):
+        with pytest.raises(TypeError, match=r"nor is a closure: take optimiser.batch"):
             optimiser().step(lambda: 0.0)
 
     @pytest.mark.parametrize("batch", [None, 8])
@@ -371,7 +371,7 @@ class TestBatches:
         )
         with pytest.raises(
             TypeError,
-            match=r"a batch of the type tuple is not allowed: take optimiser.batch\(dataset\)",
+            match=r"a batch of the type tuple is not allowed, nor is a closure: take optimiser.batch\(dataset\)",
         ):
             made.step(data())
         used = made.batch(data())
@@ -419,7 +419,7 @@ class TestRefusals:
             ({"start": torch.full((6,), float("nan")).double()}, "not finite"),
             (
                 {"start": torch.zeros(6, dtype=torch.int32)},
-                "parameters of torch.int32 are not allowed",
+                "parameters of cpu, torch.int32, sparse or sharded ones are not allowed",
             ),
             (
                 {"start": torch.zeros(2, 3).double()},

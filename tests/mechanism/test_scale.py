@@ -101,7 +101,10 @@ class TestWhatAProbeCosts:
             g.epsilon == inf and "probes of the data chose its constants" in g.reason
             for g in others
         )
-        assert f"40 probes found, and released, the scale: {optimiser.found.words}" in repr(report)
+        assert (
+            f"40 probes found, and released, the scale: r = {optimiser.found.length:.3g}"
+            in repr(report)
+        )
 
 
 class TestWhatIsFound:

@@ -192,19 +192,14 @@ def are_apart(collate_fn: Callable[[list[Any]], Any], records: list[Any]) -> boo
     """
     b = len(records)
 
-    def collated(chosen: Iterable[int]) -> list[Any]:
-        return tree_leaves(plain(collate_fn([deepcopy(records[i]) for i in chosen])))
+    def collated(chosen: Iterable[int]) -> list[Tensor]:
+        leaves = tree_leaves(plain(collate_fn([deepcopy(records[i]) for i in chosen])))
+        return [x for x in leaves if isinstance(x, Tensor)]
 
-    def same(found: list[Any], kept: list[int]) -> bool:
-        pairs = [
-            (x, y)
-            for x, y in zip(whole, found, strict=False)
-            if isinstance(x, Tensor) and isinstance(y, Tensor)
-        ]
+    def same(found: list[Tensor], kept: list[int]) -> bool:
         return all(
-            torch.equal(x[kept].nan_to_num(), y[kept].nan_to_num())
-            for x, y in pairs
-            if x.shape == y.shape
+            x.shape != y.shape or torch.equal(x[kept].nan_to_num(), y[kept].nan_to_num())
+            for x, y in zip(whole, found, strict=False)
         )
 
     with torch.random.fork_rng(devices=[]):
@@ -269,27 +264,22 @@ def taken(optimiser: Any, dataset: Any, collate_fn: Callable[[list[Any]], Any] |
         raise ValueError(
             "collate_fn is not allowed for tensors, which are cut: give records that are taken by index"
         )
-    dataset, records = plain(dataset), optimiser.drawn(made)
-    if len(records) == n:
-        return Batch(records, dataset)  # in order: no copy needed
-    return Batch(records, part(dataset, records))
+    data, records = plain(dataset), optimiser.drawn(made)
+    # all are in order: no copy needed
+    return Batch(records, data if len(records) == n else part(data, records))
 
 
 def check_size(dataset: Any, n: int) -> None:
     """Raises ValueError unless a data set has n records."""
     if _is_columns(dataset):
-        wrong = [tuple(x.shape) for x in _tensors(plain(dataset)) if x.dim() == 0 or len(x) != n]
-        if wrong:
-            raise ValueError(
-                f"a data set with a tensor of shape {wrong[0]} is not allowed: give n = {n} records in the first dimension"
-            )
-    elif not isinstance(dataset, Sized) or len(dataset) != n:
-        size = (
-            f"of {len(dataset)} records"
-            if isinstance(dataset, Sized)
-            else f"of the type {type(dataset).__name__}"
+        sizes = {tuple(x.shape[:1]) for x in _tensors(plain(dataset))}
+    else:
+        sizes = {(len(dataset),) if isinstance(dataset, Sized) else ()}
+    if wrong := sizes - {(n,)}:
+        found = " or ".join(str(*size) or "no" for size in wrong)
+        raise ValueError(
+            f"a data set of {found} records is not allowed: give one of n = {n} records, in the first dimension of tensors"
         )
-        raise ValueError(f"a data set {size} is not allowed: give one of n = {n} records")
 
 
 def checked(batch: Any, drawn: Tensor, device: torch.device) -> Any:
@@ -300,14 +290,10 @@ def checked(batch: Any, drawn: Tensor, device: torch.device) -> Any:
         ValueError: the batch has other records than drawn, or a tensor with another number of
             records.
     """
-    if callable(batch):
-        raise TypeError(
-            "a closure is not allowed: the losses are evaluated at two points a direction; give step() the batch"
-        )
     if not isinstance(batch, Batch):
         raise TypeError(
-            f"a batch of the type {type(batch).__name__} is not allowed: take optimiser.batch(dataset), or a loader of "
-            "PrivateSampler(optimiser, dataset), so that a step has the records that were drawn for it, each once"
+            f"a batch of the type {type(batch).__name__} is not allowed, nor is a closure: take optimiser.batch(dataset), or a "
+            "loader of PrivateSampler(optimiser, dataset), so that a step has the records that were drawn for it, each once"
         )
     if not torch.equal(batch.records, drawn):
         raise ValueError(

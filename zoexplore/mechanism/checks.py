@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from zoexplore.mechanism.batches import number_of, part
+from zoexplore.mechanism.checksums import bits, differing
 from zoexplore.mechanism.losses import Losses
 from zoexplore.mechanism.perturbation import Perturbed
 from zoexplore.mechanism.record import Step
@@ -136,19 +137,18 @@ def check_independence(
             others = places >> bit & 1 != side
             look.exchange(few[~others], chosen, others)
     tolerance = torch.finfo(kind).eps ** 0.5 * (scale + whole.abs())
-    look.compare(whole, few, chosen, "without the other records", tolerance)
-    shuffled = torch.randperm(s, generator=torch.Generator().manual_seed(s))
-    for how, order in {"in reverse": places.flip(0), "shuffled": shuffled}.items():
-        look.compare(
-            whole[order],
-            look.at(chosen[order]),
-            chosen[order],
-            f"with the records {how}",
-            tolerance[order],
-        )
-    for i in sorted({0, s // 2, s - 1}):
-        row = slice(i, i + 1)
-        look.compare(whole[row], look.at(chosen[row]), chosen[row], "alone", tolerance[row])
+    ways = [
+        ("without the other records", places),
+        ("with the records in reverse", places.flip(0)),
+        (
+            "with the records shuffled",
+            torch.randperm(s, generator=torch.Generator().manual_seed(s)),
+        ),
+        *(("alone", places[i : i + 1]) for i in sorted({0, s // 2, s - 1})),
+    ]
+    for how, order in ways:
+        records = chosen[order]
+        look.compare(whole[order], look.at(records), records, how, tolerance[order])
 
 
 def check_kept(losses: Losses, batch: Any) -> None:
@@ -157,22 +157,13 @@ def check_kept(losses: Losses, batch: Any) -> None:
     batch's shape, or grow, and bypass clip and noise.
     """
     losses.here(batch)
-    before, b = (
-        {name: x.clone() for name, x in losses.objective.buffers().items()},
-        number_of(batch),
-    )
+    before, b = bits(losses.objective.buffers()), number_of(batch)
     losses.here(part(batch, torch.arange(b) % max(1, b // 2)))
-    after = losses.objective.buffers()
-    for name in before | after:
-        if (
-            name not in before
-            or name not in after
-            or not torch.equal(before[name].nan_to_num(), after[name].nan_to_num())
-        ):
-            raise Kept(
-                f"the buffer {name!r} was changed while losses were computed: it would remember records that no noise covers "
-                "(statistics of a normalisation? call eval(), or switch them off)"
-            )
+    if changed := differing(before, bits(losses.objective.buffers())):
+        raise Kept(
+            f"the buffer {changed[0]!r} was changed while losses were computed: it would remember records that no noise covers "
+            "(statistics of a normalisation? call eval(), or switch them off)"
+        )
 
 
 @dataclass(frozen=True)
@@ -252,13 +243,9 @@ def check_precision(
         and rounding >= ROUNDED * signal
         and (apart > signal or signal == 0)
     ):
-        usual = 1e-3 * perturbed.parameters.d**0.5  # of large models
-        larger = (
-            f"a larger xi (1e-3 sqrt(d) = {usual:.2g} is usual for large models)"
-            if xi < usual / 2
-            else f"xi = {4 * xi:.2g}"
-        )
+        larger = max(4 * xi, 1e-3 * perturbed.parameters.d**0.5)
         raise ValueError(
             f"xi = {xi:g} is not allowed in {kind}: at the first step quotients over this distance and twice as much differ by "
-            f"{apart:.2g}, and are {signal:.2g} together: rounding. Take {larger}, a more precise kind, or xi = 0"
+            f"{apart:.2g}, and are {signal:.2g} together: rounding. Take xi = {larger:.2g}, a more precise "
+            "kind, or xi = 0; large models take 1e-3 sqrt(d)"
         )

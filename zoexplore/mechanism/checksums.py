@@ -125,20 +125,20 @@ class Fingerprint:
     def start(self) -> None:
         """Take the current tensors as the run's start."""
         rest = self.rest()
-        self._marks, self._frozen = _marks(rest), _bits(rest)
+        self._marks, self._frozen = _marks(rest), bits(rest)
         self.renew()
 
     def renew(self) -> None:
         """Renew the checksums of trained tensors after a step; those of the rest stay as at the
         start.
         """
-        self.last, self.seen = _bits(self.trained), self.versions()
+        self.last, self.seen = bits(self.trained), self.versions()
 
     def goes_back(self, kept: Sequence[int]) -> bool:
         """Whether the trained tensors are as when one of these digests was taken; then they are
         where the run stands.
         """
-        is_back = digest(_bits(self.trained)) in kept
+        is_back = digest(bits(self.trained)) in kept
         if is_back:
             self.renew()
         return is_back
@@ -150,25 +150,24 @@ class Fingerprint:
             by_versions: tell frozen tensors by torch's count of writes and where they lie. A write
                 that torch does not count, as through `data`, is found where they are hashed.
         """
-        if names := _differing(self.last, _bits(self.trained)):
+        if names := differing(self.last, bits(self.trained)):
             return f"{_listed(names)} changed since the last step, and not by this run"
         rest, saved = self.rest(), self.saved()
         known, self._marks = self._marks, _marks(rest)
         if by_versions and self._marks == known:
             return ""
-        now = _bits(rest)
+        now = bits(rest)
         before, after = kinds(self._frozen), kinds(now)
-        caches = {x for x in before | after if x not in saved and before.get(x) != after.get(x)}
-        names = [name for name in _differing(self._frozen, now) if name not in caches]
-        self._frozen = {name: x for name, x in self._frozen.items() if name not in caches} | {
-            x: now[x] for x in caches & {*now}
-        }
-        self._marks = {} if names else self._marks  # so that it is found again
-        return (
-            f"{_listed(names)}, which this run does not train, changed since it began"
-            if names
-            else ""
-        )
+        # caches are made anew in another shape, and saved nowhere
+        if names := [
+            name
+            for name in differing(self._frozen, now)
+            if name in saved or before.get(name) == after.get(name)
+        ]:
+            self._marks = {}  # so that it is found again
+            return f"{_listed(names)}, which this run does not train, changed since it began"
+        self._frozen = now
+        return ""
 
     def check(self, *, by_versions: bool = False) -> None:
         """Raises Changed if anything changed; `by_versions` as in `changes`."""
@@ -183,11 +182,11 @@ class Fingerprint:
 
     def bits(self) -> tuple[Any, ...]:
         """Checksums of the whole model after the last step."""
-        return tuple(self.last.items()), tuple(self.frozen().items())
+        return self.last, self.frozen()
 
     def bits_of(self, tensors: Iterable[Tensor]) -> dict[str, str]:
         """The checksums with other tensors in place of the trained ones."""
-        return _bits(dict(zip(self.trained, tensors, strict=True)))
+        return bits(dict(zip(self.trained, tensors, strict=True)))
 
     def frozen(self) -> dict[str, str]:
         """Checksums of the saved but frozen parts, as text, for comparison in another process."""
@@ -242,7 +241,7 @@ def claimed(tensors: dict[str, Tensor], run: object = None) -> str:
     return next((name for name, owner in owned if owner is not run), "")
 
 
-def _bits(tensors: dict[str, Tensor]) -> dict[str, str]:
+def bits(tensors: dict[str, Tensor]) -> dict[str, str]:
     """Dtype, shape and checksum as text."""
     sums = checksums(tensors.values())
     return {
@@ -265,14 +264,13 @@ def _marks(tensors: dict[str, Tensor]) -> dict[str, object]:
 
 
 def kinds(bits: dict[str, str]) -> dict[str, str]:
-    """The dtypes and shapes of tensors with these `_bits`."""
+    """The dtypes and shapes of tensors with these `bits`."""
     return {name: text.rpartition(" ")[0] for name, text in bits.items()}
 
 
-def _differing(before: dict[str, str], now: dict[str, str]) -> list[str]:
+def differing(before: dict[str, str], now: dict[str, str]) -> list[str]:
     return sorted(name for name in before | now if before.get(name) != now.get(name))
 
 
 def _listed(names: Iterable[str]) -> str:
-    *some, last = [repr(name) for name in names][:3]
-    return f"{', '.join(some)} and {last}" if some else last
+    return ", ".join(map(repr, [*names][:3]))

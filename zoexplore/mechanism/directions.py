@@ -47,12 +47,7 @@ class Frame:
 
     def probe(self, k: int) -> Tensor:
         """Probe k, shape (d,), in the working dtype."""
-        found = torch.empty(
-            self.parameters.d, dtype=self.parameters.working, device=self.parameters.device
-        )
-        for i, part in enumerate(found.split(self.parameters.sizes)):
-            part.copy_(self.part(k, i))
-        return found
+        return torch.cat([self.part(k, i).clone() for i in range(len(self.parameters.sizes))])
 
     def resolve(self, slopes: Tensor) -> Tensor:
         """Turn slopes along the probes, shape (b, K), into slopes along the directions, as if
@@ -62,11 +57,12 @@ class Frame:
 
     def coordinates(self) -> Tensor:
         """<w, u_k>, shape (K,), float64, at the parameters as they stand."""
-        inner = torch.zeros(1, self.K, dtype=torch.float64)
-        for k in range(self.K):
-            for i, block in enumerate(self.parameters.blocks):
-                inner[0, k] += torch.dot(self.part(k, i).double(), block.double()).cpu()
-        return self.resolve(inner)[0]
+        blocks = [*enumerate(self.parameters.blocks)]
+        inner = [
+            sum(float(torch.dot(self.part(k, i).double(), block.double())) for i, block in blocks)
+            for k in range(self.K)
+        ]
+        return self.resolve(torch.tensor([inner], dtype=torch.float64))[0]
 
     def combined(self, coefficients: Tensor) -> Iterator[Tensor]:
         """sum_k c_k u_k, block by block, in float64, so that nothing is rounded before noise is
@@ -135,24 +131,14 @@ class Streamed(Frame):
 
     def _gram(self) -> Tensor:
         """V'V, summed over blocks in float64, waited for once."""
-        together = self._buffer.new_empty(self.K * self.parameters.longest_block)
         gram = torch.zeros(self.K, self.K, dtype=torch.float64, device=self._buffer.device)
-        for i, size in enumerate(self.parameters.sizes):
-            rows = together[: self.K * size].view(self.K, size)
-            for row, replay in zip(rows, self._replays, strict=True):
-                replay.fill(i, row)
-            gram += _products(rows)
+        for i in range(len(self.parameters.sizes)):
+            rows = torch.stack([self.part(k, i).clone() for k in range(self.K)])
+            if rows.device.type != "cpu":  # where single precision may be far less precise
+                rows = rows.double()
+            gram += rows @ rows.T
         # as its columns are unit vectors to more digits than their products
         return gram.cpu().fill_diagonal_(1.0)
-
-
-def _products(rows: Tensor) -> Tensor:
-    """rows rows', on the CPU in float64. On a GPU it uses float64, since single precision may be
-    far less precise there.
-    """
-    if rows.device.type != "cpu":
-        rows = rows.double()
-    return (rows @ rows.T).double()
 
 
 def is_streamed(kind: str, parameters: Parameters, K: int) -> bool:

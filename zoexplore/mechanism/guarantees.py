@@ -6,6 +6,7 @@ or its steps are added up here.
 
 from dataclasses import replace
 from math import inf, nan, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +44,7 @@ def alike_of(record: RunRecord) -> Setting | None:
     if plan is not None and {(step.sampling, step.batch) for step in record.looked} == {
         (plan.sampling, plan.batch)
     }:
-        planned = _moved(plan, plan, plan.clip_each)
+        planned = _moved(plan, plan)
         costs = [cost(record, step) for step in record.looked]
         if planned * (1 - SAME) <= min(costs) <= max(costs) <= planned:
             return plan.replace(T=record.steps)
@@ -105,13 +106,10 @@ def _of_clip(record: RunRecord, bound: str) -> str:
 
 def refused(like: Guarantee, bound: str, reasons: list[str]) -> Guarantee:
     """A bound that does not apply to a run."""
-    named = replace(
-        like, bound=bound, title=BOUNDS[bound].title, source=BOUNDS[bound].cites, note="", checks=()
-    )
-    silent = replace(
-        named, epsilon=inf, rho=nan, order=nan, moment=nan, delta_f=0.0, N=nan, start=nan
-    )
-    return replace(silent, reason="; ".join(reasons))
+    silent: dict[str, Any] = dict.fromkeys(("rho", "order", "moment", "N", "start"), nan)
+    silent |= {"bound": bound, "title": BOUNDS[bound].title, "source": BOUNDS[bound].cites}
+    silent |= {"epsilon": inf, "delta_f": 0.0, "note": "", "checks": ()}
+    return replace(like, **silent, reason="; ".join(reasons))
 
 
 def constant(record: RunRecord) -> Setting:
@@ -179,14 +177,14 @@ def cost(record: RunRecord, step: Step) -> float:
     """mu: how far a record moves a step that it is in, in standard deviations of the noise in the
     span.
     """
-    return _moved(record.setting, step, _each(step))
+    return _moved(record.setting, step)
 
 
-def _moved(setting: Setting, of: Step | Setting, each: float) -> float:
-    """The same of a step on the setting's data, whose quotients are within `each`."""
+def _moved(setting: Setting, of: Step | Setting) -> float:
+    """The same of a step on the setting's data."""
     noise = of.sigma * sqrt(of.beta + (1 - of.beta) * of.K / setting.d)
     share = float(RunArrays.of(setting).person_share)
-    return share * 2 * each / (of.batch or setting.n) / noise
+    return share * 2 * of.clip_each / (of.batch or setting.n) / noise
 
 
 def _budget(record: RunRecord) -> float:
@@ -207,11 +205,6 @@ def _budget(record: RunRecord) -> float:
                 sums[np.arange(t, t + count % cycle) % cycle] += each
         t += count
     return (everywhere + sum(float(sums.max()) for sums in met.values())) * ROUND_UP
-
-
-def _each(step: Step) -> float:
-    """The clip on each quotient that allows a record to move a step as far."""
-    return step.clip if step.clipping == "each" else step.clip / sqrt(step.K)
 
 
 def _noted(found: Guarantee, *notes: str) -> Guarantee:

@@ -3,7 +3,7 @@ function of them.
 """
 
 import pickle
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -84,11 +84,11 @@ class Objective:
         """Compute the losses with other tensors in place of the trained ones, by plain attention:
         no other kernel supports forward derivatives or vmap.
         """
-        if self.of_vector:
-            return self.loss(parts[0], batch)
-        model = Moved(self.plain, dict(zip(self.trained, parts, strict=True)))
+        named = zip(self.trained, parts, strict=True)
+        moved = {f"module.{name}": part for name, part in named}
         with sdpa_kernel(SDPBackend.MATH), _slow_path():
-            return self._of(model, batch)
+            losses: Tensor = functional_call(Whole(self.plain, self._of), moved, (batch,))
+        return losses
 
     def _of(self, model: Callable[..., Any], batch: Any) -> Tensor:
         if self.of_vector or self.loss_of == "model":
@@ -119,43 +119,28 @@ class Objective:
 
     def buffers(self) -> dict[str, Tensor]:
         """The modules' buffers, by name."""
-        return {
-            prefix + name: b
-            for prefix, module in self._modules().items()
-            for name, b in module.named_buffers()
-        }
+        return self._named(nn.Module.named_buffers)
 
     def rest(self) -> dict[str, Tensor]:
-        """Everything that is not trained: buffers, extra state, and parameters that are frozen or
-        were added later.
+        """Everything that is not trained: buffers, extra state as bytes, and parameters that are
+        frozen or were added later.
         """
-        named = {
-            prefix + name: p
-            for prefix, module in self._modules().items()
-            for name, p in module.named_parameters()
-        }
         trained = set(map(id, self.tensors))
-        return (
-            {name: p for name, p in named.items() if id(p) not in trained}
-            | self.buffers()
-            | self._extra_states()
-        )
-
-    def _extra_states(self) -> dict[str, Tensor]:
-        """What modules keep beside parameters and buffers and save with them, as bytes."""
-        return {
-            f"{prefix}{name}{'.' if name else ''}_extra_state": _bytes(part.get_extra_state())
-            for prefix, module in self._modules().items()
-            for name, part in module.named_modules()
+        named = self._named(nn.Module.named_parameters) | self.buffers()
+        extra = {
+            f"{name}._extra_state".replace("..", ".").lstrip("."): _bytes(part.get_extra_state())
+            for name, part in self._named(nn.Module.named_modules).items()
             if type(part).get_extra_state is not nn.Module.get_extra_state
         }
+        return {name: x for name, x in named.items() if id(x) not in trained} | extra
 
     def saved(self) -> set[str]:
         """The names in a `state_dict`."""
+        return {*self._named(lambda module: module.state_dict().items())}
+
+    def _named(self, of: Callable[[nn.Module], Iterable[tuple[str, Any]]]) -> dict[str, Any]:
         return {
-            prefix + name
-            for prefix, module in self._modules().items()
-            for name in module.state_dict()
+            prefix + name: x for prefix, module in self._modules().items() for name, x in of(module)
         }
 
     def _modules(self) -> dict[str, nn.Module]:
@@ -170,19 +155,15 @@ class Objective:
         }
 
 
-class Moved:
-    """A module with other tensors in place of its trained ones; a loss may look at all else that
-    the module has.
-    """
+class Whole(nn.Module):
+    """A loss as a module that holds the one whose loss it is, so that both see moved tensors."""
 
-    def __init__(self, module: nn.Module, tensors: dict[str, Tensor]) -> None:
-        self.module, self.tensors = module, tensors
+    def __init__(self, module: nn.Module, of: Callable[[nn.Module, Any], Tensor]) -> None:
+        super().__init__()
+        self.module, self.of = module, of
 
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
-        return functional_call(self.module, self.tensors, args, keywords)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.module, name)
+    def forward(self, batch: Any) -> Tensor:
+        return self.of(self.module, batch)
 
 
 class Losses:

@@ -45,7 +45,7 @@ class Ranks:
         if self.size == 1:
             return
         # all but that of the noise
-        state = self.from_first(sources.states("directions", "data") if self.rank == 0 else None)
+        state = self.from_first(lambda: sources.states("directions", "data"))
         with _answering():
             for tensor in tensors:
                 distributed.broadcast(flat(tensor).view(torch.uint8), group=self.group, group_src=0)
@@ -97,9 +97,9 @@ class Ranks:
                 self._gather((is_flawed(), 0, None))
             raise
 
-    def from_first(self, own: Any) -> Any:
-        """What the first process has, in all."""
-        sent = [own]
+    def from_first(self, own: Callable[[], Any]) -> Any:
+        """What the first process makes, in all."""
+        sent = [own() if self.rank == 0 else None]
         if self.size > 1:
             with _answering():
                 distributed.broadcast_object_list(sent, group=self.group, group_src=0)

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from math import inf
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -30,8 +29,6 @@ class Parameters:
 
     Attributes:
         d: how many numbers there are.
-        blocks: flat views of the tensors, each of at most `longest_block` numbers, in the order of
-            w.
         sizes: how many numbers each block has.
         firsts: the number of each tensor's first block.
         displaced: whether they are on their way to another point, or something stopped them there.
@@ -45,42 +42,34 @@ class Parameters:
     def __init__(self, tensors: Sequence[Tensor], block: int | None = None) -> None:
         if not tensors:
             raise ValueError("there is no parameter with requires_grad: there is nothing to train")
-        devices = {t.device for t in tensors}
-        if len(devices) > 1 or not all(type(t) in (Tensor, torch.nn.Parameter) for t in tensors):
-            where = ", ".join(sorted(map(str, devices)))
+        kinds, devices = {t.dtype for t in tensors}, {t.device for t in tensors}
+        plain = all(type(t) in (Tensor, torch.nn.Parameter) for t in tensors)
+        plain = plain and all(
+            t.layout == torch.strided and t.device.type != "meta" for t in tensors
+        )
+        if not plain or len(devices) > 1 or not kinds <= {*KINDS}:
+            found = ", ".join(sorted(map(str, {*kinds, *devices})))
             raise ValueError(
-                f"parameters on {where}, or sharded, are not allowed: give plain tensors on one device"
+                f"parameters of {found}, sparse or sharded ones are not allowed: give plain tensors of floating-point numbers on "
+                "one device"
             )
-        wrong = {str(t.dtype) for t in tensors if t.dtype not in KINDS or t.layout != torch.strided}
-        if wrong or devices == {torch.device("meta")}:
-            raise ValueError(
-                f"parameters of {', '.join(wrong) or 'the meta device'} are not allowed: give floating-point numbers"
-            )
-        self.tensors = list(tensors)
-        self.device = devices.pop()
+        self.tensors, self.device = list(tensors), devices.pop()
         self.d = sum(t.numel() for t in tensors)
-        kinds = {t.dtype for t in tensors}
         self.kind = kinds.pop() if len(kinds) == 1 else None
         self.working = torch.float64 if self.kind == torch.float64 else torch.float32
         self.has_halves = any(t.dtype in HALVES for t in tensors)
         self.longest_block = block or (BLOCK if self.device.type == "cpu" else LAUNCHED)
-        self._cut()
         self.sizes = [part.numel() for part in self.blocks]
+        counts = (max(1, -(-t.numel() // self.longest_block)) for t in tensors)
+        self.firsts = list(accumulate(counts, initial=0))
+        self._kinds = [t.dtype for t in tensors]
         self._check_apart()
         self.displaced = False
 
-    def _cut(self) -> None:
-        parts = [flat(t).split(self.longest_block) for t in self.tensors]
-        self.blocks = [part for of_tensor in parts for part in of_tensor]
-        *self.firsts, _ = accumulate(map(len, parts), initial=0)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out the views: copies of them would not be views of the copied parameters."""
-        return {name: x for name, x in self.__dict__.items() if name != "blocks"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._cut()
+    @property
+    def blocks(self) -> list[Tensor]:
+        """Flat views of the tensors, each of at most `longest_block` numbers, in the order of w."""
+        return [part for t in self.tensors for part in flat(t).split(self.longest_block)]
 
     def vector(self) -> Tensor:
         """A copy, shape (d,), in the working dtype where the tensors have several."""
@@ -119,11 +108,9 @@ class Parameters:
             )
 
     def check_in_place(self) -> None:
-        """Raises RuntimeError where a tensor was given other memory, as `model.to(...)` does."""
-        if any(
-            t.data_ptr() != self.blocks[first].data_ptr()
-            for t, first in zip(self.tensors, self.firsts, strict=True)
-        ):
+        """Raises RuntimeError where `model.to(...)` has moved a tensor, or made it of another kind."""
+        devices = {t.device for t in self.tensors}
+        if devices != {self.device} or [t.dtype for t in self.tensors] != self._kinds:
             raise RuntimeError(
                 "the parameters were moved since the optimiser was made: move the model first, then make it"
             )

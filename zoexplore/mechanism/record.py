@@ -41,6 +41,11 @@ class Step:
         """Whether it moved the parameters."""
         return self.eta > 0 and self.kind == "step"
 
+    @property
+    def clip_each(self) -> float:
+        """The clip on each quotient that allows a record to move the step as far."""
+        return self.clip if self.clipping == "each" else self.clip / sqrt(self.K)
+
     def on_all(self, n: int) -> bool:
         """Whether its batch is all n records, however it was drawn."""
         return self.batch in (None, n)
@@ -85,13 +90,6 @@ class Found(NamedTuple):
     rate: float
     decay: str
     public: bool
-
-    @property
-    def words(self) -> str:
-        """The numbers in a line."""
-        median = "" if self.quotient is None else f", c = {self.quotient:.3g}"
-        rate = f"lr = {self.rate:.3g}{'' if self.decay == 'constant' else ' at first'}"
-        return f"r = {self.length:.3g}{median}, ξ = {self.xi:.3g}, clip on a quotient {self.clip:.3g}, {rate}"
 
 
 @dataclass(frozen=True)

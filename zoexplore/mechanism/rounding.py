@@ -36,12 +36,11 @@ def coarse_products(device: torch.device, module: nn.Module) -> tuple[str, str] 
     """
     if all(p.dtype != torch.float32 for p in module.parameters()):
         return None
-    own: Any = torch.backends.mkldnn if device.type == "cpu" else torch.backends.cudnn
-    used = {"matmul": own if device.type == "cpu" else torch.backends.cuda}
-    used |= {
-        name: own
-        for name, part in PRODUCTS.items()
-        if any(isinstance(x, part) for x in module.modules())
-    }
-    kinds = ((name, getattr(library, name).fp32_precision) for name, library in used.items())
+    on_cpu = device.type == "cpu"
+    own: Any = torch.backends.mkldnn if on_cpu else torch.backends.cudnn
+    parts = [*module.modules()]
+    used = [name for name, kind in PRODUCTS.items() if any(isinstance(x, kind) for x in parts)]
+    products = {"matmul": own.matmul if on_cpu else torch.backends.cuda.matmul}
+    products |= {name: getattr(own, name) for name in used}
+    kinds = ((name, product.fp32_precision) for name, product in products.items())
     return next(((name, kind) for name, kind in kinds if kind in COARSE), None)

@@ -109,12 +109,10 @@ class Steps:
 
     def _released(self, step: Step, found: "Found") -> "Released":
         """What leaves the step: `noisy`, of the first process."""
-        own = (
-            noisy(step, found.values, self.run.parameters.d, self.run.sources.noise)
-            if self.ranks.rank == 0
-            else None
+        run = self.run
+        released: Released = self.ranks.from_first(
+            lambda: noisy(step, found.values, run.parameters.d, run.sources.noise)
         )
-        released: Released = self.ranks.from_first(own)
         return released
 
     def _rounding(self) -> torch.Generator | None:
