@@ -141,6 +141,11 @@ def drawn(optimiser: Any, t: int) -> list[int]:
     return Last(found) if t + 1 == optimiser.setting.T else found
 
 
+def is_rare(count: int) -> bool:
+    """Whether something that is looked at ever more rarely is due: at 1, 4, 16, 64 and so on."""
+    return count.bit_count() == 1 and count.bit_length() % 2 == 1
+
+
 class Numbered(Dataset[Any]):
     """A data set that returns records with their indices."""
 
@@ -172,8 +177,10 @@ class Collate:
         if not records:
             return Batch(torch.arange(0), ())
         self.calls += 1
-        is_due = self.calls.bit_count() == 1 and self.calls.bit_length() % 2
-        is_due, parts = is_due or isinstance(records, Last), [record for _, record in records]
+        is_due, parts = (
+            is_rare(self.calls) or isinstance(records, Last),
+            [record for _, record in records],
+        )
         flaw = TOGETHER if is_due and not are_apart(self.collate_fn, parts) else ""
         return Batch(torch.tensor([i for i, _ in records]), plain(self.collate_fn(parts)), flaw)
 

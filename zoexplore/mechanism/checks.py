@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zoexplore.mechanism.batches import number_of, part
+from zoexplore.mechanism.batches import is_rare, number_of, part
 from zoexplore.mechanism.checksums import bits, differing
 from zoexplore.mechanism.losses import Losses
 from zoexplore.mechanism.perturbation import Perturbed
@@ -19,7 +19,6 @@ from zoexplore.mechanism.record import Step
 from zoexplore.mechanism.slopes import at, made_of
 
 ENOUGH = 2  # fewest records in a batch for a check of mixing
-RARER = 4  # factor between the steps of two checks
 MEASURED = 64  # records whose losses' precision is measured
 ULPS = 16  # roundings that a loss may be off by
 ROUNDED = 0.1  # of the signal: below it what two quotients differ by is curvature
@@ -41,16 +40,16 @@ class LossChecks:
 
     def __init__(self) -> None:
         # number of records and structure of the module at the last check
-        self._together, self._structure = 0, ()
-        self._steps, self._next = 0, RARER
+        self._together, self._structure, self._steps = 0, (), 0
 
     def is_due(self, data: Any, structure: tuple[Any, ...], *, is_last: bool) -> bool:
         """Whether to check the current step, which is counted if it has enough records."""
         records = number_of(data)
-        self._steps += records >= ENOUGH
+        enough = records >= ENOUGH
+        self._steps += enough
         if self._together < min(records, ENOUGH) or (records > 0 and structure != self._structure):
             return True
-        return records >= ENOUGH and (is_last or self._steps >= self._next)
+        return enough and (is_last or is_rare(self._steps))
 
     def saw_change(self, structure: tuple[Any, ...]) -> bool:
         """Whether the module or the loss has visibly changed since the last check, which then
@@ -88,8 +87,6 @@ class LossChecks:
         if step.xi > 0 and step.kind == "step" and not moved:
             check_precision(losses, perturbed, data, step.xi, kind)
         self._together, self._structure = number_of(data), objective.structure()
-        while self._next <= self._steps:
-            self._next *= RARER
 
 
 class Mixed(ValueError):

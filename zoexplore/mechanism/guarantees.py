@@ -151,22 +151,15 @@ def _added_up(record: RunRecord, accounting: Accounting) -> Guarantee:
         for s, count in record.looked.items()
         if s.is_secret(n)
     ]
-    like = record.of(first, record.steps, batch=None)
-    if not secret:
-        mean = sqrt(2 * rho / record.steps)  # the constant step that costs as much
-        alike = like.replace(
-            sigma=like.sigma * cost(record, replace(first, batch=None)) / mean / ROUND_UP
-        )
-        return _noted(
-            guarantee(alike, "composition", how),
-            f"steps that differ cost together what σ = {alike.sigma:.4g} costs throughout",
-        )
-    losses = (*secret, Steps(1.0, 1.0, sqrt(2 * rho)))
-    epsilon = Composed((Part(None, 0.0, losses),), like.delta, like.neighbours).epsilon
+    like, losses = (
+        record.of(first, record.steps, batch=None),
+        (*secret, Steps(1.0, 1.0, sqrt(2 * rho))),
+    )
+    together = Composed((Part(None, 0.0, losses),), like.delta, like.neighbours)
     return replace(
         guarantee(like, "composition", how),
-        epsilon=epsilon,
-        rho=nan,
+        epsilon=together.epsilon,
+        rho=nan if secret else rho,
         order=nan,
         reason="",
         note=EXACT,
@@ -191,20 +184,17 @@ def _budget(record: RunRecord) -> float:
     """Half the squared costs: of the steps on all records, and of those whose cyclic batch held the
     most-used record.
     """
-    n, t, everywhere, met = record.setting.n, 0, 0.0, dict[int, np.ndarray]()
+    n, t, met = record.setting.n, 0, dict[int, np.ndarray]()
     for step, count in record.stages:
         if step.eta > 0 and not step.is_secret(n):
             each = cost(record, step) ** 2 / 2
-            if step.on_all(n):
-                everywhere += count * each
-            else:
-                batch = step.batch or n
-                cycle = -(-n // batch)
-                sums = met.setdefault(batch, np.zeros(cycle))
-                sums += count // cycle * each
-                sums[np.arange(t, t + count % cycle) % cycle] += each
+            batch = step.batch or n
+            cycle = -(-n // batch)
+            sums = met.setdefault(batch, np.zeros(cycle))
+            sums += count // cycle * each
+            sums[np.arange(t, t + count % cycle) % cycle] += each
         t += count
-    return (everywhere + sum(float(sums.max()) for sums in met.values())) * ROUND_UP
+    return sum(float(sums.max()) for sums in met.values()) * ROUND_UP
 
 
 def _noted(found: Guarantee, *notes: str) -> Guarantee:

@@ -116,8 +116,8 @@ def privacy_report(
     Args:
         record: the run.
         released: "last" if nobody else ever sees another iterate; "all" where each may be.
-        conversion: from a budget to epsilon, as in `Accounting`; steps that differ on secret
-            batches have none, but exact losses.
+        conversion: from a budget to epsilon, as in `Accounting`; steps that differ have none, but
+            exact losses.
         sensitivity: as in `Accounting`; the length of gradients is used where it is declared, and M
             with it.
 

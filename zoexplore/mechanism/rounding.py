@@ -38,9 +38,9 @@ def coarse_products(device: torch.device, module: nn.Module) -> tuple[str, str] 
         return None
     on_cpu = device.type == "cpu"
     own: Any = torch.backends.mkldnn if on_cpu else torch.backends.cudnn
-    parts = [*module.modules()]
-    used = [name for name, kind in PRODUCTS.items() if any(isinstance(x, kind) for x in parts)]
-    products = {"matmul": own.matmul if on_cpu else torch.backends.cuda.matmul}
-    products |= {name: getattr(own, name) for name in used}
-    kinds = ((name, product.fp32_precision) for name, product in products.items())
-    return next(((name, kind) for name, kind in kinds if kind in COARSE), None)
+    products = {"matmul": (own if on_cpu else torch.backends.cuda).matmul}
+    for name, kind in PRODUCTS.items():
+        if any(isinstance(part, kind) for part in module.modules()):
+            products[name] = getattr(own, name)
+    kinds = {name: product.fp32_precision for name, product in products.items()}
+    return next(((name, kind) for name, kind in kinds.items() if kind in COARSE), None)
