@@ -14,6 +14,7 @@ from zoexplore.run.setting import SETTING_FIELDS
 from zoexplore.views import Controls, State
 from zoexplore.views.panels.controls import COOLED, SLIDERS
 from zoexplore.views.state import OPTIONS
+from zoexplore.views.style.inputs import nearest
 
 
 @pytest.mark.parametrize("field", SLIDERS)
@@ -21,7 +22,7 @@ def test_a_slider_moves_its_field_and_nothing_else(field):
     controls = Controls()
     dial = controls.dials[field]
     dial.slider.value -= 3
-    value = dial.ladder.value(dial.slider.value)
+    value = float(dial.values[dial.slider.value])
     assert controls.state.setting == DEMONSTRATION.replace(**{field: value})
     assert parse_number(dial.text.value) == value
 
@@ -32,7 +33,7 @@ def test_a_slider_follows_the_state(field):
     value = {"K": 10, "beta": 0.25, "sigma": 0.3, "n": 777, "batch": 64, "d": 4000, "T": 12}[field]
     controls.state.ask(**{field: value})
     dial = controls.dials[field]
-    assert dial.slider.value == dial.ladder.rung(value)
+    assert dial.slider.value == nearest(dial.values, value)
     assert parse_number(dial.text.value) == value
 
 
@@ -63,7 +64,7 @@ def test_a_slider_commits_when_it_is_let_go(first_event):
     assert controls.state.moving == (first_event == "end")
     slider.value = last
     assert not controls.state.moving
-    assert controls.state.T == controls.dials["T"].ladder.value(last)
+    assert controls.state.T == controls.dials["T"].values[last]
 
 
 def test_what_is_typed_is_kept_exactly():
@@ -101,7 +102,7 @@ def test_the_slider_of_k_ends_at_d_and_its_being_held_is_said():
     controls = Controls()
     controls.dials["d"].text.value = "100"
     dial = controls.dials["K"]
-    assert dial.ladder.value(dial.slider.end) == 100
+    assert dial.values[dial.slider.end] == 100
     assert dial.slider.value == dial.slider.end
     assert dial.text.value == "100"
     assert controls.notice.visible and "K is held at d = 100" in controls.notice.object
@@ -227,7 +228,7 @@ def test_the_batch_is_all_until_it_is_set():
     batch.text.value = "30000"
     assert "b = 30000 is not allowed" in controls.notice.object
     controls.state.ask(n=1000)
-    assert batch.ladder.values[-1] == 1000
+    assert batch.values[-1] == 1000
     batch.slider.value = batch.slider.end
     assert controls.state.setting.batch is None and batch.text.value == "all"
 

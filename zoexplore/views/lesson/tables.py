@@ -11,12 +11,13 @@ import numpy as np
 from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.bounds.guarantee import as_printed
 from zoexplore.compute.computations import smallest
-from zoexplore.run.axes import AXES, EDGE
+from zoexplore.run.axes import AXES
 from zoexplore.run.fields import in_symbols
 from zoexplore.run.setting import Accounting, Refused, Setting, shown
 from zoexplore.views.figures.by_bound import lack
 from zoexplore.views.figures.game import allowed
 from zoexplore.views.panels.readouts import odds
+from zoexplore.views.style.inputs import rungs
 
 # places of a slider that moves alone, and of each of two that move together
 ALONE, TOGETHER = 121, 31
@@ -56,18 +57,16 @@ class Slider:
 
 
 def _values(setting: Setting, field: str, points: int) -> list[float]:
+    """Values of the live page's slider, or fewer; of T those of its curves."""
     axis, own = AXES[field], getattr(setting, field)
     if field == "T":
         return [int(x) for x in axis.values(setting)]
-    if axis.linear:  # as even as a slider's, and close together near 1
-        even = axis.values(setting, points * 5 // 6)
-        return [
-            round(float(x), 2) if x <= EDGE else round(1 - float(f"{1 - x:.2g}"), 8) for x in even
-        ]
-    start, end = axis.ends(setting)
-    low, high = max(start, own / REACH), min(end, own * REACH)
-    near = [min(max(float(f"{x:.3g}"), start), end) for x in np.geomspace(low, high, points)]
-    return [round(x) for x in near] if axis.whole else near
+    low, high = axis.ends(setting)
+    if not axis.linear:
+        low, high = max(low, own / REACH), min(high, own * REACH)
+    found = rungs(low, high, axis.whole, axis.linear)
+    some = found[np.unique(np.linspace(0, found.size - 1, points).round().astype(int))]
+    return [int(x) if axis.whole else float(x) for x in some]
 
 
 def groups_of(setting: Setting, sliders: Iterable[str]) -> list[list[Slider]]:

@@ -4,6 +4,7 @@ from html import escape
 from math import inf
 from typing import Any
 
+import numpy as np
 import panel as pn
 import param
 
@@ -17,7 +18,7 @@ from zoexplore.views.component import Text
 from zoexplore.views.html import written
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
-from zoexplore.views.style.inputs import FieldSentence, Ladder, Quick, decades, interval, typed
+from zoexplore.views.style.inputs import FieldSentence, Quick, nearest, rungs, typed
 
 HINTS = {  # explanations beside the labels of the fold
     "R": "The iterates are projected onto a ball of this radius; ∞ for no ball.",
@@ -87,13 +88,11 @@ ALSO = {"beta": COOLED, "batch": ("sampling",), "by_task": ("regime",), "top": (
 ALSO |= {"fold": (*IN_FOLD, *HINTS, *MENUS)}
 
 
-def ladder_of(state: State, name: str) -> Ladder:
+def values_of(state: State, name: str) -> np.ndarray:
     """The values of a field's slider; those of K end at d, of a batch at n."""
     field = FIELDS[name]
-    if field.linear:
-        return interval(field.low, field.high, 0.01)
     high = getattr(state, ENDS[name]) if name in ENDS else field.high
-    return decades(field.low, high, field.whole)
+    return rungs(field.low, high, field.whole, field.linear)
 
 
 def flaw(state: State, field: str) -> Text:
@@ -134,25 +133,27 @@ class Dial(pn.viewable.Viewer):
         self.whole = widgets.component("dial", *parts, sheet="")
 
     @property
-    def ladder(self) -> Ladder:
+    def values(self) -> np.ndarray:
         """The slider's values."""
-        return ladder_of(self.state, self.field)
+        return values_of(self.state, self.field)
 
     def _shown(self) -> dict[str, Any]:
         """The rung of the value, of which all records are the last; and for screen readers the
         slider's name, and the value on that rung, which need not be the rung's own.
         """
-        ladder, value = self.ladder, getattr(self.state, self.field)
-        rung = ladder.top if value is None else ladder.rung(value)
+        values, value = self.values, getattr(self.state, self.field)
+        top = max(len(values) - 1, 1)  # a slider needs a range
+        rung = top if value is None else nearest(values, value)
         tags = [FIELDS[self.field].caption, rung, typed(self.state, self.field)]
-        return {"end": ladder.top, "value": rung, "tags": tags}
+        return {"end": top, "value": rung, "tags": tags}
 
     def _moved(self, rung: int) -> None:
         # its last move may come after its release
         change = self.state.ask if rung == self.slider.value_throttled else self.state.slide
-        every = self.field == "batch" and rung >= self.ladder.top
+        every = self.field == "batch" and rung >= self.slider.end
+        value = None if every else float(self.values[min(rung, len(self.values) - 1)])
         with pn.io.hold():  # the figure and the number beside the slider are one message
-            change(**{self.field: None if every else self.ladder.value(rung)})
+            change(**{self.field: value})
 
     def _released(self, event: Any) -> None:
         if event.new == self.slider.value:

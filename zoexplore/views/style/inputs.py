@@ -20,55 +20,29 @@ from zoexplore.run.setting import Setting
 from zoexplore.views.state import LONGEST, State
 from zoexplore.views.style import theme
 
-STEPS_PER_DECADE = 40
+STEPS_PER_DECADE, SHARES = 40, 101  # of sliders
 _BLANK = re.compile(r"\{(\w+)\}")
 
 
-class Ladder:
-    """Ascending values, and the rung nearest to any number.
-
-    A slider moves over the rungs' indices 0 .. top, so that every key press changes the value, even
-    at the ends of a scale of ten decades.
-    """
-
-    def __init__(self, values: tuple[float, ...]) -> None:
-        self.values = values
-        self._place = np.log if values[0] > 0 else np.asarray  # by which it is near
-        self._places = self._place(values)
-
-    @property
-    def top(self) -> int:
-        """The last rung's index; at least 1, since a slider needs a range."""
-        return max(len(self.values) - 1, 1)
-
-    def value(self, rung: int) -> float:
-        """The value on a rung."""
-        return self.values[min(max(rung, 0), len(self.values) - 1)]
-
-    def rung(self, value: float) -> int:
-        """The rung nearest to a value: by ratio between positive numbers, by difference from 0 on."""
-        return int(np.argmin(np.abs(self._places - self._place(value))))
-
-
 @lru_cache(maxsize=256)
-def decades(low: float, high: float, whole: bool = False) -> Ladder:
-    """From low to high in equal ratios, rounded to two significant digits, both ends included."""
+def rungs(low: float, high: float, whole: bool = False, linear: bool = False) -> np.ndarray:
+    """Ascending round values from low to high, both included: a slider moves over their places, so
+    that every key press changes the value, even at the ends of a scale of ten decades.
+    """
+    if linear:
+        return np.linspace(low, high, SHARES).round(2)
     first, last = floor(STEPS_PER_DECADE * log10(low)), ceil(STEPS_PER_DECADE * log10(high))
-    between = (_two_digits(10 ** (k / STEPS_PER_DECADE), whole) for k in range(first, last + 1))
-    values = {x for x in between if low < x < high} | {low, high}
-    return Ladder(tuple(sorted(int(x) if whole else float(x) for x in values)))
+    even = 10.0 ** (np.arange(first, last + 1) / STEPS_PER_DECADE)
+    short = np.array([low, *(float(f"{x:.1e}") for x in even), high])
+    return np.unique(np.clip(short.round() if whole else short, low, high))
 
 
-@lru_cache(maxsize=16)
-def interval(low: float, high: float, step: float) -> Ladder:
-    """From low to high in equal differences."""
-    count = round((high - low) / step)
-    return Ladder(tuple(round(low + (high - low) * k / count, 12) for k in range(count + 1)))
-
-
-def _two_digits(x: float, whole: bool) -> float:
-    rounded = float(f"{x:.1e}")
-    return round(rounded) if whole else rounded
+def nearest(values: np.ndarray, value: float) -> int:
+    """The place of the value nearest to one: by ratio between positive numbers, by difference from
+    0 on.
+    """
+    place = np.log if values[0] > 0 else np.asarray
+    return int(np.argmin(np.abs(place(values) - place(value))))
 
 
 class Quick(IntSlider):
