@@ -116,33 +116,20 @@ def grid(
         raise ValueError(
             f"x = {x!r}, y = {y!r} are not allowed: give two different fields of {', '.join(AXES)}"
         )
-    columns, rows = AXES[x].values(setting, points), AXES[y].values(setting, points)
-    epsilon = drawable(
-        np.array([_row(setting, x, columns, {y: float(at)}, bound, accounting) for at in rows])
-    )
-    frame = FRAME | {
-        "logx": not AXES[x].linear,
-        "logy": not AXES[y].linear,
-        "height": 420,
-        "show_grid": False,
-    }
-    dims, height = (
-        [hv.Dimension(field, label=_label(field)) for field in (x, y)],
-        hv.Dimension("epsilon", label="ε"),
-    )
-    title = (
-        f"ε by {BOUNDS[bound].title}, with lines at {', '.join(f'{level:g}' for level in levels)}"
-    )
+    axes = AXES[x], AXES[y]
+    columns, rows = (axis.values(setting, points) for axis in axes)
+    found = [_row(setting, x, columns, {y: float(at)}, bound, accounting) for at in rows]
+    logs = {"logx": not axes[0].linear, "logy": not axes[1].linear}
+    frame = FRAME | logs | {"height": 420, "show_grid": False}
+    dims = [hv.Dimension(axis.name, label=axis.title) for axis in axes]
+    height = hv.Dimension("epsilon", label="ε")
+    lines = ", ".join(f"{level:g}" for level in levels)
+    title = f"ε by {BOUNDS[bound].title}, with lines at {lines}"
     look = {"cmap": "cividis", "cnorm": "log", "colorbar": True, "tools": ["hover"], "title": title}
-    mesh = hv.QuadMesh((columns, rows, epsilon), dims, height).opts(**look, **frame)
-    lines = (
-        contours(mesh, levels=list(levels))
-        if min(epsilon.shape) > 1
-        else hv.Contours([], dims, height)
-    )
-    return mesh * lines.opts(
-        color="white", line_width=2, tools=["hover"], show_legend=False, cmap=None, **frame
-    )
+    mesh = hv.QuadMesh((columns, rows, drawable(np.array(found))), dims, height)
+    drawn = {"color": "white", "line_width": 2, "tools": ["hover"], "cmap": None}
+    at = contours(mesh, levels=list(levels)).opts(show_legend=False, **drawn, **frame)
+    return mesh.opts(**look, **frame) * at
 
 
 def _row(

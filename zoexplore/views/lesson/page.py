@@ -6,7 +6,6 @@ import json
 import zlib
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
-from html import escape
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from zoexplore.views.figures.by_bound import OTHERS
 from zoexplore.views.figures.legend import UNASKED, entry
 from zoexplore.views.figures.publish import CHOICES, FARTHEST, NAMES, STYLES, gaussian_of
 from zoexplore.views.first import previewed
+from zoexplore.views.html import written
 from zoexplore.views.lesson.tables import FIRST, Slider, facts, groups_of, packed, table
 from zoexplore.views.panels.readouts import AS_PRINTED, TRAINED
 from zoexplore.views.preview import QUESTION, picture
@@ -55,7 +55,6 @@ BYTES, SECONDS = 0.5, 0.055  # about, of a number in the file and of a place's c
 _FOLDER = Path(__file__).parents[1]
 _EPSILONS = np.geomspace(1e-5, 3000, 400)
 _DEFAULT = Accounting()
-_ABLE = 'if ("DecompressionStream" in window) document.documentElement.className = "moves"'
 
 
 def save(path: str | Path, text: str) -> Path:
@@ -68,15 +67,11 @@ def expected(setting: Setting, sliders: Iterable[str]) -> dict[str, tuple[int, i
     """What each group of sliders takes: its places, and about how many bytes and seconds. Errors
     are those of `zoexplore.lesson`.
     """
-    found = {}
+    found, steps = {}, len(BOUNDS) * len(Slider.of(setting, "T").values)
     for group in groups_of(setting, sliders):
         places = prod(len(slider.values) for slider in group)
-        size = places * len(BOUNDS) * len(Slider.of(setting, "T").values) * BYTES
-        found["+".join(slider.field for slider in group)] = (
-            places,
-            round(size),
-            round(places * SECONDS),
-        )
+        takes = places, round(places * steps * BYTES), round(places * SECONDS)
+        found["+".join(slider.field for slider in group)] = takes
     return found
 
 
@@ -103,29 +98,17 @@ def html(
         "css": {name: theme.css(name) for name in SHEETS.split()},
     }
     address = f"?{query}" if query else ""
-    packed = b64encode(
-        zlib.compress(json.dumps(given, ensure_ascii=False, separators=(",", ":")).encode(), 9)
-    ).decode()
+    text = json.dumps(given, ensure_ascii=False, separators=(",", ":")).encode()
+    look = f":root{{color-scheme:light dark;{theme.VARIABLES}}}{theme.css('page', 'lesson')}"
+    seen = (
+        b64encode(picture(setting, accounting)).decode(),
+        in_a_line(setting),
+        live and live + address,
+    )
     scripts = ",".join(f"{name}: {_script(*of)}" for name, of in SCRIPTS.items())
     program = Path(__file__).with_name("lesson.js").read_text(encoding="utf-8")
-    look = f":root{{color-scheme:light dark;{theme.VARIABLES}}}{theme.css('page', 'lesson')}"
-    return (
-        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>zoexplore: {QUESTION.lower()}</title>'
-        '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">'
-        f"{previewed(address, live)}<style>{look}</style><script>{_ABLE}</script></head>"
-        f'<body>{_still(setting, accounting, live and live + address)}<script type="text/plain" id="zx-given">{packed}</script>'
-        f"<script>const PARTS = {{{scripts}}};\n{program}</script></body></html>"
-    )
-
-
-def _still(setting: Setting, accounting: Accounting, live: str) -> str:
-    """What is seen where nothing moves: in a mail, a code host's preview, a browser that is too old
-    or without scripts.
-    """
-    shown = f"data:image/png;base64,{b64encode(picture(setting, accounting)).decode()}"
-    words = "A picture: in a browser with scripts this file moves."
-    link = f'<a href="{escape(live)}">Open this run live</a>' if live else ""
-    return f'<div class="still"><img src="{shown}" alt="{escape(in_a_line(setting))}" width="600"><p>{words} {link}</p></div>'
+    moving = b64encode(zlib.compress(text, 9)).decode(), scripts, program
+    return written("lesson", "page", QUESTION, previewed(address, live), look, *seen, *moving)
 
 
 def _script(names: Sequence[str], others: Sequence[str]) -> str:
