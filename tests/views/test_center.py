@@ -12,7 +12,7 @@ from zoexplore.run.formatting import format_number, format_tex
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import SCHEDULES
 from zoexplore.views import Inside, State, Tabs, Theory
-from zoexplore.views.figures.inside import EACH, describe_trajectory, thinned
+from zoexplore.views.figures.inside import describe_trajectory, thinned
 from zoexplore.views.panels.theory import Errata, _proofs, substituted
 from zoexplore.views.tabs import VIEWS
 
@@ -90,7 +90,7 @@ def test_inside_draws_the_trajectory(bound):
 def test_long_runs_are_thinned_to_their_last_steps():
     path = guarantee(DEMONSTRATION.replace(T=10**5, sigma=1e-5), "sharp").trajectory
     columns = thinned(path)
-    assert EACH < len(columns["left"]) < path.rho.size
+    assert 60 < len(columns["left"]) < path.rho.size
     np.testing.assert_array_equal(columns["rho"][-20:], path.rho[-20:])
 
 

@@ -12,6 +12,7 @@ from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.bounds.epsilons import DEFAULT
 from zoexplore.plots.look import FRAME, MUTED, epsilon_at, style, with_legend
 from zoexplore.run.axes import AXES, drawable
+from zoexplore.run.fields import FIELDS
 from zoexplore.run.setting import Accounting, Setting
 
 THIS_RUN = tuple(bound for bound in BOUNDS if BOUNDS[bound].of_this_run)
@@ -43,13 +44,18 @@ def curves(
     Raises:
         ValueError: a field, a value or a bound is not allowed.
     """
-    at = np.asarray(list(_values(setting, along) if values is None else values), float)
+    if values is None:
+        if along not in AXES:
+            given = f"give values, or one of {', '.join(AXES)}"
+            raise ValueError(f"along = {along!r} has no values of its own: {given}")
+        values = AXES[along].values(setting)
+    at = np.asarray(list(values), float)
     found = curve(setting, along, at, list(bounds), accounting)
-    linear = along in AXES and AXES[along].linear
-    height = "ε" if along == "delta" else epsilon_at(setting.delta)
-    x, y = hv.Dimension(along, label=_label(along)), hv.Dimension("epsilon", label=height)
-    frame = FRAME | {"logx": not linear, "logy": True}
-    return _lines({bound: (at, found[bound]) for bound in bounds}, x, y, frame, "top_left")
+    x = hv.Dimension(along, label=f"{FIELDS[along].symbol}, {FIELDS[along].noun}")
+    y = hv.Dimension("epsilon", label="ε" if along == "delta" else epsilon_at(setting.delta))
+    frame = FRAME | {"logx": not FIELDS[along].linear, "logy": True}
+    drawn = [_curve(bound, (at, drawable(found[bound])), (x, y), frame) for bound in bounds]
+    return with_legend(hv.Overlay(drawn), "top_left")
 
 
 def tradeoff(
@@ -73,16 +79,17 @@ def tradeoff(
     """
     at = np.asarray(list(rates), float)
     given = [guarantee(setting, bound, accounting) for bound in bounds]
-    lines = {g.bound: (at, np.asarray(g.tradeoff(at))) for g in given if g.valid}
-    x, y = (
+    dims = (
         hv.Dimension("false_alarms", label="false alarms"),
         hv.Dimension("misses", label="misses, at least"),
     )
     frame = FRAME | {"xlim": (0, 1), "ylim": (0, 1)}
-    blind = hv.Curve([(0, 1), (1, 0)], x, y, label="guessing").opts(
-        color=MUTED, line_dash="dotted", line_width=1, **frame
-    )
-    return with_legend(blind * _lines(lines, x, y, frame, "top_right"), "top_right")
+    look = {"color": MUTED, "line_dash": "dotted", "line_width": 1}
+    blind = hv.Curve([(0, 1), (1, 0)], *dims, label="guessing").opts(**look, **frame)
+    drawn = [
+        _curve(g.bound, (at, np.asarray(g.tradeoff(at))), dims, frame) for g in given if g.valid
+    ]
+    return with_legend(hv.Overlay([blind, *drawn]), "top_right")
 
 
 def grid(
@@ -184,37 +191,10 @@ def inside(setting: Setting, bound: str = "sharp", accounting: Accounting = DEFA
     ).cols(2)
 
 
-def _lines(
-    lines: dict[str, tuple[np.ndarray, np.ndarray]],
-    x: hv.Dimension,
-    y: hv.Dimension,
-    frame: dict[str, Any],
-    corner: str,
-) -> hv.Overlay:
-    """Curves of bounds, with gaps where a log axis shows nothing."""
-    drawn = []
-    for bound, (at, values) in lines.items():
-        shown = drawable(values) if frame.get("logy") else values
-        drawn.append(
-            hv.Curve((at, shown), x, y, label=BOUNDS[bound].title).opts(
-                tools=["hover"], **style(bound), **frame
-            )
-        )
-    return with_legend(hv.Overlay(drawn), corner)
-
-
-def _values(setting: Setting, field: str) -> np.ndarray:
-    if field not in AXES:
-        raise ValueError(
-            f"along = {field!r} has no values of its own: give values, or one of {', '.join(AXES)}"
-        )
-    return AXES[field].values(setting)
-
-
-def _label(field: str) -> str:
-    return (
-        AXES[field].title if field in AXES else {"batch": "b, records per step"}.get(field, field)
-    )
+def _curve(bound: str, points: Any, dims: tuple[Any, Any], frame: dict[str, Any]) -> hv.Curve:
+    """A bound's curve in its style."""
+    drawn = hv.Curve(points, *dims, label=BOUNDS[bound].title)
+    return drawn.opts(tools=["hover"], **style(bound), **frame)
 
 
 def _panel(

@@ -10,7 +10,7 @@ them, and that update is lost. All three are mended here for our own components 
 import asyncio
 from html import escape
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 from weakref import WeakSet
 
 import panel as pn
@@ -58,6 +58,17 @@ class Text(pn.pane.HTML):
 
     def _update(self, ref: str, model: Any) -> None:
         model.text = escape(self.object)
+
+
+class Script(pn.custom.JSComponent):
+    """What a script of ours draws, in its style sheets."""
+
+    kind: ClassVar[str] = ""
+    sheets: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, **params: Any) -> None:
+        look = {"css_classes": [f"zx-{self.kind}"], "stylesheets": [theme.css(*self.sheets)]}
+        super().__init__(**look | theme.STRETCH | params)
 
 
 class Named(pn.custom.JSComponent):

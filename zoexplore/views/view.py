@@ -44,6 +44,8 @@ class View(pn.viewable.Viewer):
         self.state.param.watch(self.changed, ["setting", "accounting"], precedence=self.precedence)
         self.state.param.watch(self._rests, "moving", precedence=self.precedence)
         self.param.watch(self._woken, "active")
+        if self.asks:
+            self.param.watch(self.changed, list(self.asks))
 
     def build(self) -> None:
         """Make the view's components."""

@@ -42,7 +42,6 @@ class Attack(View):
         self.chart = Chart("attack", self.state, self._dragged, code)
         self.legend = Legend(of=self.chart.of, symbol="", muted=list(UNASKED))
         self.measures = widgets.html("", "measures")
-        self.param.watch(self.changed, list(self.asks))
         self.legend.param.watch(lambda event: self.chart.param.update(muted=event.new), "muted")
         self.chart.muted = self.legend.muted
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import panel as pn
 import param
 from numpy.typing import ArrayLike
 
@@ -17,8 +16,8 @@ from zoexplore.compute.session_task import SessionTask
 from zoexplore.questions.export import to_python
 from zoexplore.run.axes import AXES, FieldAxis, decades, nice
 from zoexplore.run.formatting import format_count, format_short
+from zoexplore.views.component import Script
 from zoexplore.views.state import State
-from zoexplore.views.style import theme
 
 _COUNTED = count()
 BRIEF = {  # short forms of names, for a phone
@@ -122,7 +121,7 @@ def field_span(axis: FieldAxis, ends: tuple[float, float]) -> dict[str, Any]:
     return span(*ends, axis.ticks(), **told) if axis.linear else log_span(*ends, **told)
 
 
-class Chart(pn.custom.JSComponent):
+class Chart(Script):
     """Lines and dots over two axes, and a handle below them that the reader drags."""
 
     view = param.String(doc="of which view it is, by which its files are named")
@@ -140,6 +139,7 @@ class Chart(pn.custom.JSComponent):
     wants = param.Integer(0, doc="how often the reader has asked for that code")
     code = param.String("", doc="the code")
 
+    kind, sheets = "chart", ("chart", "export", "figure")
     _esm = script("chart", "export", "figure")
 
     def __init__(
@@ -152,9 +152,7 @@ class Chart(pn.custom.JSComponent):
         """`moved` is called with a place on the x axis, and whether the handle is still held;
         `draws` is code, with the names `setting` and `accounting`, that draws the same.
         """
-        sheets = [theme.css("chart", "export", "figure")]
-        look = {"css_classes": ["zx-chart"], "stylesheets": sheets, **theme.STRETCH}
-        super().__init__(view=view, of=f"{view}-{next(_COUNTED)}", offers=state is not None, **look)
+        super().__init__(view=view, of=f"{view}-{next(_COUNTED)}", offers=state is not None)
         self.state, self._moved, self.draws, self._writing = state, moved, draws, SessionTask()
         self.param.watch(self._followed, "asked")
         self.param.watch(lambda _: setattr(self, "_writing", SessionTask(self._write)), "wants")

@@ -11,9 +11,10 @@ from zoexplore.questions.export import to_query
 from zoexplore.run.formatting import THIN, format_count, format_number, format_short
 from zoexplore.run.published import RUNS, Published
 from zoexplore.run.setting import Accounting
+from zoexplore.views.component import Script
 from zoexplore.views.figures.chart import script
 from zoexplore.views.html import written
-from zoexplore.views.style import theme, widgets
+from zoexplore.views.style import widgets
 from zoexplore.views.view import View
 
 TICKS = (1, 2, 5, 10, 20, 50, 100, 200)
@@ -22,17 +23,15 @@ _FOOT = """<p>A larger provable ε is no attack: nobody has shown that these mod
 in the argument. No claim covers choosing hyper-parameters on private data.</p>"""
 
 
-class Rows(pn.custom.JSComponent):
+class Rows(Script):
     """The rows in the browser."""
 
     rows = param.List([], doc="results of `row`")
     ticks = param.List(list(TICKS), doc="of the axis of epsilon")
     asked = param.List([], doc="the key of the run that the reader wants, and the time")
 
+    kind, sheets = "rows", ("export", "claims")
     _esm = script("export", "claims")
-
-    def __init__(self, **params: Any) -> None:
-        super().__init__(stylesheets=[theme.css("export", "claims")], **theme.STRETCH | params)
 
 
 class Claims(View):

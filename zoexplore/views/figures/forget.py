@@ -37,7 +37,6 @@ class Forget(View):
         self.words = widgets.html("", "words", "gain")
         # hidden as a whole, since a chart's own style sheet would keep it visible
         self.drawing = widgets.stack(self.chart)
-        self.param.watch(self.changed, "steps")
 
     def _dragged(self, place: float, held: bool) -> None:
         self.steps = min(max(round(place), 1), ENDS[-1])

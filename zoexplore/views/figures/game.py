@@ -12,15 +12,16 @@ from scipy.special import ndtri
 from zoexplore.bounds import Guarantee
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees, smallest
+from zoexplore.views.component import Script
 from zoexplore.views.figures.chart import script
 from zoexplore.views.figures.publish import FARTHEST, NAMES
-from zoexplore.views.style import theme, widgets
+from zoexplore.views.style import widgets
 from zoexplore.views.view import View
 
 SEEN = {"every step": "every", "only the last": "last"}
 
 
-class Board(pn.custom.JSComponent):
+class Board(Script):
     """The game in the browser, which deals, judges and counts."""
 
     every = param.Number(
@@ -35,14 +36,8 @@ class Board(pn.custom.JSComponent):
     seed = param.Integer(0, doc="of which the models are drawn; 0 for any")
     masked = param.Boolean(False, doc="whether nothing shows how often the best attacker is right")
 
+    kind, sheets = "board", ("text", "board_of_game")
     _esm = script("plane", "game")
-
-    def __init__(self) -> None:
-        super().__init__(
-            css_classes=["zx-board"],
-            stylesheets=[theme.css("text", "board_of_game")],
-            **theme.STRETCH,
-        )
 
 
 def allowed(found: dict[str, Guarantee]) -> dict[str, Any]:

@@ -16,10 +16,11 @@ from zoexplore.compute.computations import curve_set, gains, said_of_truth
 from zoexplore.questions.hiding import LEAST_GAIN, Gain
 from zoexplore.run.axes import AXES, EDGE
 from zoexplore.run.formatting import format_count, format_number, format_short, round_up
+from zoexplore.views.component import Script
 from zoexplore.views.figures.chart import script
 from zoexplore.views.figures.publish import Two
 from zoexplore.views.html import written
-from zoexplore.views.style import theme, widgets
+from zoexplore.views.style import widgets
 from zoexplore.views.view import View
 
 LEVELS = (2.0, 10.0, 100.0)  # that have a line
@@ -29,7 +30,7 @@ LABELLED = 0.2  # beta of the lines' names
 POINTS, SHARES = 73, 30  # along T, and along beta
 
 
-class Map(pn.custom.JSComponent):
+class Map(Script):
     """The map in the browser."""
 
     given = param.Dict(
@@ -41,11 +42,8 @@ class Map(pn.custom.JSComponent):
         doc="T and the place of beta that the reader wants, whether the ring is still held, and the time",
     )
 
+    kind, sheets = "chart", ("chart", "export", "map", "figure")
     _esm = script("export", "map")
-
-    def __init__(self, **params: Any) -> None:
-        sheets = [theme.css("chart", "export", "map", "figure")]
-        super().__init__(css_classes=["zx-chart"], stylesheets=sheets, **theme.STRETCH | params)
 
 
 class Helps(View):

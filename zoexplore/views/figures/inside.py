@@ -1,5 +1,7 @@
 """Inside the bound: its proof step by step, in figures and words."""
 
+from typing import Any
+
 import numpy as np
 import panel as pn
 import param
@@ -17,8 +19,7 @@ from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 STEP = ("z", "p", "a", "rho")  # columns of a trajectory
-EACH = 60  # steps of a trajectory that are all drawn
-_RATIO = 1.04  # of the steps left at two drawn steps of a longer one
+MOST = 200  # steps that are drawn, about
 SHOWN = {bound.title: bound.id for bound in reversed(BOUNDS.values()) if bound.hides_iterates}
 LENGTHS = {
     "z": ("distance z", Style(theme.COLOURS["ink"], (), 2.4)),
@@ -35,13 +36,11 @@ def thinned(path: Trajectory) -> dict[str, np.ndarray]:
     left.
     """
     N = path.rho.size
-    left = np.arange(N, 0, -1)
-    if N > EACH:
-        even = np.geomspace(1, N, round(np.log(N) / np.log(_RATIO))).round().astype(int)
-        left = np.unique(even)[::-1]
+    left = np.unique(np.geomspace(1, N, MOST).round().astype(int))[::-1]
     columns = {name: getattr(path, name) for name in STEP}
-    kept = {name: values[N - left] for name, values in columns.items() if values is not None}
-    return {"left": left.astype(float), **dict.fromkeys(STEP, np.full(left.size, np.nan)), **kept}
+    nothing = np.full(left.size, np.nan)
+    kept = {c: nothing if x is None else x[N - left] for c, x in columns.items()}
+    return {"left": left.astype(float), **kept}
 
 
 def describe_trajectory(g: Guarantee) -> tuple[str, ...]:
@@ -68,9 +67,8 @@ class Inside(View):
         self.words, *self.below = (widgets.html("", "words", margin=(6, 0, 0, 0)) for _ in range(3))
         self.charts = [Chart(f"inside-{name}", self.state) for name in ("lengths", "cost")]
         self.grid = widgets.row("panels", *map(widgets.stack, self.charts, self.below))
-        self.choice = widgets.radio(
-            "bound to open", SHOWN, of=self.param.bound, max_width=330, margin=(0, 0, 12, 0)
-        )
+        look: dict[str, Any] = {"max_width": 330, "margin": (0, 0, 12, 0)}
+        self.choice = widgets.radio("bound to open", SHOWN, of=self.param.bound, **look)
         self.param.watch(self.changed, "bound")
 
     async def refresh(self) -> None:
@@ -78,37 +76,39 @@ class Inside(View):
         path = g.trajectory
         with pn.io.hold():
             self.grid.visible, self.words.visible = path is not None, path is None
-            for text, said in zip(
-                [self.words] if path is None else self.below, describe_trajectory(g), strict=True
-            ):
+            places = [self.words] if path is None else self.below
+            for text, said in zip(places, describe_trajectory(g), strict=True):
                 text.object = f"<p>{said}</p>"
             if path is not None:
-                for chart, (title, drawn) in zip(self.charts, FIGURES.items(), strict=True):
-                    self._draw(chart, title, drawn, path)
-
-    def _draw(
-        self, chart: Chart, title: str, drawn: dict[str, tuple[str, Style]], path: Trajectory
-    ) -> None:
-        data = thinned(path)
-        # earlier, the distance may lie above the frame
-        paid = int(np.argmax(data["rho"] >= 1e-9 * data["rho"].max()))
-        # it begins inside the frame
-        data["z"] = np.where(data["z"] > 1.005 * np.nanmax(data["z"][paid:]), np.nan, data["z"])
-        top = max(np.nanmax(data[column][paid:], initial=0) for column in drawn)
-        end, most = 1.06 * nice(top / 1.05) if top > 0 else 1.0, max(path.rho.size, 2) * 1.05
-        across = log_span(1, most, title="steps left", symbol="steps left")
-        named = len(drawn) > 1
-        chart.lines = [
-            line(c, data["left"], data[c], style, name if named else "")
-            for c, (name, style) in drawn.items()
-        ]
-        chart.put(
-            title,
-            f"{title}, against the steps left",
-            across | {"start": most, "end": 0.95},
-            even_span(0, end, 3.5),
-        )
-        chart.draws = f'plots.inside(setting, "{self.bound}", accounting)'
+                data, steps = thinned(path), path.rho.size
+                # earlier, the distance may lie above the frame
+                paid = int(np.argmax(data["rho"] >= 1e-9 * data["rho"].max()))
+                high = 1.005 * np.nanmax(data["z"][paid:])
+                data["z"] = np.where(data["z"] > high, np.nan, data["z"])
+                for chart, (title, columns) in zip(self.charts, FIGURES.items(), strict=True):
+                    top = max(np.nanmax(data[c][paid:], initial=0) for c in columns)
+                    chart.draws = f'plots.inside(setting, "{self.bound}", accounting)'
+                    draw(chart, title, columns, data, top, steps)
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("inside", self.choice, self.grid, self.words)
+
+
+def draw(
+    chart: Chart,
+    title: str,
+    columns: dict[str, tuple[str, Style]],
+    data: dict[str, np.ndarray],
+    top: float,
+    steps: int,
+) -> None:
+    """Draw some columns up to `top`, against the steps left, of which there are `steps`."""
+    end, most = 1.06 * nice(top / 1.05) if top > 0 else 1.0, max(steps, 2) * 1.05
+    across = log_span(1, most, title="steps left", symbol="steps left")
+    named = len(columns) > 1
+    chart.lines = [
+        line(c, data["left"], data[c], style, name if named else "")
+        for c, (name, style) in columns.items()
+    ]
+    said = f"{title}, against the steps left"
+    chart.put(title, said, across | {"start": most, "end": 0.95}, even_span(0, end, 3.5))

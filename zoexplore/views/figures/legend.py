@@ -3,17 +3,16 @@
 from pathlib import Path
 from typing import Any
 
-import panel as pn
 import param
 
 from zoexplore.bounds.words import Style
+from zoexplore.views.component import Script
 from zoexplore.views.figures.chart import look_of
-from zoexplore.views.style import theme
 
 UNASKED = ["output-perturbation", "corollary"]  # curves that are off at first
 
 
-class Legend(pn.custom.JSComponent):
+class Legend(Script):
     """A row for each curve with its number and switch. The figure hides curves in `muted`."""
 
     of = param.String(
@@ -27,12 +26,8 @@ class Legend(pn.custom.JSComponent):
         [], doc="an action on a pin: 'use' or 'remove', its place, and the time of the click"
     )
 
+    kind, sheets = "table", ("legend",)
     _esm = Path(__file__).with_name("legend.js")
-
-    def __init__(self, **params: Any) -> None:
-        super().__init__(
-            css_classes=["zx-table"], stylesheets=[theme.css("legend")], **theme.STRETCH | params
-        )
 
 
 def entry(

@@ -18,6 +18,7 @@ from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import CurveSet, guarantees, smallest
 from zoexplore.run.axes import AXES, T_MOST, nice
 from zoexplore.run.formatting import format_count, format_delta, format_number
+from zoexplore.views.component import Script
 from zoexplore.views.figures.chart import (
     Chart,
     count_text,
@@ -77,7 +78,7 @@ class Two(NamedTuple):
         return Two(T, *(np.interp(T, self.T, values) for values in self[1:]))
 
 
-class Clouds(pn.custom.JSComponent):
+class Clouds(Script):
     """Two clouds in a plane, as far apart as epsilon allows, run after run; a chart's curves move
     with them.
     """
@@ -93,12 +94,8 @@ class Clouds(pn.custom.JSComponent):
     steps = param.Integer(1, doc="of the run")
     again = param.Integer(0, doc="how often they were played from the first step on")
 
+    kind, sheets = "clouds", ("clouds",)
     _esm = script("plane", "clouds")
-
-    def __init__(self, **params: Any) -> None:
-        super().__init__(
-            css_classes=["zx-clouds"], stylesheets=[theme.css("clouds")], **theme.STRETCH | params
-        )
 
 
 class Publish(View):

@@ -92,7 +92,6 @@ class Planner(View):
         self.sentence = Sentence(self.take)
         kinds = {"One number": "one", "A whole run": "run"}
         self.kind = widgets.radio("what is asked", kinds, of=self.param.whole, max_width=240)
-        self.param.watch(self.changed, list(self.asks))
         self.use = widgets.button("Use this run", lambda: self.apply(self.answer), "primary")
         # the run that needs less, with other noise in its last steps
         self.cooled: Setting | None = None

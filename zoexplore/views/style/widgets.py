@@ -4,7 +4,7 @@ Each widget has the style sheets of its kind and the class `zx-kind`. `sheets` a
 further style sheets (`theme.css`); other arguments go to Panel.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from html import escape
 from typing import Any
 
@@ -223,12 +223,6 @@ def details(title: str, inner: str) -> str:
 def unbroken(words: str) -> str:
     """A text whose lines do not end within an equation."""
     return words.replace(" = ", "\u00a0=\u00a0")
-
-
-def listed(title: str, lines: Iterable[str]) -> str:
-    """A heading and a list; nothing if all lines are empty."""
-    items = "".join(f"<li>{escape(line)}</li>" for line in lines if line)
-    return f"<h2>{title}</h2><ul>{items}</ul>" if items else ""
 
 
 def region(label: str, table: str, kind: str = "") -> str:

@@ -41,7 +41,6 @@ class Compared(View):
         self.chart = Chart("results")
         self.menu = widgets.select("measured on", titles, "along", "long", of=self.param.task)
         self.words = widgets.html("", "words", "plan", "numbers")
-        self.param.watch(self.changed, "task")
 
     async def refresh(self) -> None:
         """Show the chosen task."""

@@ -6,31 +6,27 @@ from collections.abc import Sequence
 from math import floor, inf, log
 from typing import Any
 
-import panel as pn
 import param
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.training import Point
 from zoexplore.training.privacy import Privacy
+from zoexplore.views.component import Script
 from zoexplore.views.figures.chart import script
 from zoexplore.views.figures.publish import NAMES
-from zoexplore.views.style import theme
 
 GUESSING = 0.5  # the accuracy of guessing one of two classes
 BEYOND = 1.3  # times the least and the largest epsilon, where the axis ends
 Model = dict[str, Any]
 
 
-class Growing(pn.custom.JSComponent):
+class Growing(Script):
     """Draws a picture in the browser."""
 
     picture = param.Dict({}, doc="a result of `picture`, and the words around it")
 
+    kind, sheets = "frontier", ("view", "export", "train_figure")
     _esm = script("export", "../training/frontier")
-
-    def __init__(self) -> None:
-        sheets = [theme.css("view", "export", "train_figure")]
-        super().__init__(css_classes=["zx-frontier"], stylesheets=sheets, **theme.STRETCH)
 
 
 def models_of(

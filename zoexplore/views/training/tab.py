@@ -67,7 +67,7 @@ class Train(View):
         # hidden as a whole
         self.head = widgets.stack(widgets.row("train_top", self.said, self.button))
         self.beside = widgets.stack(self.side)
-        self.param.watch(self.changed, ["hidden", "told"])
+        self.param.watch(self.changed, "told")
         self.param.watch(self._tell_controls, ["active", "told"])
         self.state.param.watch(self._tell_controls, "setting")
         self._tell_controls()
