@@ -52,13 +52,12 @@ class Explorer(pn.viewable.Viewer):
         accounting: Accounting | None = None,
         search: str | None = None,
         staged: bool = False,
-        **params: Any,
     ) -> None:
         """`search` is the query of the page's address, which follows the state.
 
         If `staged`, the caller runs `make`, so that a server can do other work between its stages.
         """
-        super().__init__(**params)
+        super().__init__()
         self.state, self.pins = State(setting, accounting), Pins()
         self.search, self.teaching = search, Teaching.of(search or "", VIEWS)
         for _ in () if staged else self.make():
@@ -66,22 +65,18 @@ class Explorer(pn.viewable.Viewer):
 
     def make(self) -> Iterator[None]:
         """Make the controls, then the open view, then the rest."""
-        self.controls = Controls(self.state, self.teaching)
+        state, shows = self.state, self.teaching.shows
+        self.controls = Controls(state, self.teaching)
         yield
-        self.tabs = Tabs(self.state, pins=self.pins)
+        self.tabs = Tabs(state, pins=self.pins)
         yield
-        self.headline, self.more = Headline(self.state), More(self.state)
+        self.headline, self.more = Headline(state), More(state)
         self.publish, self.curves = self.tabs["publish"], self.tabs["curves"]
         yield
-        self.pin = widgets.button("Pin", lambda: self.pins.add(self.state))
-        self.all_bounds = widgets.button(
-            "All bounds", self._turned, css_classes=["zx-button", "zx-fixed"]
-        )
-        shows = self.teaching.shows
         self.curves.choice.visible, self.curves.legend.visible = shows("axis"), shows("table")
         if self.teaching.show and (views := tuple(filter(shows, VIEWS))):
             self.tabs.keep(views)
-        self.story = Story(self.state, self.tabs, self.controls)
+        self.story = Story(state, self.tabs, self.controls)
         self.bridge = Bridge(visible=False, search=self.search) if self.search is not None else None
         # a link for teaching has no story
         self._tells = bool(self.bridge) and not (self.teaching.show or self.teaching.html())
@@ -89,12 +84,15 @@ class Explorer(pn.viewable.Viewer):
         self._tools()
         self.whole = self._laid_out()
         self.pins.param.watch(self._pinned, "pins")
-        self.publish.param.watch(self._fit, ["publish", "only"])
-        self.tabs.param.watch(self._fit, "selected")
-        self.story.param.watch(self._fit, "step")
-        self.controls.notice.param.watch(self._fit, "visible")
-        if self.bridge:
-            self.bridge.param.watch(self._fit, ["met", "ready"])
+        watched: dict[Any, list[str]] = {
+            self.publish: ["publish", "only"],
+            self.tabs: ["selected"],
+            self.story: ["step"],
+            self.controls.notice: ["visible"],
+            **({self.bridge: ["met", "ready"]} if self.bridge else {}),
+        }
+        for owner, names in watched.items():
+            owner.param.watch(self._fit, names)
         self._fit()
         if self.bridge:  # a card opens without a server, as in a saved notebook
             closed = self.files.drawer, self.story.panel, self.invite, self.controls.drawn
@@ -132,22 +130,17 @@ class Explorer(pn.viewable.Viewer):
         )
 
     def _tools(self) -> None:
+        self.pin = widgets.button("Pin", lambda: self.pins.add(self.state))
+        fixed = ["zx-button", "zx-fixed"]
+        self.all_bounds = widgets.button("All bounds", self._turned, css_classes=fixed)
         self.tools, self.files = Toolbar(self.state, self.bridge, self.pins), Files(self.state)
         self.controls.top.objects = [self.tools.preset, self.tools.reset]
-        self.tools.more = [
-            *([widgets.button("Story", self._begin)] if self._tells else []),
-            self.files.toggle,
-        ]
-        begin, later = (
-            widgets.button("2-minute tour", self._begin, "primary"),
-            widgets.button("Later", self._met),
-        )
-        self.invite = widgets.component(
-            "invite",
-            widgets.html("<h2>New here?</h2>", "story"),
-            widgets.tools(begin, later),
-            sheet="prompt",
-        )
+        story = [widgets.button("Story", self._begin)] if self._tells else []
+        self.tools.more = [*story, self.files.toggle]
+        begin = widgets.button("2-minute tour", self._begin, "primary")
+        invited = widgets.tools(begin, widgets.button("Later", self._met))
+        new = widgets.html("<h2>New here?</h2>", "story")
+        self.invite = widgets.component("invite", new, invited, sheet="prompt")
 
     def _begin(self) -> None:
         self._met()
@@ -162,13 +155,10 @@ class Explorer(pn.viewable.Viewer):
         self.tabs.selected = "publish" if self.tabs.selected == "curves" else "curves"
 
     def _pinned(self, event: Any) -> None:
-        """Show the pins only beside the views that draw them."""
+        """Show a new pin in the view that draws it."""
         self.pin.disabled = len(event.new) == MOST_PINS
-        if (
-            len(event.new) > len(event.old)
-            and self.tabs.selected == "publish"
-            and "curves" in self.tabs.kept
-        ):
+        shown = self.tabs.selected == "publish" and "curves" in self.tabs.kept
+        if len(event.new) > len(event.old) and shown:
             self.tabs.selected = "curves"
 
     def _fit(self, *_: Any) -> None:
@@ -197,34 +187,29 @@ class Explorer(pn.viewable.Viewer):
 
     def _laid_out(self) -> pn.viewable.Viewable:
         """All parts, as far as a link for teaching shows them."""
-        shows, title = self.teaching.shows, widgets.short(_TITLE, "title")
+        shows, bar, stack = self.teaching.shows, self.tabs.bar, widgets.stack
         told = widgets.html(self.teaching.html(), "words", "story", visible=bool(self.teaching.say))
-        self.last, bar = colophon(), self.tabs.bar
-        tools = widgets.tools(self.pin, self.all_bounds)
+        self.last = colophon()
+        switches = [widgets.tools(self.pin, self.all_bounds)] if shows("tools") else []
+        number = self.headline.number, self.headline.odds
         self.front = widgets.component(
-            "front",
-            self.publish.switch,
-            *([tools] if shows("tools") else []),
-            self.headline.number,
-            self.headline.odds,
-            sheet="front",
+            "front", self.publish.switch, *switches, *number, sheet="front"
         )
         # each hidden as a whole, since a grid's own style sheet would keep it visible
-        self.holder = widgets.stack(self.front)
-        self.side = widgets.stack(self.controls.whole, self.invite, css_classes=["zx-controls"])
+        self.holder = stack(self.front)
+        self.side = stack(self.controls.whole, self.invite, css_classes=["zx-controls"])
         # of a link; what is refused where no control is
         self.prompt = widgets.component("told", told, self.controls.notice, sheet="prompt")
         heading = _kept(
             {
-                title: shows("title"),
+                widgets.short(_TITLE, "title"): shows("title"),
                 bar: len(bar.titles) > 1,
                 self.tools.__panel__(): shows("tools"),
             }
         )
-        question = widgets.html(f"<h1>{QUESTION}</h1>", "question")
         answer = _kept(
             {
-                question: shows("title"),
+                widgets.html(f"<h1>{QUESTION}</h1>", "question"): shows("title"),
                 self.holder: shows("verdict"),
                 self.tabs.__panel__(): shows(*VIEWS),
                 self.more.fold: shows("table"),
@@ -234,11 +219,11 @@ class Explorer(pn.viewable.Viewer):
         header = widgets.row("heading", *heading), self.files.drawer
         rows = _kept(
             {
-                widgets.stack(*header, css_classes=["zx-header"]): heading,
+                stack(*header, css_classes=["zx-header"]): heading,
                 self.prompt: True,
                 self.story.panel: self._tells,
                 self.side: shows(*SETTABLE),
-                widgets.stack(*answer, css_classes=["zx-answer"]): answer,
+                stack(*answer, css_classes=["zx-answer"]): answer,
                 self.bridge: self.bridge,
             }
         )

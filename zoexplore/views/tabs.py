@@ -6,6 +6,7 @@ from typing import Any
 import panel as pn
 import param
 
+from zoexplore.views.component import Script
 from zoexplore.views.figures.attack import Attack
 from zoexplore.views.figures.claims import Claims
 from zoexplore.views.figures.curves import Curves
@@ -42,13 +43,14 @@ TABS: dict[str, dict[str, tuple[str, type[View]]]] = {
 VIEWS = {name: view for views in TABS.values() for name, view in views.items()}
 
 
-class Bar(pn.custom.JSComponent):
+class Bar(Script):
     """A tab list, also for keyboards and screen readers."""
 
     titles = param.List([], doc="pairs of a name and the title that is shown")
     selected = param.String("", doc="the name of the one that is selected; empty for none")
     label = param.String("", doc="a name for the list of tabs, for screen readers")
 
+    kind, sheets = "tabs", ("tabs",)
     _esm = Path(__file__).with_name("tabs.js")
 
 
@@ -66,17 +68,9 @@ class Tabs(pn.viewable.Viewer):
         self.views: dict[str, View] = {}
         self.quiet = False  # whether tabs are hidden, as in the story
         self.kept = tuple(VIEWS)  # the selectable views; a link for teaching has fewer
-        # the last shown view of every tab
-        self._last = {tab: next(iter(views)) for tab, views in TABS.items()}
-        self.bar = Bar(
-            label="questions", css_classes=["zx-tabs"], stylesheets=[theme.css("tabs")], margin=0
-        )
-        self.parts = Bar(
-            label="parts of this tab",
-            css_classes=["zx-parts"],
-            stylesheets=[theme.css("parts")],
-            margin=0,
-        )
+        self.bar = Bar(label="questions", sizing_mode=None)
+        self.parts = Bar(label="parts of this tab", css_classes=["zx-parts"], sizing_mode=None)
+        self.parts.stylesheets = [theme.css("parts")]
         self.bar.param.watch(self._turned, "selected")
         self.parts.param.watch(self._parted, "selected")
         self._frames: dict[str, pn.Column] = {}
@@ -121,8 +115,7 @@ class Tabs(pn.viewable.Viewer):
 
     def _turned(self, event: Any) -> None:
         if event.new in TABS and self._of(event.new) and event.new != self.tab:
-            last = self._last[event.new]
-            self.selected = last if last in self.kept else self._of(event.new)[0]
+            self.selected = self._of(event.new)[0]
 
     def _of(self, tab: str) -> list[str]:
         return [view for view in TABS[tab] if view in self.kept]
@@ -144,22 +137,17 @@ class Tabs(pn.viewable.Viewer):
 
     def _show(self, *_: Any) -> None:
         shown = self[self.selected]
-        self._last[self.tab] = self.selected
         with pn.io.hold():
             self._write()
+            if self.selected not in self._frames:  # veiled until it is drawn
+                frame = widgets.stack(shown.__panel__(), stylesheets=[theme.root("waiting")])
+                shown.veil(frame)
+                self._frames[self.selected] = frame
+                self._holder.append(frame)
             for name, view in self.views.items():
                 view.active = view is shown
                 if name in self._frames:
                     self._frames[name].visible = view is shown
-            if self.selected not in self._frames:
-                self._frames[self.selected] = self._frame(shown)
-                self._holder.append(self._frames[self.selected])
-
-    def _frame(self, view: View) -> pn.Column:
-        """A view, veiled until it is drawn."""
-        frame = widgets.stack(view.__panel__(), stylesheets=[theme.root("waiting")])
-        view.veil(frame)
-        return frame
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("center", self.parts, self._holder)
