@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from zoexplore.run.fields import FIELDS, Field
-from zoexplore.run.formatting import format_power
 from zoexplore.run.setting import LARGEST_INTEGER, Setting
 
 POINTS = 81
@@ -117,21 +116,6 @@ class FieldAxis(Field):
 
 
 AXES = {name: FieldAxis(**vars(field)) for name, field in FIELDS.items() if name != "batch"}
-
-
-def decades(low: float, high: float) -> dict[float, str]:
-    """Positions and labels of a log axis's ticks: whole decades, at most 12 or so.
-
-    >>> decades(0.1, 1e5)[1e4]
-    '10⁴'
-    """
-    exponents = range(ceil(log10(low) - 1e-9), floor(log10(high) + 1e-9) + 1)
-    every = ceil(len(exponents) / 12)
-    return {
-        10.0**e: f"{10.0**e:g}" if -4 < e < 4 else format_power(e)
-        for e in exponents
-        if e % every == 0
-    }
 
 
 def nice(x: float) -> float:

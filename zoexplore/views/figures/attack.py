@@ -68,8 +68,8 @@ class Attack(View):
             self.chart.put(
                 "members caught, at most",
                 f"Members caught, at most, against {title}: {caught[best.bound]} at {fpr}",
-                span(_LEAST, 1, _TICKS, log=True, **told),
-                span(_LEAST, 1, _TICKS, log=True),
+                span(_LEAST, 1, ticks=_TICKS, log=True, **told),
+                span(_LEAST, 1, ticks=_TICKS, log=True),
                 unnamed=True,
                 handle={"at": self.fpr, "label": fpr, "title": title},
             )

@@ -29,6 +29,27 @@ function near(x) {
 const safe = (text) => String(text).replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
 const hue = ({light, dark}) => `light-dark(${light},${dark})`;
 
+// The next round number.
+function nice(x) {
+  const tens = 10 ** Math.floor(Math.log10(x));
+  return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].map((m) => m * tens).find((at) => at >= x * 0.999);
+}
+// The ticks of an axis with their texts, where it does not bring them: of an even one the multiples of a round number, at most `parts`
+// and one; of a logarithmic one the decades, at most a dozen, and 2 and 5 too where there are few.
+function ticksOf({start, end, log, ticks, parts}) {
+  if (ticks) return ticks;
+  const [low, high] = [Math.min(start, end), Math.max(start, end)];
+  if (!log) {
+    const step = nice((high - low) / parts), first = Math.ceil(low / step);
+    return Array.from({length: Math.floor(high * 1.001 / step) - first + 1}, (_, i) => (first + i) * step).map((x) => [x, near(x)]);
+  }
+  const first = Math.ceil(Math.log10(low) - 1e-9), decades = Array.from({length: Math.floor(Math.log10(high) + 1e-9) - first + 1}, (_, i) => first + i);
+  const found = decades.filter((e) => e % Math.ceil(decades.length / 12) === 0).map((e) => [10 ** e, e > -4 && e < 4 ? String(Number((10 ** e).toPrecision(1))) : power(e)]);
+  if (high > 150 * low) return found;
+  const between = [first - 1, ...decades].flatMap((e) => [2, 5].map((m) => Number(`${m}e${e}`))).filter((x) => x >= low && x <= high);
+  return [...found, ...between.map((x) => [x, near(x)])];
+}
+
 // From values to pixels and back.
 function scale({start, end, log}, from, to) {
   const place = log ? Math.log : (x) => x, a = place(start), b = place(end);
@@ -66,7 +87,7 @@ class Chart {
     const {given, svg} = this, W = svg.clientWidth, H = svg.clientHeight;
     if (!given || !W || !H) return;
     const {across, up: upright} = given, narrow = this.narrow = W < NARROW, named = !given.unnamed && given.lines.some(({name, inside}) => name && !inside);
-    const wide = Math.max(...upright.ticks.map(([, text]) => text.length), 2) * CHARACTER;
+    const wide = Math.max(...ticksOf(upright).map(([, text]) => text.length), 2) * CHARACTER;
     const frame = this.frame = {left: Math.max(28, wide + 12), right: W - (named ? narrow ? 108 : 158 : 18), top: 28, bottom: H - (given.handle ? 56 : 44)};
     this.x = scale(across, frame.left, frame.right);
     this.y = scale(upright, frame.bottom, frame.top);
@@ -82,13 +103,13 @@ class Chart {
   axes() {
     const {given: {across, up: upright, title}, frame, x, y} = this, out = [];
     const room = this.given.handle ? 26 + 4 * String(this.given.handle.label).length : 0, at = this.given.handle && x.at(this.given.handle.at);
-    for (const [value, text] of upright.ticks) {
+    for (const [value, text] of ticksOf(upright)) {
       const h = y.at(value);
       out.push(`<line class="grid" x1="${frame.left}" x2="${frame.right}" y1="${h}" y2="${h}"/><text x="${frame.left - 8}" y="${h + 4}" text-anchor="end">${safe(text)}</text>`);
     }
     out.push(`<line class="axis" x1="${frame.left}" x2="${frame.right}" y1="${frame.bottom}" y2="${frame.bottom}"/>`);
     let last = -Infinity;
-    for (const [value, text] of [...across.ticks].sort(([a], [b]) => x.at(a) - x.at(b))) {
+    for (const [value, text] of [...ticksOf(across)].sort(([a], [b]) => x.at(a) - x.at(b))) {
       const p = x.at(value), half = text.length * CHARACTER / 2;
       if (p < frame.left - 1 || p > frame.right + 1) continue;
       out.push(`<line class="axis" x1="${p}" x2="${p}" y1="${frame.bottom}" y2="${frame.bottom + 5}"/>`);

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from itertools import count
-from math import floor, log10
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from zoexplore.bounds.words import Style
 from zoexplore.compute.ask import ask
 from zoexplore.compute.session_task import SessionTask
 from zoexplore.questions.export import to_python
-from zoexplore.run.axes import AXES, FieldAxis, decades, nice
+from zoexplore.run.axes import AXES, FieldAxis
 from zoexplore.run.formatting import format_count, format_short
 from zoexplore.views.component import Script
 from zoexplore.views.state import State
@@ -81,44 +80,23 @@ def level(y: float, name: str, colour: tuple[str, str]) -> dict[str, Any]:
 
 
 def span(
-    start: float, end: float, ticks: Mapping[float, str], log: bool = False, **more: Any
+    start: float,
+    end: float,
+    parts: float = 4.0,
+    ticks: Mapping[float, str] | None = None,
+    **more: Any,
 ) -> dict[str, Any]:
-    """An axis: its ends and its ticks; of the x axis also `title` and `symbol`."""
-    pairs = [[float(at), text] for at, text in ticks.items()]
-    return {"start": float(start), "end": float(end), "log": log, "ticks": pairs, **more}
-
-
-def log_span(start: float, end: float, **more: Any) -> dict[str, Any]:
-    """A logarithmic axis with a tick at every decade, or at 2 and 5 too where there are few."""
-    ticks = decades(start, end)
-    if end < 150 * start:
-        between = (
-            m * 10.0**e
-            for e in range(floor(log10(start)) - 1, floor(log10(end)) + 1)
-            for m in (2, 5)
-        )
-        ticks |= {at: format_short(at) for at in between if start <= at <= end}
-    return span(start, end, ticks, log=True, **more)
-
-
-def even_span(
-    start: float, end: float, parts: float, text: Callable[[float], str] = format_short, **more: Any
-) -> dict[str, Any]:
-    """An even axis with ticks at the multiples of a round number, at most so many and one."""
-    step = nice((end - start) / parts)
-    at = np.arange(np.ceil(start / step), end * 1.001 / step) * step
-    return span(start, end, {x: text(x) for x in at.tolist()}, **more)
-
-
-def count_text(x: float) -> str:
-    """A tick of counts."""
-    return format_count(round(x))
+    """An axis: its ends, and its ticks, or into about how many parts the browser's divide an even
+    one. `more` may have `log`, whether it is logarithmic; of the x axis also `title` and `symbol`.
+    """
+    pairs = [[float(at), text] for at, text in ticks.items()] if ticks else None
+    return {"start": float(start), "end": float(end), "parts": parts, "ticks": pairs, **more}
 
 
 def field_span(axis: FieldAxis, ends: tuple[float, float]) -> dict[str, Any]:
     """An x axis along a field, at its `place`s: a share's are even."""
-    told: dict[str, Any] = {"title": axis.title, "symbol": axis.symbol}
-    return span(*ends, axis.ticks(), **told) if axis.linear else log_span(*ends, **told)
+    ticks = axis.ticks() if axis.linear else None
+    return span(*ends, ticks=ticks, log=not axis.linear, title=axis.title, symbol=axis.symbol)
 
 
 class Chart(Script):

@@ -14,7 +14,7 @@ from zoexplore.run.axes import AXES, drawable, frame, steady
 from zoexplore.run.formatting import format_count, format_delta, format_number
 from zoexplore.views.figures import pins
 from zoexplore.views.figures.by_bound import STYLES, lack, lines_of, rows_of
-from zoexplore.views.figures.chart import Chart, dot, dragged, field_span, handle, log_span
+from zoexplore.views.figures.chart import Chart, dot, dragged, field_span, handle, span
 from zoexplore.views.figures.legend import UNASKED, Legend
 from zoexplore.views.style import widgets
 from zoexplore.views.view import View
@@ -98,7 +98,7 @@ class Curves(View):
             height,
             f"{height} against {axis.title}",
             field_span(axis, axis.frame(s)),
-            log_span(*self.ends),
+            span(*self.ends, log=True),
             handle=at,
             dots=[dot(b, at["at"], e, STYLES[b]) for b, e in shown.items() if at and 0 < e < inf],
             values=self.drawn.values,

@@ -10,7 +10,7 @@ from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import forgotten
 from zoexplore.run.axes import nice
 from zoexplore.run.formatting import format_count, format_delta, format_number
-from zoexplore.views.figures.chart import Chart, count_text, dot, even_span, line
+from zoexplore.views.figures.chart import Chart, dot, line, span
 from zoexplore.views.html import written
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
@@ -61,8 +61,8 @@ class Forget(View):
         self.chart.put(
             f"ε at δ = {format_delta(self.state.delta)}",
             f"ε against {title}: {format_number(now)} after {format_count(self.steps)}",
-            even_span(0, end, 5, count_text, title=f"N, {title}", symbol="N"),
-            even_span(0, step * float(np.ceil(most / step)), 4),
+            span(0, end, 5, title=f"N, {title}", symbol="N"),
+            span(0, step * float(np.ceil(most / step)), 4),
             unnamed=True,
             handle={"at": self.steps, "label": f"N = {format_count(self.steps)}", "title": title},
             dots=[dot("forget", self.steps, now, STYLE, size=6)],

@@ -13,7 +13,7 @@ from zoexplore.bounds.words.sentences import in_whom, why_undrawn
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees
 from zoexplore.run.axes import nice
-from zoexplore.views.figures.chart import Chart, even_span, line, log_span
+from zoexplore.views.figures.chart import Chart, line, span
 from zoexplore.views.html import written
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
@@ -104,11 +104,11 @@ def draw(
 ) -> None:
     """Draw some columns up to `top`, against the steps left, of which there are `steps`."""
     end, most = 1.06 * nice(top / 1.05) if top > 0 else 1.0, max(steps, 2) * 1.05
-    across = log_span(1, most, title="steps left", symbol="steps left")
+    across = span(most, 0.95, log=True, title="steps left", symbol="steps left")
     named = len(columns) > 1
     chart.lines = [
         line(c, data["left"], data[c], style, name if named else "")
         for c, (name, style) in columns.items()
     ]
     said = f"{title}, against the steps left"
-    chart.put(title, said, across | {"start": most, "end": 0.95}, even_span(0, end, 3.5))
+    chart.put(title, said, across, span(0, end, 3.5))

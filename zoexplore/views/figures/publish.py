@@ -21,13 +21,12 @@ from zoexplore.run.formatting import format_count, format_delta, format_number
 from zoexplore.views.component import Script
 from zoexplore.views.figures.chart import (
     Chart,
-    count_text,
     dot,
     dragged,
-    even_span,
     handle,
     line,
     script,
+    span,
 )
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
@@ -175,8 +174,8 @@ class Publish(View):
         self.chart.put(
             f"{height}: privacy loss, lower is better",
             f"{height} against training steps: at T = {format_count(T)} {', '.join(told)}",
-            even_span(0, self.ends[0], 4.01, count_text, title="T, training steps", symbol="T"),
-            even_span(0, self.ends[1], 4.01),
+            span(0, self.ends[0], 4.01, title="T, training steps", symbol="T"),
+            span(0, self.ends[1], 4.01),
             handle=handle(AXES["T"], T),
             dots=dots,
         )

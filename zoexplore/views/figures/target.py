@@ -11,7 +11,7 @@ from zoexplore.compute.computations import CurveSet
 from zoexplore.run.axes import AXES, whole_decades
 from zoexplore.run.formatting import format_delta, format_short
 from zoexplore.run.setting import Setting
-from zoexplore.views.figures.chart import Chart, dot, field_span, level, line, log_span
+from zoexplore.views.figures.chart import Chart, dot, field_span, level, line, span
 from zoexplore.views.figures.pins import least
 from zoexplore.views.figures.publish import NAMES, STYLES
 from zoexplore.views.style import theme
@@ -62,7 +62,7 @@ def draw(
         f"ε at δ = {format_delta(setting.delta)}",
         f"ε against {axis.title}, and the {goal}",
         field_span(axis, whole_decades(seen) if seen and not axis.linear else axis.frame(setting)),
-        log_span(low, high),
+        span(low, high, log=True),
         dots=[each | {"name": "your run" * (each["key"] == "yours")} for each in dots],
         levels=[level(target, goal, accent)],
         values=curves.values,

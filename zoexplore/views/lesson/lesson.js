@@ -1,6 +1,6 @@
 // A lesson: what the server does for the live page is done here by tables. Places between those that are tabled are never made up: of
 // two groups of sliders only one is away from the run, and moving the other returns it. T moves with any of them.
-const {up, near, grouped, power, safe} = PARTS.chart;
+const {up, near, grouped, nice, safe} = PARTS.chart;
 const HERE = "http://127.0.0.1:5006/app"; // where `zoexplore serve` is found by who runs it
 const VIEWS = {publish: "Two curves", curves: "All bounds", game: "A game"};
 const find = (what, root = document) => {
@@ -60,17 +60,12 @@ function tabled({low, epsilons}, row, first) {
   }
   return found;
 }
-const nice = (x) => {
-  const tens = 10 ** Math.floor(Math.log10(x));
-  return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].map((m) => m * tens).find((at) => at >= x * 0.999);
-};
 function at(x, xs, ys) { // a line's value at a place between two of its own
   let i = 0, j = xs.length - 1;
   while (i < j) { const k = (i + j) >> 1; if (xs[k] >= x) j = k; else i = k + 1; }
   if (j < 1 || xs[j] <= x) return ys[j];
   return ys[j - 1] + (ys[j] - ys[j - 1]) * (x - xs[j - 1]) / (xs[j] - xs[j - 1]);
 }
-const even = (end, step) => Array.from({length: Math.floor(end * 1.001 / step) + 1}, (_, i) => i * step);
 
 // The page: every part has a style of its own, as on the live page. Its elements are those that the style sheets place.
 function lay(given) {
@@ -155,8 +150,8 @@ function begin(given) {
     charts.two.given = {
       title: `ε at δ = ${given.delta}: privacy loss, lower is better`,
       said: `ε at δ = ${given.delta} against training steps: at T = ${grouped(String(now))}: ${kinds.map((name) => `${up(values[name][here.T])} if ${given.two[name].name} is published`).join(", ")}`,
-      across: {start: 0, end, log: false, ticks: even(end, nice(end / 4.01)).map((x) => [x, grouped(String(Math.round(x)))]), title: "T, training steps", symbol: "T"},
-      up: {start: 0, end: top, log: false, ticks: even(top, nice(top / 4.01)).map((y) => [y, near(y)])},
+      across: {start: 0, end, log: false, parts: 4.01, title: "T, training steps", symbol: "T"},
+      up: {start: 0, end: top, log: false, parts: 4.01},
       handle: {at: now, label: `T = ${grouped(String(now))}`, title: "T, steps"},
       dots: kinds.filter((name) => Number.isFinite(values[name][here.T])).sort((a, b) => mine(a) - mine(b)).map((name) => ({key: name, x: now, y: values[name][here.T], light: given.two[name].light, dark: given.two[name].dark, size: mine(name) ? 6.5 : 4.5})),
     };
@@ -166,7 +161,6 @@ function begin(given) {
     });
     Object.assign(clouds, {steps: now, shown, last: apart(last), every: apart(every)});
   }
-  const label = (e) => e > -4 && e < 4 ? String(10 ** e) : power(e);
   function drawAll() {
     const g = active(), b0 = best(), axis = all[against], index = here[against], T = steps.values[here.T];
     const group = against === "T" ? g : groups.indexOf(groupOf(against));
@@ -182,7 +176,7 @@ function begin(given) {
     charts.all.muted = legend.muted;
     charts.all.given = {
       title: `ε at δ = ${given.delta}${fixed}`, said: `ε at δ = ${given.delta}${fixed} against ${axis.across.title}`, across: axis.across, values: axis.values,
-      up: {start: 10 ** frame[0], end: 10 ** frame[1], log: true, ticks: Array.from({length: frame[1] - frame[0] + 1}, (_, i) => [10 ** (frame[0] + i), label(frame[0] + i)])},
+      up: {start: 10 ** frame[0], end: 10 ** frame[1], log: true},
       handle: {at: axis.places[index], label: `${axis.symbol} = ${axis.texts[index]}`, title: axis.across.title},
       dots: bounds.map(({line}, b) => ({key: line.key, x: axis.places[index], y: now[b], light: line.light, dark: line.dark})).filter(({y}, b) => seen[b] && y > 0 && y < Infinity),
     };

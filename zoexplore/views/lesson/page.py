@@ -39,7 +39,7 @@ VIEWS, PARTS = ("publish", "curves", "game"), ("title", "verdict", "table")
 SCRIPTS = {  # of its components, and what else of theirs the lesson uses
     "chart": (
         ("figures/chart", "figures/export", "figures/figure"),
-        ("up", "near", "grouped", "power", "safe"),
+        ("up", "near", "grouped", "nice", "safe"),
     ),
     "clouds": (("figures/plane", "figures/clouds"), ("LAST",)),
     "game": (("figures/plane", "figures/game"), ()),

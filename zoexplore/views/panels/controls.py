@@ -114,7 +114,7 @@ def number(state: State, field: str) -> pn.widgets.TextInput:
     return widgets.mirror(
         widgets.field(FIELDS[field].caption, "number", *symbol),
         state,
-        lambda: {"value": typed(state, field)},
+        lambda: {"value": typed(state.setting, field)},
         lambda text: state.ask_text(field, text),
     )
 
@@ -144,7 +144,7 @@ class Dial(pn.viewable.Viewer):
         values, value = self.values, getattr(self.state, self.field)
         top = max(len(values) - 1, 1)  # a slider needs a range
         rung = top if value is None else nearest(values, value)
-        tags = [FIELDS[self.field].caption, rung, typed(self.state, self.field)]
+        tags = [FIELDS[self.field].caption, rung, typed(self.state.setting, self.field)]
         return {"end": top, "value": rung, "tags": tags}
 
     def _moved(self, rung: int) -> None:

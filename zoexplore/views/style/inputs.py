@@ -118,9 +118,9 @@ class FieldSentence(Sentence):
     @staticmethod
     def blank(state: State, name: str) -> dict[str, Any]:
         """The blank of a field."""
-        return {"text": typed(state, name), "label": FIELDS[name].noun}
+        return {"text": typed(state.setting, name), "label": FIELDS[name].noun}
 
 
-def typed(state: State, field: str) -> str:
+def typed(setting: Setting, field: str) -> str:
     """A field's value as text to edit: that of a step size left open is the one it follows."""
-    return format_typed(getattr(state.setting, field)) or FIELDS[field].left_out
+    return format_typed(getattr(setting, field)) or FIELDS[field].left_out

@@ -11,7 +11,7 @@ from zoexplore.methods import look_of, ranked
 from zoexplore.run.formatting import format_delta, format_short
 from zoexplore.training import METHODS, TASKS, Frontier
 from zoexplore.training.comparison import load
-from zoexplore.views.figures.chart import Chart, dot, even_span, line, span
+from zoexplore.views.figures.chart import Chart, dot, line, span
 from zoexplore.views.style import widgets
 from zoexplore.views.view import View
 
@@ -81,7 +81,7 @@ def draw(chart: Chart, frontier: Frontier) -> None:
     chart.put(
         "accuracy on held-out data",
         f"Accuracy on held-out data against ε at δ = {delta}, a line a method",
-        span(*ends, ticks, log=True, title=f"ε at δ = {delta}", symbol="ε"),
-        even_span(low - margin, high + margin, 5),
+        span(*ends, ticks=ticks, log=True, title=f"ε at δ = {delta}", symbol="ε"),
+        span(low - margin, high + margin, 5),
         dots=dots,
     )

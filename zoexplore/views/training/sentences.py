@@ -4,8 +4,9 @@ from math import ceil, isfinite
 from typing import TYPE_CHECKING
 
 from zoexplore.run.fields import FIELDS
-from zoexplore.run.formatting import format_count, format_exact
+from zoexplore.run.formatting import format_count
 from zoexplore.run.setting import NUMERIC_FIELDS, Setting
+from zoexplore.views.style.inputs import typed
 
 if TYPE_CHECKING:
     from zoexplore.training import Update
@@ -36,11 +37,5 @@ def difference(one: Setting, other: Setting, when: str = "before") -> str:
     ]
     if not 0 < len(unlike) <= NAMED:
         return f"pale: trained {when}"
-    values = (f"{FIELDS[name].symbol} = {_value(name, mine[name])}" for name in unlike)
+    values = (f"{FIELDS[name].symbol} = {typed(one, name)}" for name in unlike)
     return f"pale: trained {when}, with {', '.join(values)}"
-
-
-def _value(name: str, value: float | None) -> str:
-    if value is None:
-        return FIELDS[name].left_out
-    return format_count(value) if FIELDS[name].whole else format_exact(value)
