@@ -206,7 +206,7 @@ class Controls(pn.viewable.Viewer):
         self.notice = Text("", **widgets.look("notice", margin=0))
         self.by_task = widgets.html("", "by_task")  # in place of what the reader does not set
         regime = widgets.label("the loss is"), self.options["regime"]
-        self.parts: dict[str, Any] = {  # that come and go, by the field of each
+        parts: dict[str, Any] = {
             "top": self.top,
             **{field: dial.whole for field, dial in self.dials.items()},
             "regime": widgets.stack(*regime, css_classes=["zx-dial"]),
@@ -214,9 +214,13 @@ class Controls(pn.viewable.Viewer):
             "by_task": self.by_task,
             "fold": self._fold(),
         }
+        shows = self.teaching.shows
+        # that come and go, by the field of each
+        self.parts = {f: part for f, part in parts.items() if shows(f, *ALSO.get(f, ()))}
         # below the dials, so that none moves under the reader's hand
-        *above, fold = self.parts.values()
-        self.whole = widgets.component("settings", *above, self.notice, fold, sheet="controls")
+        below = [self.notice, *(part for field, part in self.parts.items() if field == "fold")]
+        above = [part for field, part in self.parts.items() if field != "fold"]
+        self.whole = widgets.component("settings", *above, *below, sheet="controls")
         self.state.param.watch(self._write, ["refusal", "note", "setting"])
         self.state.param.watch(self._narrow, "by_task")
         self.param.watch(self._narrow, "sole")
@@ -246,7 +250,7 @@ class Controls(pn.viewable.Viewer):
         """Lock the fields that a link for teaching locks, or that the shown view sets, and show the
         others, or the sole one.
         """
-        given, shows = self.state.by_task, self.teaching.shows
+        given = self.state.by_task
         self.cooldown.locked = {*self.teaching.lock, *given}
         self.cooldown.show()
         self.cooldown.visible = not self.sole  # one control is one
@@ -257,8 +261,7 @@ class Controls(pn.viewable.Viewer):
         self.by_task.object = f"<p>{escape('; '.join(dict.fromkeys(given.values())))}</p>"
         for field, part in self.parts.items():
             told = bool(given) if field == "by_task" else field not in given
-            named = shows(field, *ALSO.get(field, ()))
-            part.visible = self.sole in ("", field) and told and named
+            part.visible = self.sole in ("", field) and told
 
     def _known(self) -> pn.widgets.Select:
         """A menu of the field L, the known bound on a record's gradient, on which every ε rests."""
