@@ -61,7 +61,7 @@ class Attack(View):
         least, title = allowed[best.bound], "outsiders wrongly accused"
         risks = least.advantage, least.posterior(PRIOR, self.fpr), least.reconstruction(GUESS)
         measures = BOUNDS[best.bound].in_text, *map(float, risks), PRIOR, GUESS
-        told = {"title": title, "symbol": "of outsiders accused", "percent": True}
+        told: dict[str, Any] = {"title": title, "symbol": "of outsiders accused", "percent": True}
         with pn.io.hold():
             guessed = line(GUESSING, RATES, RATES, GUESSED, "guessing")
             self.chart.lines = [guessed, *lines_of(found, RATES, rates)]

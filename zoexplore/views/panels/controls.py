@@ -218,9 +218,9 @@ class Controls(pn.viewable.Viewer):
         # that come and go, by the field of each
         self.parts = {f: part for f, part in parts.items() if shows(f, *ALSO.get(f, ()))}
         # below the dials, so that none moves under the reader's hand
-        below = [self.notice, *(part for field, part in self.parts.items() if field == "fold")]
+        last = [self.notice, *(part for field, part in self.parts.items() if field == "fold")]
         above = [part for field, part in self.parts.items() if field != "fold"]
-        self.whole = widgets.component("settings", *above, *below, sheet="controls")
+        self.whole = widgets.component("settings", *above, *last, sheet="controls")
         self.state.param.watch(self._write, ["refusal", "note", "setting"])
         self.state.param.watch(self._narrow, "by_task")
         self.param.watch(self._narrow, "sole")
