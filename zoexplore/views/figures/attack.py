@@ -22,7 +22,7 @@ _LEAST = 1e-4  # the lowest rate that is shown
 _TICKS = {at: format_share(at, THIN) for at in (1e-4, 1e-3, 1e-2, 1e-1, 1.0)}
 # the chance of membership before the test; of a record guessed right without it
 PRIOR, GUESS = 0.5, 0.001
-GUESSING = "guessing"
+GUESSING, SYMBOL = "guessing", "of outsiders accused"
 GUESSED = theme.Style(theme.COLOURS["muted"], (1, 3), 1.4)
 
 
@@ -61,14 +61,13 @@ class Attack(View):
         least, title = allowed[best.bound], "outsiders wrongly accused"
         risks = least.advantage, least.posterior(PRIOR, self.fpr), least.reconstruction(GUESS)
         measures = BOUNDS[best.bound].in_text, *map(float, risks), PRIOR, GUESS
-        told: dict[str, Any] = {"title": title, "symbol": "of outsiders accused", "percent": True}
         with pn.io.hold():
             guessed = line(GUESSING, RATES, RATES, GUESSED, "guessing")
             self.chart.lines = [guessed, *lines_of(found, RATES, rates)]
             self.chart.put(
                 "members caught, at most",
                 f"Members caught, at most, against {title}: {caught[best.bound]} at {fpr}",
-                span(_LEAST, 1, ticks=_TICKS, log=True, **told),
+                span(_LEAST, 1, ticks=_TICKS, log=True, title=title, symbol=SYMBOL, percent=True),
                 span(_LEAST, 1, ticks=_TICKS, log=True),
                 unnamed=True,
                 handle={"at": self.fpr, "label": fpr, "title": title},
