@@ -112,9 +112,9 @@ def format_exact(x: float | None) -> str:
         return ""
     if x == inf:
         return "∞"
-    text = repr(x if isinstance(x, int) else float(x))
-    if isinstance(x, int) and abs(x) >= 10**6 and int(float(f"{x:.3e}")) == x:
-        text = f"{x:.3e}"
+    if isinstance(x, int) and (abs(x) < 10**6 or int(float(f"{x:.3e}")) != x):
+        return str(x)
+    text = f"{x:.3e}" if isinstance(x, int) else repr(float(x))
     mantissa, e, exponent = text.partition("e")
     if "." in mantissa:
         mantissa = mantissa.rstrip("0").rstrip(".")
