@@ -202,16 +202,16 @@ def rows(
     """A row for each problem and epsilon."""
     for name, epsilon in product(names, epsilons):
         problem = PROBLEMS[name]
-        judging = range(choosers, choosers + seeds)
+        judging, choosing = range(seeds), range(seeds, seeds + choosers)
         untuned = [trained(problem, epsilon, T, K, seed)[0] for seed in judging]
         best = "", "", ""
         if choosers:
-            scale = trained(problem, epsilon, T, K, 0)[1].found
+            scale = trained(problem, epsilon, T, K, seeds)[1].found
             assert scale is not None
             tried = {
                 pair: fmean(
                     trained(problem, epsilon, T, K, seed, **given_by(scale, *pair, K))[0]
-                    for seed in range(choosers)
+                    for seed in choosing
                 )
                 for pair in product(RATES, CLIPS)
             }
