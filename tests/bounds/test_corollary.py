@@ -10,7 +10,6 @@ from tests.bounds import reference
 from tests.bounds.strategies import powers, settings_of_runs, whole_powers
 from tests.convention import DEMONSTRATION, Accounting, epsilon, guarantee
 from zoexplore.bounds.contraction import k_min
-from zoexplore.bounds.corollary import least_directions
 from zoexplore.bounds.run_arrays import RunArrays
 
 PAPER = DEMONSTRATION.replace(
@@ -99,16 +98,6 @@ def test_it_is_never_below_the_theorem_whose_special_case_it_is():
             assert epsilon(run, "theorem") <= epsilon(run, "corollary")
 
 
-def test_the_needed_number_of_directions_is_the_smallest_that_works():
-    run = PAPER.replace(K=10)
-    need = least_directions(RunArrays.of(run), Accounting())
-    assert (
-        epsilon(run.replace(K=need), "corollary") < inf
-        and epsilon(run.replace(K=need - 1), "corollary") == inf
-    )
-    assert f"K = 10 is below the needed {need}" in guarantee(run, "corollary").reason
-
-
 def test_both_forms_of_the_sufficient_number_of_directions():
     """(20/3) ((1+c^2)/(1-c^2))^2 ln((4/delta) ceil(...)), and it does suffice."""
     c = 0.1
@@ -147,7 +136,10 @@ def test_K_min_suffices_for_the_minimum(extra, m, delta, n):
         ({"xi": 1e-3, "ridge": 0.9}, "ξ = 0.001 exceeds 4.47\u202f×\u202f10⁻⁵"),
         ({"R": 1.2}, "1.08 exceeds Δ = 1"),
         ({"batch": 10}, "b = 10 is below n"),
-        ({"K": 10}, "K = 10 is below the needed"),
+        (
+            {"K": 10},
+            "K = 10 is too small: the chance that a step fails exceeds δ/2 (the paper's K_min",
+        ),
         ({"m": 0.1}, "K = 200 is too small"),
     ],
 )
@@ -189,6 +181,6 @@ def test_reasons_name_the_condition_that_fails():
     of.
     """
     reason = guarantee(DEMONSTRATION.replace(K=520), "corollary").reason
-    assert "2K = 1\u202f040 exceeds d = 520" in reason and "below the needed" not in reason
+    assert "2K = 1\u202f040 exceeds d = 520" in reason and "too small" not in reason
     reason = guarantee(DEMONSTRATION.replace(K=52, R=inf), "corollary").reason
     assert "inf" not in reason and "K_min" not in reason

@@ -24,8 +24,6 @@ from zoexplore.run.fields import OPTIONS
 from zoexplore.run.formatting import format_count, format_short
 from zoexplore.run.setting import Accounting
 
-MOST_TRIED = 4096  # numbers of directions tried at once
-
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
     """The least N (2 Delta/n)^2/(beta sigma^2) + 2 (2R)^2 d/((1-beta) N eta^2 sigma^2) over the N
@@ -66,31 +64,6 @@ def most_steps(runs: RunArrays) -> Numbers:
     return np.floor(steps / ROUND_UP)
 
 
-def least_directions(runs: RunArrays, accounting: Accounting) -> int | float:
-    """The smallest K <= d/2 with which a single run's corollary holds for at least one step; inf
-    where none is found. At a fixed step size more directions can be worse, which rules out
-    bisection. It tries every K up to about a thousand, fewer beyond, and then all between the first
-    that is enough and the one before it.
-    """
-    most = int(runs.d) // 2
-
-    def first_enough(tried: Numbers) -> Numbers:
-        at_K = RunArrays.along(runs.setting, "K", tried)
-        return tried[
-            np.broadcast_to(_enough_directions(at_K, accounting) & (at_K.c < 1), tried.shape)
-        ][:1]
-
-    tried = np.unique(np.round(np.geomspace(1, max(most, 1), MOST_TRIED)))
-    found = first_enough(tried[tried <= most]) if most else tried[:0]
-    if not found.size:
-        return np.inf
-    before = tried[tried < found[0]][-1:]
-    between = np.unique(
-        np.round(np.linspace(before[0] + 1 if before.size else 1, found[0], MOST_TRIED))
-    )
-    return int(first_enough(between)[0])
-
-
 def _enough_directions(runs: RunArrays, accounting: Accounting) -> Numbers:
     return runs.K >= k_min(runs, per_step=True) if accounting.printed else most_steps(runs) >= 1
 
@@ -101,19 +74,11 @@ def _too_few(runs: RunArrays) -> str:
         return ""
     if not runs.c < 1:
         return "no K is enough without contraction"
-    need = least_directions(runs, Accounting())
-    if need == np.inf:
-        small = f"K = {format_count(runs.K)} is too small"
-        return f"{small}, and no K up to d/2 = {format_count(runs.d // 2)} keeps the chance of failure within δ/2"
-    sufficient = float(k_min(runs))
-    paper = (
-        f" (the paper's sufficient K_min is {format_count(sufficient)})"
-        if sufficient < np.inf
-        else ""
-    )
-    if runs.K >= need:
-        return f"K = {format_count(runs.K)} is not enough at this step size, though K = {format_count(need)} is{paper}"
-    return f"K = {format_count(runs.K)} is below the needed {format_count(need)}{paper}"
+    small = f"K = {format_count(runs.K)} is too small: the chance that a step fails exceeds δ/2"
+    enough, most = float(k_min(runs)), format_count(runs.d // 2)
+    if enough == np.inf:
+        return small
+    return f"{small} (the paper's K_min is enough, {format_count(enough)}; at most d/2 = {most} is allowed)"
 
 
 def _no_contraction(runs: RunArrays) -> str:

@@ -226,7 +226,7 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
     >>> from zoexplore.run.presets import DEMONSTRATION
     >>> g = guarantee(DEMONSTRATION.replace(K=52), "corollary")
     >>> g.epsilon, g.reason
-    (inf, "K = 52 is below the needed 94 (the paper's sufficient K_min is 259)")
+    (inf, "K = 52 is too small: the chance that a step fails exceeds δ/2 (the paper's K_min is enough, 259; at most d/2 = 260 is allowed)")
     """
     if bound == BEST:
         proved = accounting.replace(printed=False)
