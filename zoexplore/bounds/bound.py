@@ -121,10 +121,6 @@ class Solved:
 
         return Solved(*map(put, self._columns()))
 
-    def of_row(self, row: int) -> "Solved":
-        """That of one run along a curve."""
-        return Solved(*(x[row] if x.ndim else x for x in self._columns()))
-
     def reshape(self, shape: tuple[int, ...]) -> "Solved":
         """The same rows in another shape."""
         return Solved(*(x.reshape(shape) if x.ndim else x for x in self._columns()))

@@ -10,7 +10,7 @@ from zoexplore.bounds import visits
 from zoexplore.bounds.bound import Solved
 from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.kernels.gaussian import GAUSSIAN
-from zoexplore.bounds.kernels.profiles import LEAST_LEVEL, convert
+from zoexplore.bounds.kernels.profiles import convert
 from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.plans import ORDERS, Plans, Tails, followed, plan, tails_of
 from zoexplore.bounds.rows import Rows
@@ -18,14 +18,10 @@ from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import best_noise, spread
 from zoexplore.run.setting import NUMERIC_FIELDS, Accounting
 
-COUNTED = [
-    (name, float)
-    for name in ("epsilon", "twice_rho", "delta_f", "steps", "z0", "lowest", "highest")
-]
+COUNTED = [(name, float) for name in ("epsilon", "twice_rho", "delta_f", "steps", "z0")]
 FAR_BEHIND = 2.0  # plans that cost more than this times the least of their order are left out,
 # as are those within SAME of another; within TIE a plan from distance 0 is preferred
 SAME, TIE = 3e-5, 1e-4
-LUCK = (0.03, 0.3, 0.6, 1.0)  # powers of delta at which tails are compared, beside the lowest level
 # likewise beyond this times their run's least, at chances of delta to these powers
 BEHIND, PROMISED = 1.3, (0.3, 0.9)
 BALLS_UP_TO, BALLS_OF = 100, 30  # the largest d, and K, at which records also count by length
@@ -58,59 +54,24 @@ def effort(conversion: int) -> Effort:
     return ON_AVERAGE if conversion == GAUSSIAN else OF_BUDGET
 
 
-def _convert(rows: Rows, tails: Tails, conversion: int) -> Numbers:
-    """Row by row epsilon, twice rho and delta_f, shape (rows, 3)."""
-    return convert(*tails, tails.X.shape[1], rows.delta.copy(), conversion)
-
-
-def _count(
-    rows: Rows,
-    plans: Plans,
-    conversion: int,
-    run: np.ndarray | None = None,
-    near: np.ndarray | None = None,
-) -> np.ndarray:
-    """The results of plans, `COUNTED`.
+def _count(rows: Rows, plans: Plans, conversion: int, run: np.ndarray) -> np.ndarray:
+    """The results of plans, `COUNTED`; inf for those that do not promise the least of their run.
 
     Args:
-        run: which run each row is of, where only those that promise the least of their run are
-            wanted; the others get inf.
-        near: the lowest and the highest order of tails that are worth trying, shape (2, rows); all
-            are tried where None.
+        run: which run each row is of.
     """
-    found, index = np.full(rows.size, np.inf, COUNTED), np.arange(rows.size)
-    found["highest"] = -np.inf
+    found = np.full(rows.size, np.inf, COUNTED)
     if not rows.size:
         return found
-    tails = tails_of(rows, plans, _orders(rows.size, conversion, near))
-    if run is not None:
-        promises = [tails.exceeded(rows.delta**luck).min(axis=1) for luck in PROMISED]
-        index = np.unique(np.concatenate([_promising(run, cost, BEHIND) for cost in promises]))
-        rows, plans, tails = rows.at(index), plans.at(index), tails.at(index)
-    levels = *(rows.delta**luck for luck in LUCK), LEAST_LEVEL * rows.delta
-    of_least = np.take_along_axis(
-        tails.power,
-        np.transpose([tails.exceeded(level).argmin(axis=1) for level in levels]),
-        axis=1,
-    )
-    found["lowest"][index], found["highest"][index] = of_least.min(axis=1), of_least.max(axis=1)
-    found["epsilon"][index], found["twice_rho"][index], found["delta_f"][index] = _convert(
-        rows, tails, conversion
-    ).T
+    orders = effort(conversion).tails
+    tails = tails_of(rows, plans, np.tile(orders, (rows.size, 1)))
+    promises = [tails.exceeded(rows.delta**luck).min(axis=1) for luck in PROMISED]
+    index = np.unique(np.concatenate([_promising(run, cost, BEHIND) for cost in promises]))
+    rows, plans, tails = rows.at(index), plans.at(index), tails.at(index)
+    converted = convert(*tails, orders.size, rows.delta.copy(), conversion)
+    found["epsilon"][index], found["twice_rho"][index], found["delta_f"][index] = converted.T
     found["steps"][index], found["z0"][index] = plans.steps, np.where(rows.far, rows.diameter, 0.0)
     return found
-
-
-def _orders(count: int, conversion: int, near: np.ndarray | None) -> Numbers:
-    """The orders that tails of those rows are taken from, shape (rows, orders): all, or those near
-    some and one beyond them.
-    """
-    orders = effort(conversion).tails
-    if near is None:
-        return np.tile(orders, (count, 1))
-    low, high = np.searchsorted(orders, near)
-    width = min(int((high - low).max()) + 3, orders.size)
-    return orders[np.clip(low - 1, 0, orders.size - width)[:, None] + np.arange(width)]
 
 
 def _promising(kind: np.ndarray, cost: np.ndarray, width: float) -> np.ndarray:
@@ -137,7 +98,7 @@ def _settle(rows: Rows, run: np.ndarray, conversion: int) -> tuple[Rows, np.ndar
     plans = plan(tried, effort(conversion).rounds)
     kept = _promising((run * len(orders) + kind) * 2 + tried.cube, plans.cost, FAR_BEHIND)
     tried, run = tried.at(kept), run[kept]
-    return _least(first, tried, run, _count(tried, plans.at(kept), conversion, run=run))
+    return _least(first, tried, run, _count(tried, plans.at(kept), conversion, run))
 
 
 def _least(best: Rows, tried: Rows, run: np.ndarray, found: np.ndarray) -> tuple[Rows, np.ndarray]:
@@ -198,41 +159,34 @@ def _rows(runs: RunArrays, beta: Numbers, conversion: int) -> tuple[Rows, np.nda
     return both, np.concatenate([length, entry]) % count
 
 
-def _ways(chosen: Rows) -> np.ndarray:
-    """What is to be chosen of each row's plan, shape (4, rows)."""
-    return np.array([chosen.far, chosen.late, chosen.cube, chosen.order])
-
-
 def _between(
     rows: Rows,
     run: np.ndarray,
     chosen: Rows,
-    found: Numbers,
-    before: np.ndarray,
-    after: np.ndarray,
+    around: tuple[np.ndarray, np.ndarray],
     conversion: int,
 ) -> tuple[Rows, np.ndarray]:
-    """The better result, shape (runs,), by the choices of the nodes `before` and `after` each run,
-    with tails near theirs. They are preferences: a run counts entries only where its own row may.
+    """The better result, shape (runs,), by the choices of the two nodes `around` each run. They are
+    preferences: a run is counted by rows of its own.
     """
-    runs = run.max() + 1
-    z0 = np.full(runs, FARTHEST)
-    z0[run[rows.far > 0]] = rows.diameter[rows.far > 0]
-    base = rows.at(np.unique(run, return_index=True)[1]).changed(diameter=z0)
-    lowest = np.fmin(found["lowest"][before], found["lowest"][after])
-    near = np.array([lowest, np.fmax(found["highest"][before], found["highest"][after])])
-    near[:, ~np.isfinite(near).all(axis=0)] = ORDERS[[0, -1], None]  # neither node has a number
-    ways = _ways(chosen)
-    differ = np.flatnonzero((ways[:, before] != ways[:, after]).any(axis=0))
-    of, node = np.concatenate([np.arange(runs), differ]), np.concatenate([after, before[differ]])
-    usable = (chosen.far[node] == 0) | (z0[of] < FARTHEST)
-    of, choice = of[usable], chosen.at(node[usable])
-    cube = choice.cube * base.may_count_entries[of]
-    tried = base.at(of).changed(far=choice.far, late=choice.late, cube=cube, order=choice.order)
-    counted = _count(
-        tried, plan(tried, effort(conversion).rounds), conversion, run=of, near=near[:, of]
-    )
-    return _least(base, tried, of, counted)
+    before, after = around
+    index = [np.flatnonzero(_alike(rows, chosen.at(node[run]))) for node in around]
+    index[0] = index[0][~_same(chosen.at(before), chosen.at(after))[run[index[0]]]]
+    orders = [chosen.order[node[run[at]]] for node, at in zip(around, index, strict=True)]
+    both = np.concatenate(index)
+    tried = rows.at(both).changed(order=np.concatenate(orders))
+    counted = _count(tried, plan(tried, effort(conversion).rounds), conversion, run[both])
+    return _least(rows.at(np.unique(run, return_index=True)[1]), tried, run[both], counted)
+
+
+def _alike(rows: Rows, others: Rows) -> Numbers:
+    """Whether rows start and hide as others do, shape (rows,)."""
+    return (rows.far == others.far) & (rows.late == others.late)
+
+
+def _same(rows: Rows, others: Rows) -> Numbers:
+    """Whether all of their choices are the same, shape (rows,)."""
+    return _alike(rows, others) & (rows.cube == others.cube) & (rows.order == others.order)
 
 
 def _solve(runs: RunArrays, beta: Numbers, accounting: Accounting) -> tuple[Rows, np.ndarray]:
@@ -256,17 +210,15 @@ def _solve(runs: RunArrays, beta: Numbers, accounting: Accounting) -> tuple[Rows
         after, some = np.searchsorted(nodes, others), np.isin(run, others)
         around = nodes[after - 1], nodes[after]
         of = np.searchsorted(others, run[some])
-        chosen[others], found[others] = _between(
-            rows.at(some), of, chosen, found, *around, conversion
-        )
+        chosen[others], found[others] = _between(rows.at(some), of, chosen, around, conversion)
     return chosen, found
 
 
 def _middles(nodes: np.ndarray, chosen: Rows) -> Numbers:
     """The runs halfway between neighbouring nodes, shape (nodes,), that chose differently."""
-    ways = _ways(chosen.at(nodes))
-    halves = (nodes[1:] + nodes[:-1]) // 2
-    return halves[(ways[:, 1:] != ways[:, :-1]).any(axis=0) & (halves > nodes[:-1])]
+    before, after = nodes[:-1], nodes[1:]
+    halves = (before + after) // 2
+    return halves[~_same(chosen.at(before), chosen.at(after)) & (halves > before)]
 
 
 def solve(runs: RunArrays, beta: Numbers, accounting: Accounting) -> Solved:

@@ -21,7 +21,7 @@ from zoexplore.bounds.assumptions import (
     START,
 )
 from zoexplore.bounds.bound import Bound, Solved, Trajectory
-from zoexplore.bounds.drifts import Drift, growth_of_squared_distance
+from zoexplore.bounds.drifts import Drift, at_order
 from zoexplore.bounds.kernels import norms
 from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.run_arrays import RunArrays
@@ -252,8 +252,8 @@ def needed_ridge(runs: RunArrays, order: float) -> float:
 
     def contracts(ridge: float) -> bool:
         of = float(runs.K), float(runs.d), 1 - step * ridge, low, top, 1.0
-        drifts = (Drift(*of, kind, float(runs.linear)) for kind in kinds)
-        return any(growth_of_squared_distance(drift, order) < 1 for drift in drifts)
+        each = (at_order(Drift(*of, kind, float(runs.linear)), order) for kind in kinds)
+        return any(norms.norm(at.table, 1.0, at.c2).J < 1 for at in each)
 
     least = bisect_left(tried, True, key=contracts)
     return float(tried[least]) if least < tried.size else np.inf

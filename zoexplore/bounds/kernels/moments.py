@@ -4,8 +4,8 @@ is rounded up.
 
 from math import cos, erf, exp, hypot, inf, log, log1p, pi, sin, sqrt
 
-from zoexplore.bounds.kernels.compiling import elementwise, kernel
-from zoexplore.bounds.kernels.norms import Change, slower
+from zoexplore.bounds.kernels.compiling import kernel
+from zoexplore.bounds.kernels.norms import slower
 
 CORNERS = 256
 
@@ -66,7 +66,7 @@ def _log_sum_chernoff(K, order):
         best, u = found, u * 1.02
 
 
-@elementwise
+@kernel(error_model="numpy")
 def sum_norm(K, d, order, seen):
     """ell: the norm, at an even order, of the sum of the absolute values of K entries of a random
     unit vector in d dimensions.
@@ -80,8 +80,8 @@ def sum_norm(K, d, order, seen):
     return min(by_sum, sqrt(K) * min(seen, 1.0))
 
 
-@elementwise
-def sum_constant(change: Change, slowest, d, acting):
+@kernel(error_model="numpy")
+def sum_constant(change, slowest, d, acting):
     """c_1: by how much the sum of a drift's entries can exceed that of a random unit vector's. It
     is convex in the step size, which is at least the part `slowest` of eta.
     """
