@@ -21,7 +21,7 @@ from tests.bounds.strategies import powers
 from tests.effort import examples, proof
 from zoexplore.bounds.conversion import best_order, delta_of, epsilon_at_order, epsilon_of
 from zoexplore.bounds.kernels import laws, products, subsampled_renyi, trigonometric_sums
-from zoexplore.bounds.loss_distribution import Losses, Part, Shifts, composed
+from zoexplore.bounds.loss_distribution import Losses, Part, composed
 
 RARELY = 0.2  # times that batches hold the record, below which some sums are looser than others
 PAPER_RATES = [  # q, mu, T, by Renyi divergence and cks, exactly: at delta = 1e-5
@@ -36,7 +36,7 @@ PAPER_RATES = [  # q, mu, T, by Renyi divergence and cks, exactly: at delta = 1e
 def in_order(kind, N, rho, q, mu, delta):
     """epsilon of one order of the neighbours, arrays of shape (P,)."""
     part = Part(N, q, mu[:, None], np.ones((N.size, 1)))
-    return composed(kind, [part], Shifts.of(rho), delta)
+    return composed(kind, [part], delta, rho)
 
 
 def by_order(N, budget, q, mu, delta):
@@ -257,7 +257,7 @@ def test_sums_over_many_angles_are_those_of_each(terms, step, lean):
 
 
 @given(st.integers(1, 200), st.floats(0, 30), powers(-3, 0))
-def test_terms_rotated_a_block_at_a_time_are_each(terms, epsilon, step):
+def test_terms_rotated_one_after_the_other_are_each(terms, epsilon, step):
     j = np.arange(1, terms + 1)
     real, imaginary = np.append(np.nan, 1 / j), np.append(np.nan, -1 / (j + 3) ** 2)
     turned = (real + 1j * imaginary)[1:] * np.exp(-1j * j * step * epsilon)
@@ -294,14 +294,8 @@ def one_law(kind, N, q, mu, rho=0.0):
     v, mass, size, _ = laws.all_sampled(
         kind, np.array([q]), np.array([[mu]]), np.ones((1, 1)), np.full(1, 40.0)
     )
-    members = (
-        np.zeros((1, 1), int),
-        np.full((1, 1), N),
-        np.full((1, 1), rho),
-        np.ones((1, 1)),
-        np.full(1, float(rho > 0)),
-    )
-    return products.Laws(v, mass, size), products.Members(*members), products.workspace(v.shape[1])
+    members = products.Members(np.zeros((1, 1), int), np.full((1, 1), N), np.full(1, rho))
+    return products.Laws(v, mass, size), members, products.workspace(v.shape[1])
 
 
 def test_what_wraps_around_a_short_period_is_counted(monkeypatch):

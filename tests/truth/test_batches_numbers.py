@@ -22,7 +22,7 @@ from zoexplore.bounds.drifts import norms_of
 from zoexplore.bounds.kernels import laws, windows
 from zoexplore.bounds.kernels.norms import norm
 from zoexplore.bounds.kernels.steps import STEP, fill_step
-from zoexplore.bounds.loss_distribution import Part, Shifts, composed, epsilon_of_steps
+from zoexplore.bounds.loss_distribution import Part, composed, epsilon_of_steps
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.sharp_batches import Windows
 from zoexplore.bounds.subsampling import Sampled
@@ -100,14 +100,11 @@ def test_steps_and_labels_convert_to_no_less_and_hardly_more_than_by_convolution
         )
         transform = losses(kind, q, mu) ** N * labelled(kind, roots, share) ** twice
         part = Part(np.array([float(N)]), np.array([q]), np.array([[mu]]), np.ones((1, 1)))
-        shifts = Shifts(
-            roots[None] ** 2 / 2,
-            share[None],
-            np.array([float(twice)]),
-            kind != laws.WITHOUT_REPLACEMENT,
-        )
+        drawn = Part.of(float(twice), 1.0, np.sort(roots), share[np.argsort(roots)])
+        known = kind == laws.WITHOUT_REPLACEMENT
         for delta in (1e-2, 1e-4, 1e-7):
-            found = composed(kind, [part], shifts, np.array([delta]))[0]
+            parts, hidden = ([part, drawn], None) if known else ([part], drawn)
+            found = composed(kind, parts, np.array([delta]), hidden=hidden)[0]
             assert (
                 delta * 0.95 <= delta_at(found, transform) <= delta * (1 + 1e-3) + 1e-12
                 or found == 0

@@ -18,8 +18,7 @@ from zoexplore.bounds.search import golden
 # of the conversions in kernels
 NUMBERS = {"mironov": gaussian.MIRONOV, "cks": gaussian.CKS, "gaussian": gaussian.GAUSSIAN}
 LEAST_ORDER, MOST_ORDER = 1 + 1e-6, 1 + 1e6  # Renyi orders that are tried
-# of their range, in the logarithm of alpha - 1; and how far from a guess they are sought
-SECTIONS, NEAR = 24, 0.7
+SECTIONS = 24  # of their range, in the logarithm of alpha - 1
 
 
 def epsilon_of(rho: Numbers, delta: Numbers, conversion: str = "gaussian") -> Numbers:
@@ -59,10 +58,7 @@ def epsilon_at_order(
 
 
 def best_order(
-    divergence: Callable[[np.ndarray], np.ndarray],
-    delta: Numbers,
-    conversion: str,
-    near: Numbers = None,
+    divergence: Callable[[np.ndarray], np.ndarray], delta: Numbers, conversion: str
 ) -> Numbers:
     """The Renyi order that converts to nearly the least epsilon at each `delta`, in its shape; any
     is sound.
@@ -71,7 +67,6 @@ def best_order(
         divergence: the run's Renyi divergences, a function of an array of orders.
         delta: the targets.
         conversion: as in `epsilon_at_order`.
-        near: orders to search around, in the same shape; the whole range where None.
 
     >>> float(best_order(lambda alpha: 0.05 * alpha, np.array(1e-5), "cks").round(1))
     14.3
@@ -82,17 +77,7 @@ def best_order(
         return epsilon_at_order(divergence(alpha), alpha, delta, conversion)
 
     low, high = (np.full(np.shape(delta), np.log(x - 1)) for x in (LEAST_ORDER, MOST_ORDER))
-    if near is None:
-        return 1 + np.exp(golden(epsilon_at, low, high, SECTIONS))
-    middle = np.log(near - 1)
-    return 1 + np.exp(
-        golden(
-            epsilon_at,
-            np.maximum(low, middle - NEAR),
-            np.minimum(high, middle + NEAR),
-            SECTIONS // 3,
-        )
-    )
+    return 1 + np.exp(golden(epsilon_at, low, high, SECTIONS))
 
 
 def delta_of(rho: Numbers, epsilon: Numbers) -> Numbers:

@@ -25,8 +25,8 @@ LEAST_RATE, LEAST_SHIFT, MOST_SHIFT = 1e-100, 1e-8, 1e3
 
 class Part(NamedTuple):
     """Equal steps, run by run: how many, shape (P,), the chance q that one has the record, and by
-    how many standard deviations it
-    then moves it, one of several by chance: mu and share of shape (P, C).
+    how many standard deviations it then moves it, one of several by chance: mu, ascending, and share
+    of shape (P, C).
     """
 
     steps: np.ndarray
@@ -49,25 +49,9 @@ class Part(NamedTuple):
         )
         return cls(steps, np.maximum(q, LEAST_RATE), np.maximum(mu, LEAST_SHIFT), share)
 
-
-class Shifts(NamedTuple):
-    """Gaussian shifts, run by run, of budgets drawn by chance: rho and share of shape (P, H), and
-    how many, shape (P,). Nobody learns which was drawn where it is `hidden`.
-    """
-
-    rho: np.ndarray
-    share: np.ndarray
-    times: np.ndarray
-    hidden: bool = False
-
-    def at(self, index: np.ndarray) -> "Shifts":
+    def at(self, index: np.ndarray) -> "Part":
         """Those of some of the runs."""
-        return Shifts(self.rho[index], self.share[index], self.times[index], self.hidden)
-
-    @classmethod
-    def of(cls, rho: np.ndarray) -> "Shifts":
-        """One of a known budget, shape (P,)."""
-        return cls(rho[:, None], np.ones((rho.size, 1)), (rho > 0).astype(float))
+        return Part(*(x[index] for x in self))
 
 
 class Atoms(NamedTuple):
@@ -92,42 +76,48 @@ def epsilon_of_parts(
     """epsilon at each delta, shape (P,), in the worse order of the neighbours, of all steps, a
     Gaussian shift of the budget rho and the `known` losses together.
     """
-    found = [composed(kind, parts, Shifts.of(rho), delta, known) for kind in ORDERS[sampling]]
+    found = [composed(kind, parts, delta, rho, known) for kind in ORDERS[sampling]]
     # delta at epsilon 0 is a total variation, the same in both orders
     return np.where(found[0] == 0, 0.0, np.maximum.reduce(found))
 
 
 def composed(
-    kind: int, parts: list[Part], shifts: Shifts, delta: np.ndarray, known: Sequence[Atoms] = ()
+    kind: int,
+    parts: list[Part],
+    delta: np.ndarray,
+    rho: Numbers = 0.0,
+    known: Sequence[Atoms] = (),
+    hidden: Part | None = None,
 ) -> np.ndarray:
     """epsilon at each delta, shape (P,), of one order of the neighbours; inf where none is found.
-    Every run has the `known` losses.
+
+    Args:
+        kind: whose pair (`laws`).
+        parts: the steps of every run.
+        delta: the targets.
+        rho: the budget of a Gaussian shift.
+        known: losses that every run has.
+        hidden: Gaussian shifts, of which nobody learns which was drawn.
     """
-
-    def rare(count: np.ndarray) -> Numbers:
-        return np.log(np.maximum(count, 1.0) * (len(parts) + 1) / (laws.CUT * delta))
-
     each = np.ones(delta.size)
+
+    def rare(part: Part) -> Numbers:
+        return np.log(np.maximum(part.steps, 1.0) * (len(parts) + 1) / (laws.CUT * delta))
+
     # of every kind: each run's law; their losses, masses and numbers; what each run's counts as
     # infinite, and how often each run has one
-    found = [(*_laws_of(kind, part, rare(part.steps)), part.steps) for part in parts]
+    found = [(*_laws_of(kind, part, rare(part)), part.steps) for part in parts]
     for law in known:
         alike = law.v[None], law.mass[None], np.array([law.v.size])
         found.append((np.zeros(delta.size, int), *alike, law.lost * each, law.copies * each))
-    if shifts.hidden:
-        roots = np.sqrt(2 * shifts.rho)
-        of_shift = laws.all_hidden(kind, roots, shifts.share, rare(shifts.times))
-        found.append((np.arange(delta.size), *of_shift, shifts.times))
-        shifts = Shifts.of(0.0 * each)
+    if hidden is not None:
+        of_shift = laws.all_hidden(kind, hidden.mu, hidden.share, rare(hidden))
+        found.append((np.arange(delta.size), *of_shift, hidden.steps))
     index, v, mass, size, off, count = zip(*found, strict=True)
     atoms, first = max(x.shape[1] for x in v), np.cumsum([0, *map(len, size)])[:-1]
     padded = [[np.pad(x, ((0, 0), (0, atoms - x.shape[1]))) for x in of] for of in (v, mass)]
     of_laws = products.Laws(*map(np.concatenate, (*padded, size)))
-    members = products.Members(
-        np.stack(index, axis=1) + first,
-        np.stack(count, axis=1).astype(float),
-        *map(np.ascontiguousarray, shifts[:3]),
-    )
+    members = products.Members(np.stack(index, 1) + first, np.stack(count, 1), rho * each)
     with np.errstate(all="ignore"):
         asked = (delta - sum(map(np.multiply, count, off))) * (1 - 1e-15)
         usable = np.isfinite(asked) & (asked >= products.LEAST_DELTA)
@@ -135,10 +125,10 @@ def composed(
         usable &= part.mu.max(axis=1) <= MOST_SHIFT
     answers = np.full(delta.shape, np.inf)
     if usable.any():
-        some = products.Members(*(x[usable] for x in members))
-        rows, places = _distinct(np.column_stack([asked[usable], *some]))
-        some = products.Members(*(x[rows] for x in some))
-        solved = products.solve(of_laws, some, asked[usable][rows], products.workspace(atoms))
+        rows, places = _distinct(np.column_stack([asked, *members])[usable])
+        once = np.flatnonzero(usable)[rows]
+        some = products.Members(*(x[once] for x in members))
+        solved = products.solve(of_laws, some, asked[once], products.workspace(atoms))
         answers[usable] = solved[places]
     return answers
 
@@ -161,11 +151,8 @@ def _laws_of(kind: int, part: Part, each: np.ndarray) -> Numbers:
 
 def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(The first of each kind of row, shape (kinds,); which kind each is, shape (rows,))."""
-    kinds: dict[bytes, int] = {}
-    index = np.array(
-        [kinds.setdefault(row.tobytes(), len(kinds)) for row in np.ascontiguousarray(rows)]
-    )
-    return np.unique(index, return_index=True)[1], index
+    _, first, kind = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    return first, kind.ravel()
 
 
 Kind = tuple[Numbers, Numbers, Numbers, Numbers]
@@ -211,7 +198,7 @@ def epsilon_of_steps(
     found[alone] = np.fmin(found, single)[alone]
     rows = sampled & ~alone & (found > 0) & np.isfinite(gaussian)
     if rows.any():
-        some = [Part(*(x[rows] for x in part)) for part in parts]
+        some = [part.at(rows) for part in parts]
         found[rows] = np.fmin(found[rows], epsilon_of_parts(sampling, some, rho[rows], delta[rows]))
     return found.reshape(shape)
 

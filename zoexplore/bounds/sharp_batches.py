@@ -20,17 +20,16 @@ from zoexplore.bounds.kernels import laws, windows
 from zoexplore.bounds.kernels.history import LABELS
 from zoexplore.bounds.kernels.rounding import SUMS_UP
 from zoexplore.bounds.kernels.steps import Norms
-from zoexplore.bounds.loss_distribution import Part, Shifts, composed
+from zoexplore.bounds.loss_distribution import Part, composed
 from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.rows import DRIFT, Rows
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import best_noise, interpolated, spread
 from zoexplore.bounds.subsampling import Sampled, exact
-from zoexplore.run.setting import NUMERIC_FIELDS, Accounting
+from zoexplore.run.setting import Accounting
 
 ORDERS = np.array([3.0, 8.0, 18.0, 36.0, 64.0, 110.0, 200.0])  # of the norm
 MOST_NODES = 13  # runs along a curve that choose; those in between interpolate the choices
-ALONE = 4  # so few runs choose each for itself
 # of the counted steps that an estimate promises, tried exactly
 NEAR = np.array([0.75, 0.87, 1.0, 1.15, 1.33])
 # of a Poisson batch over the usual: the least that hardly any exceeds is taken
@@ -162,20 +161,30 @@ class Windows:
             v, w, E = windows.evaluate(rows, norms, choices, np.sqrt(h[:, TYPICAL])).T[..., None]
             f2 = np.where(lost > 0, np.exp(-np.log(lost) / choices["order"]) * SUMS_UP, 1.0)
             rho = 0.5 * (f2[:, None] * (v * h + w) + E) * SUMS_UP
-        usable = np.isfinite(rho).all(axis=1) & (rows.delta > 0) & (N <= rows.most)
+        most = rho.max(axis=1)
+        usable = np.isfinite(most) & (rows.delta > 0) & (N <= rows.most)
         found = np.full(rows.size, np.inf)
         if usable.any():
             few, some = self.at(usable), rows.at(usable)
-            shifts = Shifts(rho[usable], share[usable], some.times.copy(), self.poisson)
-            convert = _exactly if exact(accounting) else _by_order
-            left = some.delta.copy(), some.times * lost[usable]
-            found[usable] = convert(few.parts(choices[usable]), shifts, *left, accounting)
+            rho, share = rho[usable, ::-1], share[usable, ::-1]
+            parts, left = few.parts(choices[usable]), (some.delta.copy(), some.times * lost[usable])
+            # the least budget is a shift of its own, if it is known which was drawn
+            sure = np.where(self.poisson, 0.0, rho[:, :1])
+            drawn = Part.of(some.times, 1.0, np.sqrt(2 * (rho - sure)), share, some.shape)
+            sure = some.times * sure[:, 0]
+            if not exact(accounting):
+                found[usable] = _by_order(parts, drawn, sure, *left, self.poisson, accounting)
+            elif self.poisson:
+                found[usable] = _exactly(parts, drawn, *left)
+            else:
+                kind = laws.WITHOUT_REPLACEMENT
+                found[usable] = composed(kind, [*parts, drawn], left[0] - left[1], sure)
         return Solved(
             found,
             np.full(found.size, np.nan),
             lost * rows.times,
             N * rows.times,
-            np.sqrt(2 * rho.max(axis=1)),
+            np.sqrt(2 * most),
             exact=np.full((), float(exact(accounting))),
             beta=rows.beta.copy(),
             moment=choices["order"].copy(),
@@ -196,23 +205,24 @@ class Windows:
         ]
 
 
-def _between(choices: np.ndarray, nodes: np.ndarray, count: int) -> Numbers:
-    """Choices made at `nodes`, interpolated for rows 0 to `count` - 1."""
-    found = choices[np.abs(np.arange(count)[:, None] - nodes[None, :]).argmin(axis=1)]
-    found["N"] = np.maximum(np.exp(interpolated(np.log(choices["N"]), nodes, count)).round(), 1.0)
-    found["omega"] = interpolated(choices["omega"], nodes, count)
+def _between(choices: np.ndarray, nodes: np.ndarray, most: Numbers) -> Numbers:
+    """Choices made at `nodes`, interpolated for all rows, shape (rows,), of `most` steps at most."""
+    rows = np.arange(most.size)
+    found = choices[np.abs(rows[:, None] - nodes[None, :]).argmin(axis=1)]
+    after, N = np.searchsorted(nodes, rows), choices["N"]
+    longest = np.maximum(N[after], N[np.maximum(after - 1, 0)])
+    between = np.exp(interpolated(np.log(N), nodes, rows.size)).round()
+    # where lengths differ, shorter runs count all steps, and longer ones the same
+    found["N"] = np.clip(longest if np.ptp(most) else between, 1.0, most)
+    found["omega"] = interpolated(choices["omega"], nodes, rows.size)
     return found
 
 
-def _exactly(
-    parts: list[Part], shifts: Shifts, delta: Numbers, lost: Numbers, accounting: Accounting
-) -> np.ndarray:
-    """epsilon by the composed losses, shape (P,). Of an added or removed record one order pays
+def _exactly(parts: list[Part], hidden: Part, delta: Numbers, lost: Numbers) -> np.ndarray:
+    """epsilon of an added or removed record by the composed losses, shape (P,): one order pays
     delta_f, the other exp(epsilon) times that.
     """
-    if not shifts.hidden:
-        return composed(laws.WITHOUT_REPLACEMENT, parts, shifts, delta - lost)
-    found = composed(laws.REMOVE, parts, shifts, delta - lost)
+    found = composed(laws.REMOVE, parts, delta - lost, hidden=hidden)
     left = np.flatnonzero(np.isfinite(found))
     for _ in range(ROUNDS):
         with np.errstate(over="ignore"):
@@ -223,35 +233,36 @@ def _exactly(
         left, beyond = left[beyond > 0], beyond[beyond > 0]
         if not left.size:
             return found
-        some = shifts.at(left)
-        other = composed(laws.ADD, [Part(*(x[left] for x in part)) for part in parts], some, beyond)
+        some = [part.at(left) for part in parts]
+        other = composed(laws.ADD, some, beyond, hidden=hidden.at(left))
         larger = other > found[left]
         found[left] = np.maximum(found[left], other)
         left = left[larger & np.isfinite(other)]
-        if not left.size:
-            return found
     found[left] = np.inf
     return found
 
 
 def _by_order(
-    parts: list[Part], shifts: Shifts, delta: Numbers, lost: Numbers, accounting: Accounting
+    parts: list[Part],
+    drawn: Part,
+    sure: Numbers,
+    delta: Numbers,
+    lost: Numbers,
+    poisson: bool,
+    accounting: Accounting,
 ) -> Numbers:
     """epsilon by the Renyi divergence at the best order, shape (P,); which budget was drawn counts
-    as known.
+    as known. Poisson batches have no such form.
     """
-    sampled = [
+    each = [
         (part.steps, Sampled(part.q, part.mu.max(axis=1), part.q, part.mu, part.share))
-        for part in parts
+        for part in (*parts, drawn)
     ]
     with np.errstate(all="ignore"):
-        left = np.where(shifts.hidden, 0.0, delta - lost)
+        left = np.where(poisson, 0.0, delta - lost)
 
     def divergence(alpha: Numbers) -> Numbers:
-        drawn = scipy.special.logsumexp(
-            ((alpha - 1) * alpha)[:, None] * shifts.rho, axis=1, b=shifts.share
-        ) / (alpha - 1)
-        return sum(count * each.divergence(alpha) for count, each in sampled) + shifts.times * drawn
+        return sum(count * sampled.divergence(alpha) for count, sampled in each) + alpha * sure
 
     alpha = best_order(divergence, left, accounting.conversion)
     return epsilon_at_order(divergence(alpha), alpha, left, accounting.conversion)
@@ -293,28 +304,10 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
 
 def _at_share(runs: RunArrays, beta: Numbers, accounting: Accounting) -> Solved:
     of = Windows.of(runs, beta, accounting)
-    only_T = (
-        not any(np.ndim(getattr(runs, name)) for name in NUMERIC_FIELDS if name != "T")
-        and np.ndim(beta) == 0
-    )
-    count = of.rows.size
-    if only_T and count > ALONE:
-        return _along_T(of, accounting).reshape(runs.shape)
-    nodes = spread(count, MOST_NODES)
-    chosen = of.at(nodes).refine(of.at(nodes).choose(), accounting)
-    if count > nodes.size:
-        chosen = _between(chosen, nodes, count)
-    return of.evaluate(chosen, accounting).reshape(runs.shape)
-
-
-def _along_T(of: Windows, accounting: Accounting) -> Solved:
-    """Runs that differ in T alone: choices for at most so many steps serve every longer run, too."""
-    steps = of.rows.most
-    most = np.unique(np.append(np.geomspace(1, steps.max(), MOST_NODES).round(), steps.min()))
-    nodes = np.clip(np.searchsorted(np.sort(steps), most), 0, steps.size - 1)
-    nodes = np.unique(np.argsort(steps, kind="stable")[nodes])
+    size = of.rows.size
+    nodes = spread(size, MOST_NODES)
     some = of.at(nodes)
     chosen = some.refine(some.choose(), accounting)
-    order = np.argsort(some.rows.most, kind="stable")
-    below = np.searchsorted(some.rows.most[order], steps, side="right") - 1
-    return of.evaluate(chosen[order[np.maximum(below, 0)]], accounting)
+    if size > nodes.size:
+        chosen = _between(chosen, nodes, of.rows.most)
+    return of.evaluate(chosen, accounting).reshape(runs.shape)

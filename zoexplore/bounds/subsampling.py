@@ -181,12 +181,10 @@ def compose(
     delta: Numbers,
     accounting: Accounting,
     budget: Numbers = 0.0,
-    alpha: Numbers = None,
     **others: Numbers,
 ) -> Solved:
     """epsilon at `delta` of steps on batches, so many of each kind, and of a Gaussian shift: by
-    their composed privacy losses or by a Renyi divergence, of the order alpha or of the best one.
-    There is no rho.
+    their composed privacy losses or by the Renyi divergence of the best order. There is no rho.
     """
     nothing = {"rho": np.nan, "delta_f": 0.0, "N": np.nan, "z": 0.0}
     others = {name: np.asarray(x) for name, x in (nothing | others).items()}
@@ -200,8 +198,7 @@ def compose(
 
     seen = [x for each, count in kinds for x in (each.q, each.mu, count)]
     delta = np.broadcast_arrays(delta, budget, *seen)[0]
-    if alpha is None:
-        alpha = best_order(divergence, delta, accounting.conversion)
+    alpha = best_order(divergence, delta, accounting.conversion)
     epsilon = epsilon_at_order(divergence(alpha), alpha, delta, accounting.conversion)
     return Solved(epsilon, renyi_order=alpha, **others)
 

@@ -28,7 +28,7 @@ from zoexplore.run.documents import Reference
 from zoexplore.run.setting import Accounting
 
 FIRST_SHARE = 0.1  # of delta; where the search for the split and the number of steps starts
-SETTLED = 0.05  # a change of the number of steps, relative, that calls for a third round
+SECTIONS = 6, 5, 5  # of the range of splits, in the rounds of that search
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
@@ -63,42 +63,21 @@ def _data_cost(runs: RunArrays) -> Numbers:
 def _best_counted_steps(
     program: Program, accounting: Accounting, T: Numbers, delta: Numbers
 ) -> Solved:
-    """The best number of counted steps and split of delta for runs of T steps.
-
-    The number hardly depends on the split: two rounds of one after the other settle both, three
-    where it still moves.
+    """The best number of counted steps and split of delta for runs of T steps. The number hardly
+    depends on the split: rounds of one after the other settle both.
     """
     shape = np.broadcast_shapes(*(np.shape(x) for x in (T, delta, *program)))
-    first, share = _round(program, accounting, T, delta, np.full(shape, FIRST_SHARE), None, 6)
-    N, share = _round(program, accounting, T, delta, share, share, 5)
-    moving = np.abs(N - first) > SETTLED * first
-    if moving.any():
-        again = _round(program, accounting, T, delta, share, share, 5)
-        N, share = (np.where(moving, *each) for each in zip(again, (N, share), strict=True))
-    rho = shifted_divergence.theorem_rho(N, T, np.log(share * delta), program)
-    epsilon = epsilon_of(rho, delta * (1 - share), accounting.conversion)
-    return Solved(epsilon, rho, share * delta, N, start_of(program, T, N))
+    share, near = np.full(shape, FIRST_SHARE), None
+    for sections in SECTIONS:
+        N = shifted_divergence.theorem_steps(T, np.log(share * delta), program)
 
+        def solved(share: Numbers, N: Numbers = N) -> Solved:
+            rho = shifted_divergence.theorem_rho(N, T, np.log(share * delta), program)
+            epsilon = epsilon_of(rho, delta * (1 - share), accounting.conversion)
+            return Solved(epsilon, rho, share * delta, N, start_of(program, T, N))
 
-def _round(
-    program: Program,
-    accounting: Accounting,
-    T: Numbers,
-    delta: Numbers,
-    share: Numbers,
-    near: Numbers,
-    sections: int,
-) -> Numbers:
-    """The best number of steps for the split, and the best split (near a given one, if any) for
-    that number.
-    """
-    N = shifted_divergence.theorem_steps(T, np.log(share * delta), program)
-
-    def epsilon_at(share: Numbers) -> Numbers:
-        rho = shifted_divergence.theorem_rho(N, T, np.log(share * delta), program)
-        return epsilon_of(rho, delta * (1 - share), accounting.conversion)
-
-    return N, best_share(epsilon_at, np.shape(share), near, sections)
+        share = near = best_share(lambda x: solved(x).epsilon, shape, near, sections)
+    return solved(share)
 
 
 def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Trajectory | None:

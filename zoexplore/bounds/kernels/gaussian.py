@@ -34,8 +34,6 @@ def _mills(x):
 @kernel()
 def _mills_drop(a, mu):
     """Mills' ratio at a less that at a + mu, without cancellation for small mu."""
-    if mu > 0.2:
-        return _mills(a) - _mills(a + mu)
     # its derivative is -f, f = 1 - x mills(x), with f' = x f - mills and f^(k) = k f^(k-2) + x
     # f^(k-1): Taylor at the middle
     h = 0.5 * mu
@@ -53,12 +51,13 @@ def _mills_drop(a, mu):
 
 
 @kernel()
-def _gaussian_delta(epsilon, mu):
+def shifted(epsilon, mu):
+    """delta at epsilon of a Gaussian shift by mu deviations, and minus its slope in epsilon."""
     a = epsilon / mu - 0.5 * mu
-    density = exp(-0.5 * a * a) / SQRT_2PI
+    density, far = exp(-0.5 * a * a) / SQRT_2PI, _mills(a + mu)
     if a < -1.0:  # then mu > 2 and the second term is small: no cancellation, and no overflow
-        return 0.5 * erfc(a / SQRT_2) - density * _mills(a + mu)
-    return density * _mills_drop(a, mu)
+        return 0.5 * erfc(a / SQRT_2) - density * far, density * far
+    return density * (_mills(a) - far if mu > 0.2 else _mills_drop(a, mu)), density * far
 
 
 @elementwise
@@ -67,7 +66,7 @@ def gaussian_delta(rho, epsilon):
     if rho <= 0.0 or epsilon == inf:
         return 0.0
     mu = sqrt(2.0 * rho)
-    delta = _gaussian_delta(epsilon, mu)
+    delta, _ = shifted(epsilon, mu)
     if delta < LEAST_POSITIVE:
         return LEAST_POSITIVE
     # The argument a of the normal tails rounds by some 1e-16 (epsilon/mu + mu), and a tail by |a|
@@ -102,12 +101,11 @@ def _gaussian(rho, delta):
     epsilon = max(0.0, mu * (quantile + 0.5 * mu))
     target = log(delta)
     for _ in range(60):
-        a = epsilon / mu - 0.5 * mu
-        value = _gaussian_delta(epsilon, mu)
+        value, fall = shifted(epsilon, mu)
         if value <= 0.0:  # the guess lies so far right that delta underflows
             epsilon *= 0.5
             continue
-        slope = exp(-0.5 * a * a) / SQRT_2PI * _mills(a + mu) / value
+        slope = fall / value
         step = (log(value) - target) / slope
         epsilon = max(0.0, epsilon + step)
         noise = 1e-14 / slope  # what a rounding of delta moves the root by

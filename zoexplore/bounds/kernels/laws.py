@@ -13,10 +13,10 @@ from zoexplore.bounds.kernels.compiling import kernel
 
 WITHOUT_REPLACEMENT, REMOVE, ADD = 0, 1, 2  # whose pair: docs/batches.md
 FINE = 28.0  # cells to a standard deviation of the logarithm of the ratio
-MOST = 1000  # and in all
+FEWEST, MOST = 8.0, 1000  # to either side, and in all
 ROUNDED = 1e-13  # of a cell, by which its mass may be off
 # of delta: losses beyond the last cell, as likely as that in all steps together, count as infinite
-CUT = 1e-6
+CUT = 1e-5
 SQRT_2 = sqrt(2.0)
 
 
@@ -42,19 +42,37 @@ def _add_masses(x, share, masses):
 
 
 @kernel(error_model="numpy")
-def _ends(q, mus, shares, each, two_sided):
-    """The least and the largest logarithm of the ratio, beyond which either law has a mass of at
-    most exp(-each).
+def _reach(q, mus, shares, each, up, down):
+    """Fill how far the logarithm of the ratio is above and below 0 for each mu, beyond which either
+    law has a mass of at most exp(-each). Returns how many deviations both sides have in all, each
+    stretch counted by the least mu that reaches it.
     """
-    low = high = 0.0
+    high, low, wide = 0.0, 0.0, 0.0
     for c in range(mus.size):
-        if shares[c] <= 0.0:
-            continue
-        mu, far = mus[c], sqrt(2.0 * max(each + log(shares[c]), 0.0))
-        seen = sqrt(2.0 * max(each + log(shares[c]) + log(q), 0.0))
-        high = max(high, 0.5 * mu * mu + mu * seen, mu * far - 0.5 * mu * mu)
-        low = min(low, -0.5 * mu * mu - mu * far)
-    return low if two_sided else 0.0, high
+        mu, chance = mus[c], each + log(shares[c]) if shares[c] > 0.0 else -inf
+        up[c] = down[c] = 0.0
+        if chance > 0.0:
+            far, seen = sqrt(2.0 * chance), sqrt(2.0 * max(chance + log(q), 0.0))
+            up[c] = max(0.5 * mu * mu + mu * seen, mu * far - 0.5 * mu * mu)
+            down[c] = 0.5 * mu * mu + mu * far
+        wide += (max(up[c] - high, 0.0) + max(down[c] - low, 0.0)) / mu
+        high, low = max(high, up[c]), max(low, down[c])
+    return wide
+
+
+@kernel(error_model="numpy")
+def _places(mus, reach, fine, places):
+    """Fill places from 0 to the farthest reach, without 0, so that a cell is a deviation of the
+    least mu that reaches it, over `fine`; returns their number.
+    """
+    at, count = 0.0, 0
+    for c in range(mus.size):
+        if reach[c] > at:
+            cells = int(max((reach[c] - at) / mus[c] * fine, 1.0 if count else FEWEST))
+            for k in range(cells):
+                places[count + k] = at + (reach[c] - at) * (k + 1.0) / cells
+            at, count = reach[c], count + cells
+    return count
 
 
 @kernel(error_model="numpy")
@@ -102,36 +120,30 @@ def sampled(kind, q, mus, shares, each, v, mass):
     Args:
         kind: whose pair.
         q: the probability that the step has the record.
-        mus, shares: how far it then moves the step, in standard deviations, and how likely.
+        mus, shares: how far it then moves the step, in standard deviations, ascending, and how
+            likely.
         each: losses less likely than exp(-each) may count as infinite.
     """
-    two_sided = kind != WITHOUT_REPLACEMENT
-    low, high = _ends(q, mus, shares, each, two_sided)
-    square = 0.0
-    for c in range(mus.size):
-        square += shares[c] * mus[c] * mus[c]
-    count = int(min(max((high - low) / sqrt(square) * FINE, 8.0), MOST)) + 1
-    below = int(count * -low / (high - low)) if two_sided else 0
-    places = empty(count)
-    for i in range(count):  # 0 is one of the places
-        places[i] = (
-            low * (1.0 - i / below) if i < below else high * (i - below) / (count - 1.0 - below)
-        )
+    two_sided, up, down = kind != WITHOUT_REPLACEMENT, empty(mus.size), empty(mus.size)
+    wide = _reach(q, mus, shares, each, up, down)
+    fine = min(FINE, (MOST - 2.0 * (FEWEST + mus.size)) / wide)
+    above, beneath = empty(MOST), empty(MOST)
+    below = _places(mus, down, fine, beneath) if two_sided else 0
+    count = below + 1 + _places(mus, up, fine, above)
+    places = zeros(count)  # 0 is one of the places
+    places[:below], places[below + 1 :] = -beneath[:below][::-1], above[: count - below - 1]
     own, other = zeros(count + 1), zeros(count + 1)
     for c in range(mus.size):
         # N(-mu^2/2, mu^2) under the one law, N(mu^2/2, mu^2) under the other
         _add_masses(places / mus[c] + 0.5 * mus[c], shares[c], own)
         _add_masses(places / mus[c] - 0.5 * mus[c], shares[c], other)
-    if not two_sided:
+    off = own[0] if kind == ADD else (1.0 - q) * own[count] + q * other[count]
+    if kind != REMOVE:
         own[0] = other[0] = 0.0
     at_own, at_other = _dots(places, own, other, -ROUNDED if kind == ADD else ROUNDED)
-    off, losses, held = (
-        (1.0 - q) * own[count] + q * other[count],
-        empty(count + 1),
-        (1.0 - q) * at_own + q * at_other,
-    )
+    losses, held = empty(count + 1), (1.0 - q) * at_own + q * at_other
     at_own[count] += own[count]
-    losses[0] = log1p(-q)
+    losses[0] = log1p(-q) if q < 1.0 else -inf
     for i in range(count):
         place = places[i]
         losses[i + 1] = log1p(q * expm1(place)) if place < 600.0 else place + log(q)
@@ -139,8 +151,8 @@ def sampled(kind, q, mus, shares, each, v, mass):
         v[: count + 1], mass[: count + 1] = losses, held
         return count + 1, off
     if kind == ADD:
-        v[: count + 1], mass[: count + 1] = -losses[::-1], at_own[::-1]
-        return count + 1, 0.0
+        v[:count], mass[:count] = -losses[:0:-1], at_own[:0:-1]
+        return count, off
     # of a replaced record: losses above 0, their negatives, and 0, which has the rest of the mass
     n, size = count - 1, 2 * count - 1
     v[:n], v[n], v[count:size] = -losses[:1:-1], 0.0, losses[2:]
@@ -170,8 +182,8 @@ def hidden(kind, roots, shares, each, v, mass):
     """
     reach, most = sqrt(2.0 * each), 0.0
     for h in range(roots.size):
-        if shares[h] > 0.0:
-            most = max(most, roots[h] + sqrt(2.0 * max(each + log(shares[h]), 0.0)))
+        if shares[h] > exp(-each):
+            most = max(most, roots[h] + sqrt(2.0 * (each + log(shares[h]))))
     most = max(most, reach)
     count = int(min((most + reach) * FINE, MOST)) + 1
     x, places, own, other = empty(count), empty(count), zeros(count + 1), zeros(count + 1)

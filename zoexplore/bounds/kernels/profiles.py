@@ -5,31 +5,20 @@ The Gaussian profile, averaged over the cost. Between two levels of the tail a c
 and above the profile too wherever that is convex in the cost.
 """
 
-from math import erfc, exp, inf, log, sqrt
+from math import exp, inf, log, sqrt
 
 from numpy import empty
 
 from zoexplore.bounds.kernels.compiling import kernel
-from zoexplore.bounds.kernels.gaussian import (
-    CKS,
-    GAUSSIAN,
-    ROUND_UP,
-    SQRT_2,
-    SQRT_2PI,
-    _mills,
-    _mills_drop,
-    scalar_epsilon,
-)
-from zoexplore.bounds.kernels.shifted_divergence import GOLDEN
+from zoexplore.bounds.kernels.gaussian import CKS, GAUSSIAN, ROUND_UP, scalar_epsilon, shifted
 
 LARGEST = 1e12  # costs beyond it hide nothing
-NEAR = 1e-7  # relative, of epsilon
+NEAR, NEWTON = 1e-7, 60  # relative, of epsilon; steps towards it
 CELLS = 32  # levels of a tail, quadratically spaced in their logarithm
 LEAST_LEVEL = 1e-4  # the lowest level, by delta
-SAVING = 0.9  # the search for the average's epsilon begins at this part of a budget's,
-ROUGHLY, STRIDE = 2, 4  # with so many rounds by every STRIDE-th level
-SECTIONS = 12  # by which the range of shares is cut
+SAVING = 0.9  # the search for the average's epsilon begins at this part of a budget's
 LEAST_SHARE, MOST_SHARE = 1e-4, 0.98  # of delta, beyond a budget
+TURNS, NARROWER = 12, 0.6  # of the search for it, and how its strides shrink
 
 
 @kernel(error_model="numpy")
@@ -80,30 +69,22 @@ def _gaussian(epsilon, cost):
     a = epsilon / mu - 0.5 * mu
     if abs(a) > 37.0:
         return (1.0, 0.0) if a < 0.0 else (1e-290, 0.0)
-    density, far = exp(-0.5 * a * a) / SQRT_2PI, _mills(a + mu)
-    beyond = density * far
-    if a < -1.0:
-        delta = 0.5 * erfc(a / SQRT_2) - beyond
-    else:
-        delta = density * (_mills(a) - far if mu > 0.2 else _mills_drop(a, mu))
-    return delta * (ROUND_UP + 4e-16 * abs(a) * (a + 1.5 * mu)), beyond
+    delta, fall = shifted(epsilon, mu)
+    return delta * (ROUND_UP + 4e-16 * abs(a) * (a + 1.5 * mu)), fall
 
 
 @kernel(error_model="numpy")
-def delta(epsilon, levels, s, guessing=0.0):
-    """delta at epsilon >= 0, and minus its slope, of a cost with those levels; by few of them where
-    it is `guessing`.
-    """
-    stride = STRIDE if guessing > 0.0 else 1
+def delta(epsilon, levels, s):
+    """delta at epsilon >= 0, and minus its slope, of a cost with those levels."""
     # below it the profile is convex in the cost
     convex = 2.0 * epsilon * epsilon / (1.0 + sqrt(1.0 + epsilon * epsilon))
     last = levels.size - 1
     total, fall = levels[last], 0.0
     before, steep = _gaussian(epsilon, s[0])
-    for i in range(0, last, stride):
-        share = levels[i] - levels[i + stride]
-        here, slope = _gaussian(epsilon, s[i + stride])
-        if s[i + stride] <= convex:
+    for i in range(last):
+        share = levels[i] - levels[i + 1]
+        here, slope = _gaussian(epsilon, s[i + 1])
+        if s[i + 1] <= convex:
             total += 0.5 * share * (before + here)
             fall += 0.5 * share * (steep + slope)
         else:
@@ -115,33 +96,25 @@ def delta(epsilon, levels, s, guessing=0.0):
 
 @kernel(error_model="numpy")
 def epsilon(target, levels, s, guess):
-    """An epsilon at which delta is at most the target, within a relative `NEAR` of the least; inf
-    where there is none.
+    """An epsilon at which delta is at most the target, within about a relative `NEAR` of the least;
+    inf where there is none. Newton's steps, then others to the right.
     """
     if not levels[levels.size - 1] < target or not s[0] < LARGEST:
         return inf
-    if delta(0.0, levels, s, 0.0)[0] <= target:
+    if delta(0.0, levels, s)[0] <= target:
         return 0.0
-    low, high, x = 0.0, inf, guess
-    for _ in range(ROUGHLY):  # a better guess, by few levels
-        value, fall = delta(x, levels, s, 1.0)
-        if fall > 0.0:
-            x = max(0.5 * x, x + (log(value) - log(target)) * value / fall)
-    for _ in range(200):
-        value, fall = delta(x, levels, s, 0.0)
-        if value <= target:
-            high = min(high, x)
-        else:
-            low = max(low, x)
-        step = (log(value) - log(target)) * value / fall if fall > 0.0 else inf
-        if high * (1.0 - NEAR) <= low or (value <= target and -step <= NEAR * x):
-            return high
-        x += step
-        if abs(step) < 0.3 * NEAR * x:  # at the root: to its right, and then to its left
-            x += 0.4 * NEAR * x if not high < inf or high - x > 0.5 * NEAR * x else -0.4 * NEAR * x
-        if not low < x < high:
-            x = 0.5 * (low + high) if high < inf else 2.0 * low + 1.0
-    return high
+    x = guess
+    for _ in range(NEWTON):
+        value, fall = delta(x, levels, s)
+        step = log(value) - log(target)
+        step *= value / fall if fall > 0.0 else x
+        x += min(max(step, -0.5 * x), x)
+        if abs(step) <= NEAR * x:
+            break
+    width = NEAR * x
+    while x < inf and delta(x, levels, s)[0] > target:
+        x, width = x + width, 2.0 * width
+    return x
 
 
 @kernel(error_model="numpy")
@@ -158,22 +131,17 @@ def _by_level(conversion, target, X, Y, power, norms, log_level):
 @kernel(error_model="numpy")
 def budget(conversion, target, X, Y, power, norms):
     """(epsilon, twice rho, delta_f) of a budget that the cost keeps within but for delta_f, near
-    the best, by golden sections.
+    the best, by strides that shrink.
     """
     low, high = log(LEAST_SHARE * target), log(MOST_SHARE * target)
-    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-    at_left = _by_level(conversion, target, X, Y, power, norms, left)
-    at_right = _by_level(conversion, target, X, Y, power, norms, right)
-    for _ in range(SECTIONS):
-        if at_left <= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - GOLDEN * (high - low)
-            at_left = _by_level(conversion, target, X, Y, power, norms, left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + GOLDEN * (high - low)
-            at_right = _by_level(conversion, target, X, Y, power, norms, right)
-    log_level = left if at_left <= at_right else right
+    log_level, stride = 0.5 * (low + high), 0.25 * (high - low)
+    best = _by_level(conversion, target, X, Y, power, norms, log_level)
+    for _ in range(TURNS):
+        for tried in (max(log_level - stride, low), min(log_level + stride, high)):
+            found = _by_level(conversion, target, X, Y, power, norms, tried)
+            if found < best:
+                best, log_level = found, tried
+        stride *= NARROWER
     level, cost = exp(log_level), _least(X, Y, power, norms, -log_level)[1]
     return (
         (scalar_epsilon(conversion, 0.5 * cost, target - level) if cost < LARGEST else inf),

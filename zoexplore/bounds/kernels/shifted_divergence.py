@@ -10,7 +10,6 @@ from numpy import empty
 from zoexplore.bounds.kernels.compiling import elementwise, kernel
 from zoexplore.bounds.kernels.rounding import UP
 
-GOLDEN = (sqrt(5.0) - 1.0) / 2.0
 FREE = -1.0  # stands for beta where every step's share is chosen
 
 
@@ -173,43 +172,25 @@ def theorem_steps(T, log_delta_f, of: Program):
     """The number N < T of counted steps with the least rho, or 1; from the diameter if T is inf.
 
     N is sought from the end of the run (N = 1, 2, 4, ...) and from its start (N = T - 1, T - 2,
-    ...), then refined by golden sections between the neighbours of the best. Any N is sound. No N
-    with N data >= rho can win.
+    ...), then by strides around the best that halve. Any N is sound. No N with N data >= rho can
+    win.
     """
     best, best_N, top = inf, 1.0, T - 1.0
-    for forward in range(2 if T < inf else 1):
-        sign, base = (-1.0, T) if forward else (1.0, 0.0)
-        x, best_x = 1.0, -1.0
-        while x <= top:
-            N = base + sign * x
-            if N * of.data < best:
-                value = _theorem(N, T, log_delta_f, of)
-                if value < best:
-                    best, best_N, best_x = value, N, x
-            elif not forward:
-                break
-            if x == top:
-                break
-            x = min(2.0 * x, top)
-        if best_x < 0.0:
-            continue
-        low, high = float(ceil(0.5 * best_x)), min(top, 2.0 * best_x)
-        while high - low > 2.0:
-            gap_x = (high - low) * GOLDEN
-            left, right = float(round(high - gap_x)), float(round(low + gap_x))
-            if left == right:
-                right += 1.0
-            at_left = _theorem(base + sign * left, T, log_delta_f, of)
-            if at_left < _theorem(base + sign * right, T, log_delta_f, of):
-                high = right
-            else:
-                low = left
-        x = low
-        while x <= high:
-            value = _theorem(base + sign * x, T, log_delta_f, of)
+    for from_start in (False, True):
+        x = 1.0
+        while x <= top and (T < inf if from_start else x * of.data < best):
+            N = T - x if from_start else x
+            value = _theorem(N, T, log_delta_f, of)
             if value < best:
-                best, best_N = value, base + sign * x
-            x += 1.0
+                best, best_N = value, N
+            x *= 2.0
+    stride = float(ceil(0.5 * min(best_N, T - best_N)))
+    while stride >= 1.0:
+        for N in (best_N - stride, best_N + stride):
+            value = _theorem(N, T, log_delta_f, of) if 1.0 <= N <= top else inf
+            if value < best:
+                best, best_N = value, N
+        stride //= 2.0
     return best_N
 
 
