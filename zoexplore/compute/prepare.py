@@ -100,7 +100,8 @@ def _mark() -> Path:
 
 
 def _say(done: float) -> None:
-    print(f"\rcompiling: {done:4.0%}", end="\n" if done == 1 else "", file=sys.stderr, flush=True)
+    bar = f"\rcompiling: [{'#' * round(30 * done):30}] {done:4.0%}"
+    print(bar, end="\n" if done == 1 else "", file=sys.stderr, flush=True)
 
 
 def main() -> None:
