@@ -16,7 +16,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-from zoexplore.run.saving import write
+from zoexplore.run.atomic_write import write
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS, KEPT = ROOT / "notebooks", ROOT / "build" / "executed"

@@ -20,8 +20,8 @@ from tools import slides
 from tools.executed import HIDDEN, ROOT, as_written, executed, only_answers, paths
 from tools.prepared import framed
 from tools.site import DRAWN, katex
+from zoexplore.run.atomic_write import write
 from zoexplore.run.presets import DEMONSTRATION
-from zoexplore.run.saving import write
 
 BUILD = ROOT / "build"
 MOVING = {  # by the notebook's number: a heading, and a lesson's sliders and link

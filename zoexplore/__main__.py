@@ -1,4 +1,4 @@
-"""The command `zoexplore`, also as `python -m zoexplore`: `texts/command.yaml` has its questions.
+"""The command `zoexplore`, also as `python -m zoexplore`: `command.yaml` has its questions.
 
 Answers go to standard output, errors to standard error. Exit codes:
 
@@ -37,8 +37,7 @@ from zoexplore.questions import (
 from zoexplore.questions.calibration import SOLVABLE_FIELDS
 from zoexplore.questions.export import UNASSUMING, from_fields, not_given, to_csv, to_yaml, unknown
 from zoexplore.questions.recommendation import PASSES
-from zoexplore.questions.risk import remark_on_delta
-from zoexplore.questions.statement import in_a_line, plain, statement
+from zoexplore.questions.statement import in_a_line, plain, remark_on_delta, statement
 from zoexplore.run.formatting import round_up
 from zoexplore.run.reading import LARGEST_FILE, Unreadable, fields_of
 from zoexplore.run.setting import (
@@ -110,9 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"zoexplore {zoexplore.__version__}")
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(metavar="COMMAND")
-    table = yaml.safe_load(
-        Path(__file__).with_name("texts").joinpath("command.yaml").read_text(encoding="utf-8")
-    )
+    table = yaml.safe_load(Path(__file__).with_name("command.yaml").read_text(encoding="utf-8"))
     for name, about in table.items():
         words, aliases = about["help"], about.get("aliases", ())
         command = commands.add_parser(

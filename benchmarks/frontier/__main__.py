@@ -29,7 +29,7 @@ from benchmarks.frontier.law import Run, accuracy, ended, loss
 from benchmarks.frontier.search import ENDS, GRIDS, Found, Key, choice, control, multiplier, search
 from tools import comparison as figures
 from zoexplore.questions.statement import versions
-from zoexplore.run.saving import write
+from zoexplore.run.atomic_write import write
 from zoexplore.run.setting import Accounting
 from zoexplore.training.comparison import Finished
 from zoexplore.training.methods import METHODS

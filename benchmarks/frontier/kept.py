@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from zoexplore.run.saving import write
+from zoexplore.run.atomic_write import write
 from zoexplore.training import comparison
 from zoexplore.training.comparison import Finished
 from zoexplore.training.results import as_dict, tuples

@@ -18,7 +18,7 @@ from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.conversion import delta_of, epsilon_of
 from zoexplore.bounds.loss_distribution import Losses
 from zoexplore.bounds.tradeoff import TradeOff
-from zoexplore.questions.risk import pair_for_advantage, pair_for_positives
+from zoexplore.questions.attack_targets import pair_for_advantage, pair_for_positives
 
 RATES = np.array([0.0, 1e-9, 1e-4, 0.01, 0.2, 0.5, 0.9, 1.0])
 

@@ -10,7 +10,7 @@ from zoexplore.mechanism.rng import Sources
 from zoexplore.mechanism.scale import AUTO, DECAYS, Choices, Scale
 from zoexplore.questions import recommend, signal_to_noise
 from zoexplore.questions.recommendation import in_words, meanings
-from zoexplore.questions.risk import remark_on_delta
+from zoexplore.questions.statement import remark_on_delta
 from zoexplore.run.setting import Setting
 from zoexplore.run.text import written
 

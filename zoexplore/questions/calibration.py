@@ -19,7 +19,7 @@ import scipy
 
 from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
 from zoexplore.bounds.epsilons import BEST, DEFAULT
-from zoexplore.questions import risk
+from zoexplore.questions import attack_targets
 from zoexplore.run.fields import FIELDS
 from zoexplore.run.formatting import format_number, format_short
 from zoexplore.run.setting import (
@@ -77,13 +77,13 @@ def _target(delta: float, wanted: dict[str, Any]) -> _Target:
         )
     ((name, value),) = given.items()
     if name == "tpr":
-        fpr, most = risk.wanted_positives(value)
+        fpr, most = attack_targets.wanted_positives(value)
         name = f"true positives at a false-positive rate of {fpr:g}"
-        pair = risk.pair_for_positives(fpr, most)
+        pair = attack_targets.pair_for_positives(fpr, most)
         return _Target(name, most, lambda g: float(g.true_positive_rate(fpr)), *pair)
     if name == "advantage":
         most = number(name, value, above=0.0, below=1.0)
-        return _Target(name, most, lambda g: g.advantage, *risk.pair_for_advantage(most))
+        return _Target(name, most, lambda g: g.advantage, *attack_targets.pair_for_advantage(most))
     most = number(name, value, above=0.0)
     return _Target("ε", most, lambda g: g.epsilon, most, delta)
 

@@ -12,9 +12,8 @@ from math import isfinite, isnan
 from typing import Any
 
 from zoexplore.bounds import BOUNDS, Guarantee, guarantee
-from zoexplore.questions.risk import remark_on_delta
 from zoexplore.run.fields import symbol_of
-from zoexplore.run.formatting import format_exact, format_short
+from zoexplore.run.formatting import format_count, format_exact, format_short
 from zoexplore.run.setting import Accounting, Setting
 from zoexplore.run.text import written
 
@@ -175,3 +174,18 @@ def versions(*more: str) -> dict[str, str]:
     return {"python": platform.python_version()} | {
         name: version(name) for name in (*COMPUTED_WITH, *more)
     }
+
+
+def remark_on_delta(setting: Setting) -> str:
+    """What to say of a delta of at least 1/n; empty below.
+
+    >>> remark_on_delta(Setting(n=200, d=10, K=1, T=1, sigma=1.0, beta=1.0, delta=0.1)).partition(": ")[0]
+    'δ = 0.1 is at least 1/n'
+    """
+    if setting.delta * setting.n < 1:
+        return ""
+    shown_all = f"{format_short(setting.delta * setting.n)} of {format_count(setting.n)}"
+    by_chance = (
+        f"publishing every record with this probability, {shown_all}, would be (0, δ)-private"
+    )
+    return f"δ = {format_short(setting.delta)} is at least 1/n: {by_chance}; take a far smaller one"

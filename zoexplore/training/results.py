@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean, variance
 from typing import Any
 
-from zoexplore.run.saving import write
+from zoexplore.run.atomic_write import write
 from zoexplore.run.setting import Accounting, Setting
 
 KIND = "zoexplore frontier 3"

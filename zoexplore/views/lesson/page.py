@@ -17,10 +17,10 @@ from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.guarantee import as_printed
 from zoexplore.questions.export import to_query
 from zoexplore.questions.statement import in_a_line, statement
+from zoexplore.run.atomic_write import write
 from zoexplore.run.axes import AXES
 from zoexplore.run.fields import FIELDS
 from zoexplore.run.formatting import format_delta, format_sentence, format_typed
-from zoexplore.run.saving import write
 from zoexplore.run.setting import Accounting, Setting, supposition
 from zoexplore.views.address import Teaching
 from zoexplore.views.figures import chart

@@ -8,7 +8,7 @@ import numpy as np
 import panel as pn
 import param
 
-from zoexplore.questions.risk import remark_on_delta
+from zoexplore.questions.statement import remark_on_delta
 from zoexplore.run.fields import FIELDS, OPTIONS
 from zoexplore.run.formatting import format_short
 from zoexplore.run.presets import DEMONSTRATION

@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 from zoexplore.__main__ import main
-from zoexplore.run.saving import write
+from zoexplore.run.atomic_write import write
 from zoexplore.views.lesson import page
 
 OLD = b"what was there before"
@@ -88,9 +88,9 @@ def test_what_a_killed_process_left_goes_with_the_next_file(tmp_path):
         tmp_path / "results.csv",
         [tmp_path / ".results.csv.mine.part", tmp_path / ".other.csv.01234567.part"],
     )
-    killed = "import os, signal\nfrom zoexplore.run import saving\nos.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+    killed = "import os, signal\nfrom zoexplore.run import atomic_write\nos.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
     left = subprocess.run(
-        [sys.executable, "-c", f"{killed}saving.write({str(path)!r}, b'new')"], check=False
+        [sys.executable, "-c", f"{killed}atomic_write.write({str(path)!r}, b'new')"], check=False
     )
     assert left.returncode < 0 and len(list(tmp_path.iterdir())) == 1
     (part,) = tmp_path.iterdir()

@@ -6,8 +6,7 @@ from math import log, log1p
 
 import numpy as np
 
-from zoexplore.run.formatting import format_count, format_short
-from zoexplore.run.setting import Setting, shown
+from zoexplore.run.setting import shown
 
 
 def pair_for_advantage(advantage: float) -> tuple[float, float]:
@@ -24,21 +23,6 @@ def pair_for_positives(fpr: float, tpr: float) -> tuple[float, float]:
     """
     delta = 0.1 * (tpr - fpr)
     return max(log((tpr - delta) / fpr), log((1 - delta - fpr) / (1 - tpr))), delta
-
-
-def remark_on_delta(setting: Setting) -> str:
-    """What to say of a delta of at least 1/n; empty below.
-
-    >>> remark_on_delta(Setting(n=200, d=10, K=1, T=1, sigma=1.0, beta=1.0, delta=0.1)).partition(": ")[0]
-    'δ = 0.1 is at least 1/n'
-    """
-    if setting.delta * setting.n < 1:
-        return ""
-    shown_all = f"{format_short(setting.delta * setting.n)} of {format_count(setting.n)}"
-    by_chance = (
-        f"publishing every record with this probability, {shown_all}, would be (0, δ)-private"
-    )
-    return f"δ = {format_short(setting.delta)} is at least 1/n: {by_chance}; take a far smaller one"
 
 
 def wanted_positives(value: object) -> tuple[float, float]:
