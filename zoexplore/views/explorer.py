@@ -121,13 +121,12 @@ class Explorer(pn.viewable.Viewer):
         """Write the run that is shown as a file that moves without a server, in its view; see
         `zoexplore.lesson`.
         """
-        from zoexplore.views.lesson import page  # which draws with parts of this one
+        from zoexplore import lesson  # which draws with parts of this one
 
         turned = [("tab", self.tabs.selected), ("against", self.curves.along)]
         link = f"?{urlencode([*self.teaching.fields(), *turned])}"
-        return page.save(
-            path, page.html(self.state.setting, sliders, self.state.accounting, link, live)
-        )
+        run, accounting = self.state.run
+        return lesson(run, sliders, path, accounting=accounting, link=link, live=live)
 
     def _tools(self) -> None:
         self.pin = widgets.button("Pin", lambda: self.pins.add(self.state))

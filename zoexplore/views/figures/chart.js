@@ -22,7 +22,7 @@ function near(x) {
   if (!Number.isFinite(x)) return "∞";
   const short = Number(x.toPrecision(3));
   if (Number.isInteger(x) && x < 1e7) return grouped(String(x));
-  if (short === 0 || (Math.abs(short) >= 1e-4 && Math.abs(short) < 1e5)) return grouped(String(short));
+  if (short === 0 || (Math.abs(short) >= 1e-3 && Math.abs(short) < 1e5)) return grouped(String(short));
   const [mantissa, e] = short.toExponential().split("e");
   return mantissa === "1" ? power(Number(e)) : `${mantissa}\u202f×\u202f${power(Number(e))}`;
 }

@@ -80,13 +80,9 @@ class Errata(View):
 
 def _proofs(references: tuple[Reference, ...]) -> tuple[pn.widgets.Select, Text]:
     """A menu of sections of the project's proofs, and the chosen one, which is rendered then."""
-    named: dict[str, Reference] = {}
-    for each in references:
-        name = _PROOF if each.heading == "Proof" else each.heading
-        named[f"{name} ({each.page})" if name in named else name] = each
-    menu = widgets.select(
-        "", {f"{_PROOF} …": "", **{each: each for each in named}}, "proofs", tags=[_PROOF]
-    )
+    named = {f"{each.heading} ({each.page})": each for each in references}
+    options = {f"{_PROOF} …": "", **dict(zip(named, named, strict=True))}
+    menu = widgets.select("", options, "proofs", tags=[_PROOF])
     text = _html("", "document", visible=False)
 
     def chosen(event: Any) -> None:
