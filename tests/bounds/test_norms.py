@@ -12,16 +12,14 @@ from tests.bounds.strategies import powers
 from tests.convention import DEMONSTRATION, Setting, epsilon, guarantee
 from tests.truth.statement import drift_constant as by_brute_force
 from tests.truth.statement import norm as by_its_series
+from zoexplore.bounds.kernels.hulls import linear_growth, linear_norm, norm_apart
 from zoexplore.bounds.kernels.norms import (
     IDLE,
     RAYS,
     Change,
     certain_constant,
     drift_constant,
-    linear_growth,
-    linear_norm,
     norm,
-    norm_apart,
     tabled_norm,
 )
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from zoexplore.bounds.kernels import moments, norms
+from zoexplore.bounds.kernels import hulls, moments, norms
 from zoexplore.bounds.kernels.history import LABELS, history
 from zoexplore.bounds.kernels.joint import joint_linear_norm, joint_norm
 from zoexplore.bounds.kernels.rounding import UP
@@ -92,8 +92,8 @@ def _table(drift: Drift, order: float, c2: float) -> Numbers:
     largest = norms.certain_constant(change, slowest, drift.clip)
     ratio = largest**2 / c2 * UP if c2 < np.inf else 1.0
     if drift.clip == norms.IDLE:
-        return norms.norm_apart(plain, ratio)
-    return norms.linear_norm(plain, norms.linear_growth(drift.d, order), ratio)
+        return hulls.norm_apart(plain, ratio)
+    return hulls.linear_norm(plain, hulls.linear_growth(drift.d, order), ratio)
 
 
 @kept

@@ -77,7 +77,7 @@ class Rows(np.recarray):
             B=runs.B_clip,
             length=runs.B_lipschitz,
             remainder=runs.remainder,
-            remainder_at_zero=runs.remainder_at_zero,
+            remainder_at_zero=runs.remainder * runs.own_part,
             certain=runs.certain & (runs.K == runs.d),
             known=~runs.joint,
             delta=runs.delta,

@@ -88,9 +88,7 @@ class RunArrays(Sensitivity):
         return cls(setting, **columns)
 
     def counted_by(self, accounting: Accounting) -> "RunArrays":
-        """The same runs, and so the same composition, with a record's effect counted as the
-        accounting says.
-        """
+        """The same runs, a record's effect counted as the accounting says."""
         return replace(self, by_clip=accounting.sensitivity == "clip" or accounting.printed)
 
     def counted_by_linear_norm(self, by_linear_norm: bool = True) -> "RunArrays":
@@ -130,9 +128,7 @@ class RunArrays(Sensitivity):
         return getattr(self.setting, "slowest", 1.0)
 
     def largest(self, of: Callable[[float], np.ndarray]) -> np.ndarray:
-        """The largest value, in its shape, of a convex function of the step size, a part of eta,
-        over those that occur.
-        """
+        """The largest value of a convex function of the step size, a part of eta, in its shape."""
         return of(1.0) if self.slowest == 1.0 else np.maximum(of(1.0), of(self.slowest))
 
     @cached_property
@@ -151,8 +147,8 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def ridge_expansion(self) -> Numbers:
-        """The most that the ridge's unclipped step stretches a distance in the span: max(1, |1 -
-        eta ridge/K|).
+        """The most that the ridge's step stretches a distance in the span: max(1, |1 - eta
+        ridge/K|).
         """
         return np.maximum(
             1.0, self.largest(lambda part: np.abs(1 - part * self.eta * self.ridge / self.K))
@@ -160,9 +156,7 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def step_separation(self) -> np.ndarray:
-        """The largest increase of two runs' distance in a step, whatever the loss; inf where the
-        ridge's step stretches.
-        """
+        """How far a step parts two runs, whatever the loss; inf where the ridge's step stretches."""
         return np.where(self.ridge_expansion > 1, np.inf, self.step_sensitivity)
 
     @cached_property
@@ -185,9 +179,7 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def quotient_bias_at_zero(self) -> Numbers:
-        """The record's own part of `quotient_bias`, all that remains where the two runs' iterates
-        agree.
-        """
+        """The record's own part of `quotient_bias`: all of it where the iterates agree."""
         return self.quotient_bias * self.own_part
 
     @cached_property
@@ -200,17 +192,10 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def remainder(self) -> np.ndarray:
-        """`quotient_bias`; for linear models smaller by sqrt(K), or 0 if convex and with a clip on
-        each quotient that may act.
-        """
+        """`quotient_bias`; for linear models sqrt(K) times smaller, or 0 if convex and clipped."""
         nothing = (self.clip_kind == norms.EACH) & (self.low_curvature == 0)
         known = np.where(nothing, 0.0, self.quotient_bias / np.sqrt(self.K))
         return np.where(self.linear, known, self.quotient_bias)
-
-    @cached_property
-    def remainder_at_zero(self) -> Numbers:
-        """The record's own part of `remainder`."""
-        return self.remainder * self.own_part
 
     @cached_property
     def acting(self) -> np.ndarray:

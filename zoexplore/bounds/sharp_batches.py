@@ -206,7 +206,9 @@ class Windows:
 
 
 def _between(choices: np.ndarray, nodes: np.ndarray, most: Numbers) -> Numbers:
-    """Choices made at `nodes`, interpolated for all rows, shape (rows,), of `most` steps at most."""
+    """Interpolate choices made at `nodes` for all rows, shape (rows,); none has more than its
+    `most` steps.
+    """
     rows = np.arange(most.size)
     found = choices[np.abs(rows[:, None] - nodes[None, :]).argmin(axis=1)]
     after, N = np.searchsorted(nodes, rows), choices["N"]

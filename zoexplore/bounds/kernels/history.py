@@ -85,7 +85,7 @@ def _quiet_line(shrinks, other, q, top, slope, per):
 
 @kernel(error_model="numpy")
 def _place(h, grid):
-    """The place of the least value that is not below h."""
+    """Find the place of the least value that is not below h."""
     if h > grid.top:
         return 0
     return 1 + min(int(log(h / grid.top) / grid.step + 1e-9), grid.size - 1)

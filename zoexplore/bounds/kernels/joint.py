@@ -11,6 +11,7 @@ from math import cos, exp, log1p, pi, sin, sqrt
 from numpy import empty, maximum, minimum
 
 from zoexplore.bounds.kernels.compiling import kernel
+from zoexplore.bounds.kernels.hulls import linear_growth, lower_hull
 from zoexplore.bounds.kernels.norms import (
     IDLE,
     MOMENT_UP,
@@ -19,9 +20,7 @@ from zoexplore.bounds.kernels.norms import (
     Work,
     drift_constant,
     joint_constant,
-    linear_growth,
     log_moments,
-    lower_hull,
     moment,
     norm,
     second_column,

@@ -1,8 +1,7 @@
 """Privacy losses as a few hundred atoms, which dominate them (docs/batches.md, "Atoms").
 
 The likelihood ratio of a pair is cut into cells. In each, the second law's mass goes to both ends
-so that the first law keeps its own: as a function of the ratio that connects the dots of the pair's
-profile, which is nowhere smaller.
+so that the first law keeps its own. This replaces the pair's profile by chords, which lie above it.
 """
 
 from math import erfc, exp, expm1, inf, log, log1p, sqrt

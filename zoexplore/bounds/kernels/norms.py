@@ -9,7 +9,7 @@ from math import atan2, cos, exp, inf, log, log1p, pi, sin, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy import empty, int64, ndarray
+from numpy import empty, ndarray
 
 from zoexplore.bounds.kernels.compiling import elementwise, kernel
 from zoexplore.bounds.kernels.rounding import UP
@@ -165,74 +165,6 @@ def norm(table, A, C):
     return Norm(total * value * UP, value - slope * small, value + slope * (1.0 - small))
 
 
-@kernel()
-def linear_growth(d, order):
-    """f_lambda, from above: ||1 + beta|| / kappa_1^2, with beta a coordinate of a uniform direction
-    and kappa_1 the mean of sqrt(1 - beta^2). (1 + beta)/2 is a Beta variable, and Watson's bounds
-    give kappa_1; d >= 2.
-    """
-    return 2.0 * moment(d - 1.0, 2.0 * (d - 1.0), order) ** 2 * (d - 0.36) / (d - 1.5) * MOMENT_UP
-
-
-@kernel(error_model="numpy")
-def linear_norm(table, growth, ratio):
-    """J, shape (rays,), of linear models whose clip acts: the lower hull of the least of J(A, C)
-    and growth J(A, ratio C).
-    """
-    size = RAYS.shape[1]
-    least = empty(size)
-    for k in range(size):
-        least[k] = min(table[k], growth * norm(table, RAYS[1, k], ratio * RAYS[0, k]).J)
-    return lower_hull(least)
-
-
-@kernel(error_model="numpy")
-def norm_apart(table, ratio):
-    """J on rays for an idle clip: the lower hull of the least of J and of the sum of its parts'
-    norms. In the sum the drift is longer, at most by the root of c^2 = ratio c_lambda^2.
-    """
-    size = RAYS.shape[1]
-    least = empty(size)
-    for k in range(size):
-        least[k] = min(
-            table[k], (RAYS[1, k] * table[0] + ratio * RAYS[0, k] * table[size - 1]) * UP
-        )
-    return lower_hull(least)
-
-
-@kernel(error_model="numpy")
-def lower_hull(least):
-    """Replace values, shape (rays,), by their lower hull. A convex function of (A, C) below the
-    values is also below the hull.
-    """
-    size = RAYS.shape[1]
-    corners, count = empty(size, int64), 0
-    for k in range(size):
-        while count > 1:
-            i, j = corners[count - 2], corners[count - 1]
-            if least[j] < _chord(least, i, j, k):
-                break
-            count -= 1
-        corners[count] = k
-        count += 1
-    for c in range(count - 1):
-        i, k = corners[c], corners[c + 1]
-        for j in range(i + 1, k):
-            least[j] = _chord(least, i, j, k)
-    return least * UP
-
-
-@kernel(error_model="numpy")
-def _chord(values, i, j, k):
-    """The line through the values on rays i and k, at ray j, in the digits of the smaller of t and
-    1 - t.
-    """
-    side = 1 if RAYS[0, j] > 0.5 else 0
-    return values[i] + (values[k] - values[i]) * (
-        (RAYS[side, j] - RAYS[side, i]) / (RAYS[side, k] - RAYS[side, i])
-    )
-
-
 # ---------------------------------------------------------------- the drift's constant
 
 
@@ -379,8 +311,8 @@ def slower(change, part):
 
 @kernel(error_model="numpy")
 def largest_drift_constant(change, slowest, d, order, clip, certain):
-    """The largest `drift_constant` over step sizes from the part `slowest` to 1: convex in the
-    size, so at either end.
+    """The largest `drift_constant` of steps whose sizes are from the part `slowest` to 1. It is
+    convex in the size, so one of the ends has it.
     """
     c2 = drift_constant(change, d, order, clip, certain)
     if slowest < 1.0:
@@ -400,8 +332,8 @@ def _certain(change, clip):
 
 @elementwise
 def certain_constant(change: Change, slowest, clip):
-    """The most that a step of a size from the part `slowest` to 1 lengthens a distance in the span,
-    if nothing is random.
+    """Bound how much a step lengthens a distance in the span where nothing is random. Its size is
+    from the part `slowest` to 1.
     """
     c = _certain(change, clip)
     if slowest < 1.0:

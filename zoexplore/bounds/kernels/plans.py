@@ -77,8 +77,8 @@ class Cost(NamedTuple):
 
 @kernel()
 def cut_apart(quiet, parts):
-    """The `parts` of a period become their steps: one that meets the record, and so many `quiet`
-    ones, from the later back.
+    """Cut a period into `parts`, counted from its end: the step that meets the record, then growing
+    stretches of the `quiet` ones before it.
     """
     parts[0], at = 1.0, 0.0
     growth = max(0.4, quiet ** (1.0 / 6.0) - 1.0)
@@ -332,8 +332,8 @@ def plan_rows(rows, norms, size, rounds, x, fractions):
             best round's.
 
     Returns:
-        Row by row what of the cost is random, what is certain, and the blocks and their steps
-        counted; shape (rows, 4).
+        Row by row the random cost, the certain cost, and how many blocks and steps count; shape
+        (rows, 4).
     """
     found = empty((rows.size, 4))
     trial = Plan(empty(x.shape[1]), empty((4, x.shape[1])))
