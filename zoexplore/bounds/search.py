@@ -14,6 +14,7 @@ HALVINGS = 3  # rounds of refinement around the best of them
 MOST_NODES = 9  # runs along a curve for which a share is sought
 # of delta; outside, an improvement in epsilon is below 1e-4 of it
 LEAST_SHARE, MOST_SHARE = 1e-4, 0.98
+SECTIONS = 9  # of the logarithms between them, by 0.618
 
 
 def golden(
@@ -50,25 +51,15 @@ def interpolated(found: Numbers, nodes: np.ndarray, size: int) -> Numbers:
     return np.interp(np.arange(size), nodes, found)
 
 
-def best_share(
-    epsilon_at: Callable[[np.ndarray], np.ndarray],
-    shape: tuple[int, ...],
-    near: np.ndarray | None = None,
-    sections: int = 9,
-) -> Numbers:
+def best_share(epsilon_at: Callable[[np.ndarray], np.ndarray], shape: tuple[int, ...]) -> Numbers:
     """The share delta_f/delta, in (0, 1), with the least epsilon.
 
     Args:
         epsilon_at: function of an array of shares of `shape`, returning the epsilons.
         shape: shape of the rows.
-        near: shares to search around, up to a factor of two; the whole range where None.
-        sections: how often to cut the range, in its logarithm, by 0.618.
     """
     low, high = np.full(shape, np.log(LEAST_SHARE)), np.full(shape, np.log(MOST_SHARE))
-    if near is not None:
-        middle = np.log(near)
-        low, high = np.maximum(low, middle - np.log(2)), np.minimum(high, middle + np.log(2))
-    return np.exp(golden(lambda x: epsilon_at(np.exp(x)), low, high, sections))
+    return np.exp(golden(lambda x: epsilon_at(np.exp(x)), low, high, SECTIONS))
 
 
 def best_noise(

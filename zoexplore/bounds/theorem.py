@@ -28,7 +28,7 @@ from zoexplore.run.documents import Reference
 from zoexplore.run.setting import Accounting
 
 FIRST_SHARE = 0.1  # of delta; where the search for the split and the number of steps starts
-SECTIONS = 6, 5, 5  # of the range of splits, in the rounds of that search
+ROUNDS = 3  # of that search
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
@@ -67,8 +67,8 @@ def _best_counted_steps(
     depends on the split: rounds of one after the other settle both.
     """
     shape = np.broadcast_shapes(*(np.shape(x) for x in (T, delta, *program)))
-    share, near = np.full(shape, FIRST_SHARE), None
-    for sections in SECTIONS:
+    share = np.full(shape, FIRST_SHARE)
+    for _ in range(ROUNDS):
         N = shifted_divergence.theorem_steps(T, np.log(share * delta), program)
 
         def solved(share: Numbers, N: Numbers = N) -> Solved:
@@ -76,7 +76,7 @@ def _best_counted_steps(
             epsilon = epsilon_of(rho, delta * (1 - share), accounting.conversion)
             return Solved(epsilon, rho, share * delta, N, start_of(program, T, N))
 
-        share = near = best_share(lambda x: solved(x).epsilon, shape, near, sections)
+        share = best_share(lambda x: solved(x).epsilon, shape)
     return solved(share)
 
 
