@@ -26,7 +26,6 @@ MULTIPLIERS = torch.from_numpy(
 # odd: the factor of what came before, at each repetition of the multipliers
 STRIDE = 0x1E3779B97F4A7C15
 STRIDE_OF_COLUMNS = 0x2545F4914F6CDD1D  # also odd
-AT_ONCE = 2**22  # products of several rows that memory holds at once
 WORDS = {1: torch.uint8, 2: torch.int16}  # by bytes; longer numbers are several words of 32 bits
 
 
@@ -63,8 +62,8 @@ def of_records(batch: Any, b: int) -> np.ndarray:
     total = torch.zeros(b, dtype=torch.int64)
     for tensor in tree_leaves(batch):
         if isinstance(tensor, Tensor) and tensor.numel():
-            total = (
-                total * STRIDE_OF_COLUMNS + _of_rows(_words(tensor.contiguous()).view(b, -1)).cpu()
+            total = total * STRIDE_OF_COLUMNS + _of_rows(
+                _words(tensor.cpu().contiguous()).view(b, -1)
             )
     return total.numpy()
 
@@ -81,19 +80,19 @@ def _words(tensor: Tensor) -> Tensor:
 
 
 def _of_rows(words: Tensor) -> Tensor:
-    """Compute the checksum of every row, shape (rows,), int64, in which sums wrap around."""
-    few, length = max(1, AT_ONCE // max(1, words.shape[1])), len(MULTIPLIERS)
-    if len(words) > few:
-        return torch.cat([_of_rows(some) for some in words.split(few)])
+    """Compute the checksum of every row, shape (rows,), int64."""
     multipliers = MULTIPLIERS.to(words.device)
     found = torch.zeros(len(words), dtype=torch.int64, device=words.device)
-    # memory that is taken anew for each part costs more than the sums
-    products = found.new_empty(len(words), min(length, words.shape[1]))
-    for part in words.split(length, 1):
-        n = part.shape[1]
-        sums = torch.mul(part, multipliers[:n], out=products[:, :n]).sum(1)
-        found = found * STRIDE + sums
+    for part in words.split(len(multipliers), 1):
+        found = found * STRIDE + _sums(part, multipliers[: part.shape[1]])
     return found
+
+
+def _sums(words: Tensor, multipliers: Tensor) -> Tensor:
+    """The products' sum in every row, modulo 2^64; a CPU holds no products."""
+    if words.device.type != "cpu":
+        return (words * multipliers).sum(1)
+    return torch.from_numpy(np.einsum("ij,j->i", words.numpy(), multipliers.numpy()))
 
 
 class Changed(RuntimeError):
