@@ -1,14 +1,7 @@
-"""The records that a run is on: what is no data set of them is refused by name; and the batches of
-an epoch.
-"""
+"""The records that a run is on: what is no data set of them is refused by name."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-from torch.utils.data import Sampler
-
-from zoexplore.mechanism import NoisyZOGD
-from zoexplore.mechanism.batches import drawn
 
 # what a loss wants, and names that transformers' collators make "labels" of
 LABELS = ("labels", "label", "label_ids")
@@ -43,21 +36,3 @@ def check_data(dataset: Any, taken: Sequence[str] | None) -> None:
             f"{', '.join(map(repr, taken[:2]))} and so on; tokenise the data first, data.map(lambda r: tokenizer(r['text'])), or "
             "set remove_unused_columns=False if your loss takes others"
         )
-
-
-class EpochSampler(Sampler[Any]):
-    """The batches of the epoch that a run is in. Batches of finished steps are empty, because a
-    resumed run skips as many.
-    """
-
-    def __init__(self, mechanism: NoisyZOGD, steps: int) -> None:
-        self.mechanism, self.steps = mechanism, steps
-
-    def __len__(self) -> int:
-        return self.steps
-
-    def __iter__(self) -> Iterator[list[int]]:
-        made, T = self.mechanism.steps, self.mechanism.setting.T
-        first = made // self.steps * self.steps
-        for t in range(first, min(first + self.steps, T)):
-            yield [] if t < made else drawn(self.mechanism, t)

@@ -21,13 +21,12 @@ from transformers.utils import logging
 
 from zoexplore.hf import account
 from zoexplore.hf.arguments import ZOTrainingArguments
-from zoexplore.hf.data import LABELS, EpochSampler, check_data
+from zoexplore.hf.data import LABELS, check_data
 from zoexplore.hf.losses import RecordLoss, base_of, check_model, loss_for
 from zoexplore.hf.padding import check_padding
 from zoexplore.hf.prefix import Prefix, frozen
 from zoexplore.hf.watch import Watch
-from zoexplore.mechanism import Batch, NoisyZOGD, Report, mark_moved
-from zoexplore.mechanism.batches import Collate, Numbered
+from zoexplore.mechanism import Batch, NoisyZOGD, PrivateSampler, Report, mark_moved
 from zoexplore.run.text import say
 
 logger = logging.get_logger(__name__)
@@ -202,18 +201,13 @@ class ZOTrainer(Trainer):
 
     def get_train_dataloader(self) -> DataLoader[Any]:
         """Batches as the mechanism draws them, collated and padded as usual."""
-        sampler = EpochSampler(self.made(), self._steps_an_epoch())
+        sampler = PrivateSampler(self.made(), self.train_dataset, self._steps_an_epoch())
         options = {
             name: getattr(self.args, f"dataloader_{name}")
             for name in ("num_workers", "prefetch_factor")
         }
         options["pin_memory"] = self.args.dataloader_pin_memory and self.args.device.type != "cpu"
-        return DataLoader(
-            Numbered(self.train_dataset),
-            batch_sampler=sampler,
-            collate_fn=Collate(self._collator()),
-            **options,
-        )
+        return sampler.loader(self._collator(), **options)
 
     def get_batch_samples(
         self, epoch_iterator: Iterator[Any], num_batches: int, device: torch.device

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils._pytree import tree_leaves, tree_map_only
 from torch.utils.data import DataLoader, Dataset, Sampler, default_collate
 
 from zoexplore.mechanism.checksums import of_records
@@ -91,9 +91,7 @@ class Batch:
 
     def pin_memory(self) -> "Batch":
         """Copy the tensors to pinned memory; a `DataLoader` calls this where the model is on a GPU."""
-        return replace(
-            self, data=tree_map(lambda x: x.pin_memory() if isinstance(x, Tensor) else x, self.data)
-        )
+        return replace(self, data=tree_map_only(Tensor, Tensor.pin_memory, self.data))
 
 
 class PrivateSampler(Sampler[Any]):
@@ -106,18 +104,22 @@ class PrivateSampler(Sampler[Any]):
     Args:
         optimiser: a `NoisyZOGD`.
         dataset: its n records, by index.
+        epoch: steps that are drawn at once, of which those made already have no records, as where a
+            resumed loop skips as many; where None, all that remain.
     """
 
-    def __init__(self, optimiser: Any, dataset: Any) -> None:
+    def __init__(self, optimiser: Any, dataset: Any, epoch: int | None = None) -> None:
         check_size(dataset, optimiser.setting.n)
-        self.optimiser, self.dataset = optimiser, Numbered(dataset)
+        self.optimiser, self.dataset, self.epoch = optimiser, Numbered(dataset), epoch
 
     def __len__(self) -> int:
-        return int(self.optimiser.setting.T - self.optimiser.steps)
+        return int(self.epoch or self.optimiser.setting.T - self.optimiser.steps)
 
     def __iter__(self) -> Iterator[list[int]]:
-        for t in range(self.optimiser.steps, self.optimiser.setting.T):
-            yield drawn(self.optimiser, t)
+        made, T = self.optimiser.steps, self.optimiser.setting.T
+        first = made // self.epoch * self.epoch if self.epoch else made
+        for t in range(first, min(first + len(self), T)):
+            yield drawn(self.optimiser, t) if t >= made else []
 
     def loader(
         self, collate_fn: Callable[[list[Any]], Any] = default_collate, **options: Any
@@ -312,20 +314,14 @@ def checked(batch: Any, drawn: Tensor, device: torch.device) -> Any:
                 f"a batch tensor of shape {tuple(x.shape)} is not allowed: give {len(drawn)} records in the first dimension; the "
                 "noise and the sensitivity are those of a step on so many"
             )
-    return tree_map(
-        lambda x: x.to(device, non_blocking=True) if isinstance(x, Tensor) else x, batch.data
-    )
+    return tree_map_only(Tensor, lambda x: x.to(device, non_blocking=True), batch.data)
 
 
 def part(batch: Any, records: Tensor | slice) -> Any:
     """Select records of a batch of tensors."""
-
-    def of(x: Any) -> Any:
-        if not isinstance(x, Tensor):
-            return x
-        return x[records] if isinstance(records, slice) else x[records.to(x.device)]
-
-    return tree_map(of, batch)
+    if isinstance(records, slice):
+        return tree_map_only(Tensor, lambda x: x[records], batch)
+    return tree_map_only(Tensor, lambda x: x[records.to(x.device)], batch)
 
 
 def number_of(batch: Any) -> int:
