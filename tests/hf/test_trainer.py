@@ -44,7 +44,6 @@ def test_the_steps_are_those_of_the_mechanism_bit_for_bit(tmp_path):
         made.mechanism.setting,
         loss_of="model",
         sources=Sources(1, 2),
-        clipping="joint",
     )
     for batch in by_hand.batches(records, collate_fn=pad):
         by_hand.step(batch)

@@ -113,10 +113,8 @@ def test_frames_are_dense_where_that_is_faster_and_possible(d, K, streamed):
 
 
 def test_half_the_dimension_at_most_is_streamed():
-    with pytest.raises(
-        ValueError, match="K = 5 is not allowed for streamed directions in dimension 9"
-    ):
-        Streamed(parameters(9), 5, Sources(1, 2).directions)
+    with pytest.raises(ValueError, match="'streamed' is not allowed for K = 5 of d = 9"):
+        is_streamed("streamed", parameters(9), 5)
 
 
 @pytest.mark.parametrize("kind", [torch.float32, torch.float64])

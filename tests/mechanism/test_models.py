@@ -106,10 +106,9 @@ def made(module, *, K=12, T=16, lr=1.0, xi=0.05, sigma=1e-4, **options):
         clip=5.0,
         eta=lr * min(K, d // 2),
         xi=xi,
+        clipping="joint",
     )
-    return NoisyZOGD(
-        module, cross_entropy, setting, sources=Sources(1, 2), clipping="joint", **options
-    )
+    return NoisyZOGD(module, cross_entropy, setting, sources=Sources(1, 2), **options)
 
 
 MODELS = {

@@ -125,7 +125,7 @@ def test_the_clip_is_counted_as_it_acts():
     slopes = gradients(torch.zeros(6, dtype=torch.float64)) @ U
     assert made.counts.looked_at == slopes.numel()
     assert made.counts.clipped == int((slopes.abs() > 0.1).sum()) > 0
-    joint = run(optimiser(SETTING.replace(clip=0.1, T=1), clipping="joint"), 1)
+    joint = run(optimiser(SETTING.replace(clip=0.1, T=1, clipping="joint")), 1)
     assert (joint.counts.looked_at, joint.counts.clipped) == (
         24,
         int((slopes.norm(dim=1) > 0.1).sum()),
@@ -403,10 +403,6 @@ class TestRefusals:
     @pytest.mark.parametrize(
         "options, words",
         [
-            (
-                {"clipping": "batch"},
-                "clipping = 'batch' is not allowed: give one of 'each', 'joint'",
-            ),
             ({"directions": "sparse"}, "directions = 'sparse' is not allowed"),
             (
                 {"directions": "streamed", "setting": SETTING.replace(K=4)},

@@ -120,8 +120,8 @@ class TestHalfPrecision:
         """In bfloat16 the length 1.0026 is 1: a quarter of a hundredth more than a record may say."""
         X = torch.tensor([0.7109375, 0.70703125, 0.0, 0.0]).bfloat16().expand(24, 4)
         assert float(X[0].double().norm()) > 1.0025 and float(X[0].norm()) == 1.0
-        start, setting = torch.zeros(4).bfloat16(), FREE.replace(d=4, K=4)
-        made = optimiser(setting, start=start, loss=lambda w, X: X @ w, clipping="joint")
+        start, setting = torch.zeros(4).bfloat16(), FREE.replace(d=4, K=4, clipping="joint")
+        made = optimiser(setting, start=start, loss=lambda w, X: X @ w)
         run(made, 1, X)
         assert made.counts.clipped == 24
 

@@ -111,7 +111,8 @@ def test_worst_neighbours_are_as_far_apart_as_stated(way, clipping, options):
         1e4 * torch.ones(6, dtype=torch.float64),
     )
     for record in (steep, steep * (1 - times)):
-        made = optimiser(setting, loss=lambda w, X: X @ w, clipping=clipping, **options)
+        run = setting.replace(clipping=clipping)
+        made = optimiser(run, loss=lambda w, X: X @ w, **options)
         dataset, ends, met = torch.cat([others[:7], record[None], others[8:]]), [made.w], []
         for batch in made.batches(dataset):
             met.append(7 in batch.records)

@@ -18,8 +18,7 @@ from zoexplore.mechanism.step import clipped, estimated
 def summed(values, step, parts=1):
     """The sum of all records' clipped numbers, which some processes have found."""
     found = [
-        clipped(Slopes(torch.from_numpy(some), 0, 0.0), step)
-        for some in np.array_split(values, parts)
+        clipped(Slopes(torch.from_numpy(some), 0.0), step) for some in np.array_split(values, parts)
     ]
     return estimated(found, step, 1, 0.0).values
 

@@ -51,9 +51,8 @@ def end(setting, record, seed, rule, declared, loss=inner_product):
     data = torch.zeros(setting.n, setting.d, dtype=torch.float64)
     data[0] = record
     start = torch.zeros(setting.d, dtype=torch.float64)
-    made = NoisyZOGD(
-        start, loss, setting, sources=Sources(seed, seed + 1), declared=declared, clipping=rule
-    )
+    sources, run = Sources(seed, seed + 1), setting.replace(clipping=rule)
+    made = NoisyZOGD(start, loss, run, sources=sources, declared=declared)
     for _ in range(setting.T):
         made.step(made.batch(data))
     return made

@@ -20,17 +20,15 @@ def test_rows_longer_than_the_proofs_take_them_to_be_are_refused(length):
         Data(rows, np.array([0, 1, 0]), np.eye(3), np.array([0, 1, 0]), 2)
 
 
-def steep(declared, slope, **options):
+def steep(declared, slope, clipping="each"):
     """A linear loss of a slope along the first axis, in all records, declared to be 1-Lipschitz."""
     setting = DEMONSTRATION.replace(
         n=20, d=3, K=2, T=5, sigma=1.0, R=5.0, clip=1.0, M=1.0, m=0.5, ridge=0.5, eta=2.0
-    )
+    ).replace(clipping=clipping)
     records = torch.zeros(20, 3, dtype=torch.float64)
     records[:, 0] = slope
     start = torch.zeros(3, dtype=torch.float64)
-    made = NoisyZOGD(
-        start, lambda w, X: X @ w, setting, sources=Sources(1, 2), declared=declared, **options
-    )
+    made = NoisyZOGD(start, lambda w, X: X @ w, setting, sources=Sources(1, 2), declared=declared)
     return made, records
 
 

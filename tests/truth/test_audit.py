@@ -258,7 +258,8 @@ def test_the_optimiser_itself_is_distinguished_as_its_report_says():
     """The class that people import, step by step: `last_iterates`, which the other audits use, is
     tested to be the same.
     """
-    setting, runs = clipped_setting(d=2, K=2, T=1, sigma=1.0), 4000
+    setting = clipped_setting(d=2, K=2, T=1, sigma=1.0, clipping="joint")
+    runs = 4000
     sources, ends, report = Sources(1, 2), [], None
     for records in neighbours(2, 2, STEEP):
         outcomes = np.empty((runs, 2))
@@ -268,7 +269,6 @@ def test_the_optimiser_itself_is_distinguished_as_its_report_says():
                 lambda w, X: X @ w,
                 setting,
                 sources=sources,
-                clipping="joint",
             )
             made.step(made.batch(records))
             outcome[:] = made.w

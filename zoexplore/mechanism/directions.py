@@ -91,18 +91,12 @@ class Dense(Frame):
 
 class Streamed(Frame):
     """A frame that is regenerated, column by column, whenever it is needed. Memory holds one block
-    of it at a time, and one of each column for the Gram matrix.
-
-    Raises:
-        ValueError: 2K exceeds d, where orthonormality would be lost to rounding.
+    of it at a time, and one of each column for the Gram matrix. 2K is at most d, since
+    orthonormality would be lost to rounding beyond.
     """
 
     def __init__(self, parameters: Parameters, K: int, directions: Generator) -> None:
         super().__init__(parameters, K)
-        if 2 * K > parameters.d:
-            raise ValueError(
-                f"K = {K} is not allowed for streamed directions in dimension {parameters.d}: give at most half of it"
-            )
         self._buffer = torch.empty(
             parameters.longest_block, dtype=parameters.working, device=parameters.device
         )

@@ -55,7 +55,6 @@ class NoisyZOGD(torch.optim.Optimizer):
         sources: the generators: `Sources(seed, noise_seed)` to try things out, `Sources.secure()`
             for a release.
         declared: known constants of the loss; without them, only composition holds.
-        clipping: overrides the setting's.
         loss_of: "outputs" of the module, or "model" for `loss(module, batch)`.
         directions: "dense", K vectors in memory; "streamed", regenerated from seeds; "auto" by
             size.
@@ -82,7 +81,6 @@ class NoisyZOGD(torch.optim.Optimizer):
         *,
         sources: Sources,
         declared: Declared = UNDECLARED,
-        clipping: str | None = None,
         loss_of: str = "outputs",
         directions: str = "auto",
         microbatch: int | None = None,
@@ -92,7 +90,6 @@ class NoisyZOGD(torch.optim.Optimizer):
         arguments.check_kinds(setting=setting, sources=sources, declared=declared)
         arguments.check_trained(parameters)
         arguments.check_processes(group)
-        setting = setting if clipping is None else setting.replace(clipping=clipping)
         arguments.check(setting, microbatch)
         declared.describe(setting)  # refuses what cannot be
         self.objective = Objective(parameters, loss, loss_of)

@@ -43,9 +43,11 @@ class Parameters:
         if not tensors:
             raise ValueError("there is no parameter with requires_grad: there is nothing to train")
         kinds, devices = {t.dtype for t in tensors}, {t.device for t in tensors}
-        plain = all(type(t) in (Tensor, torch.nn.Parameter) for t in tensors)
-        plain = plain and all(
-            t.layout == torch.strided and t.device.type != "meta" for t in tensors
+        plain = all(
+            type(t) in (Tensor, torch.nn.Parameter)
+            and t.layout == torch.strided
+            and t.device.type != "meta"
+            for t in tensors
         )
         if not plain or len(devices) > 1 or not kinds <= {*KINDS}:
             found = ", ".join(sorted(map(str, {*kinds, *devices})))
@@ -55,12 +57,11 @@ class Parameters:
             )
         self.tensors, self.device = list(tensors), devices.pop()
         self.d = sum(t.numel() for t in tensors)
-        self.kind = kinds.pop() if len(kinds) == 1 else None
-        self.working = torch.float64 if self.kind == torch.float64 else torch.float32
-        self.has_halves = any(t.dtype in HALVES for t in tensors)
+        self.working = torch.float64 if kinds == {torch.float64} else torch.float32
+        self.has_halves = bool(kinds & {*HALVES})
         self.longest_block = block or (BLOCK if self.device.type == "cpu" else LAUNCHED)
         self.sizes = [part.numel() for part in self.blocks]
-        counts = (max(1, -(-t.numel() // self.longest_block)) for t in tensors)
+        counts = (len(flat(t).split(self.longest_block)) for t in tensors)
         self.firsts = list(accumulate(counts, initial=0))
         self._kinds = [t.dtype for t in tensors]
         self._check_apart()
@@ -72,9 +73,8 @@ class Parameters:
         return [part for t in self.tensors for part in flat(t).split(self.longest_block)]
 
     def vector(self) -> Tensor:
-        """A copy, shape (d,), in the working dtype where the tensors have several."""
-        kind = self.kind or self.working
-        return torch.cat([part.to(kind) for part in self.blocks])
+        """A copy, shape (d,), in the most precise of the tensors' kinds."""
+        return torch.cat(self.blocks)
 
     def parts(self, w: Tensor) -> list[Tensor]:
         """A vector, shape (d,), cut and shaped as the tensors are."""

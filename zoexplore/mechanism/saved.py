@@ -3,13 +3,13 @@
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from zoexplore.mechanism.batches import BatchDraws, SeenRecords
 from zoexplore.mechanism.checksums import kinds
 from zoexplore.mechanism.parallel import digest
 from zoexplore.mechanism.record import Counts, RunRecord, Step
-from zoexplore.mechanism.rng import REKEYED, Sources
+from zoexplore.mechanism.rng import REKEYED
 from zoexplore.mechanism.scale import Scale, probe_of
 from zoexplore.mechanism.state import RunState
 from zoexplore.mechanism.target import noise_for, spent
@@ -23,18 +23,6 @@ STATE = set(
     "version run rate param_group w bits ledger counts kept draws sources scale noise seen".split()
 )
 WHOLE = "give one as state_dict() made it"
-
-
-class Loaded(NamedTuple):
-    """What a saved state describes beside weights."""
-
-    ledger: RunRecord
-    kept: list[int]
-    sources: Sources
-    draws: BatchDraws
-    scale: Scale
-    plan: Setting
-    seen: SeenRecords
 
 
 def state_of(run: RunState, group: dict[str, Any], weights: bool) -> dict[str, Any]:
@@ -82,8 +70,9 @@ def load(run: RunState, state: dict[str, Any], group: dict[str, Any]) -> None:
             tensor.data.copy_(saved)
     run.watch.fingerprint.renew()
     # of this model and loss too
-    flaw = run.ledger.flaw or run.watch.fingerprint.changes() or loaded.ledger.flaw
-    run.ledger, run.kept, run.sources, run.draws, run.scale, run.plan, run.watch.seen = loaded
+    flaw = run.ledger.flaw or run.watch.fingerprint.changes() or loaded["ledger"].flaw
+    run.watch.seen = loaded.pop("seen")
+    vars(run).update(loaded)
     run.note(flaw=flaw)
     run.watch.begin_again()
     run.settle()
@@ -94,8 +83,8 @@ def load(run: RunState, state: dict[str, Any], group: dict[str, Any]) -> None:
         warnings.warn(REKEYED, stacklevel=3)
 
 
-def _read(run: RunState, state: Any) -> Loaded:
-    """Make what a state describes.
+def _read(run: RunState, state: Any) -> dict[str, Any]:
+    """Make what a state describes beside weights: parts of the run by name, and the records seen.
 
     Raises:
         ValueError: as in `load`.
@@ -123,8 +112,15 @@ def _read(run: RunState, state: Any) -> Loaded:
         seen = SeenRecords(run.setting.n, run.watch.seen.public)
         if state["seen"] is not None:
             seen.load_state_dict(state["seen"])
-        plan = _with_noise_left(run, ledger, float(state["noise"]))
-        return Loaded(ledger, [*state["kept"]], sources, draws, scale, plan, seen)
+        return {
+            "ledger": ledger,
+            "kept": [*state["kept"]],
+            "sources": sources,
+            "draws": draws,
+            "scale": scale,
+            "plan": _with_noise_left(run, ledger, float(state["noise"])),
+            "seen": seen,
+        }
     except (KeyError, TypeError, AttributeError, IndexError, RuntimeError) as error:
         raise ValueError(
             f"the state is damaged ({type(error).__name__}: {error}): {WHOLE}"

@@ -13,7 +13,6 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
 
 from zoexplore.mechanism.losses import Losses
 from zoexplore.mechanism.perturbation import Perturbed
@@ -92,20 +91,29 @@ class Scale:
         return approached(self.means[PROBES:], -log(self.length), 0.0, 1, 3)
 
     def answers(self, losses: Losses, perturbed: Perturbed, batch: Any) -> Slopes:
-        """What the records answer to the probe at hand, -1, 0 or 1, as quotients are measured. 0 is
-        of a constant loss, which a missing record has.
+        """What the records answer to the probe at hand, as quotients are measured: 1 where a loss
+        has more than doubled or a quotient exceeds c, or is none, -1 where not, 0 where it did not
+        change, as the constant loss of a missing record.
 
         Raises:
             ValueError: a loss is below 0, which does not double.
         """
         if len(self.means) < PROBES:
-            mean = losses.here(batch)
-            found = _doubled(mean, at(losses, perturbed, batch, self.length))
+            mean, there = losses.here(batch), at(losses, perturbed, batch, self.length)
+            if (mean < 0).any():
+                raise ValueError(
+                    "a loss below 0 is not allowed where a run finds its own scale, from losses that double: add a constant to the "
+                    "loss, or give lr, clip and xi"
+                )
+            yes = (there > 2 * mean) | there.isnan()
+            tells = (mean != there) & (mean != 0) & mean.isfinite()
         else:
             xi = self.length / FAR
             ahead, behind = (at(losses, perturbed, batch, x) for x in (xi, -xi))
-            found, mean = _larger(quotient(ahead, behind, xi), self.quotient), (ahead + behind) / 2
-        return Slopes(found.double().unsqueeze(1), 0, float(mean[mean.isfinite()].double().mean()))
+            quotients, mean = quotient(ahead, behind, xi), (ahead + behind) / 2
+            yes, tells = (quotients.abs() > self.quotient) | ~quotients.isfinite(), quotients != 0
+        answers = torch.where(yes, 1.0, -1.0).where(tells, 0.0)
+        return Slopes(answers.double().unsqueeze(1), float(mean[mean.isfinite()].double().mean()))
 
     def take(self, mean: float, made: int) -> None:
         """Go on from what a probe has released, the entry `made` of the ledger."""
@@ -202,22 +210,3 @@ def probe_of(plan: Setting, batch: int | None) -> Step:
         sampling=plan.sampling,
         kind="probe",
     )
-
-
-def _doubled(here: Tensor, there: Tensor) -> Tensor:
-    """1 where a loss has more than doubled or is none, -1 where not, 0 where it did not change or
-    was 0.
-    """
-    if (here < 0).any():
-        raise ValueError(
-            "a loss below 0 is not allowed where a run finds its own scale, from losses that double: add a constant to the loss, "
-            "or give lr, clip and xi"
-        )
-    answers = torch.where((there > 2 * here) | there.isnan(), 1.0, -1.0)
-    return answers.where((here != there) & (here != 0) & here.isfinite(), 0.0)
-
-
-def _larger(quotients: Tensor, c: float) -> Tensor:
-    """1 where a quotient exceeds c or is none, -1 where not, 0 where it is 0."""
-    answers = torch.where((quotients.abs() > c) | ~quotients.isfinite(), 1.0, -1.0)
-    return answers.where(quotients != 0, 0.0)

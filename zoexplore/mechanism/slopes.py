@@ -12,16 +12,18 @@ from torch.func import jvp
 
 from zoexplore.mechanism.losses import Losses
 from zoexplore.mechanism.perturbation import Perturbed
+from zoexplore.mechanism.record import Counts
 
 
 class Slopes(NamedTuple):
-    """Slopes along the directions, shape (b, K), float64, 0 where one was not finite; how many were
-    not; the mean loss.
+    """Slopes along the directions, shape (b, K), or of a step their mean along each, ridge
+    included, shape (K,), both float64, 0 where one was not finite; the mean loss; how many were
+    evaluated, clipped and not finite.
     """
 
     values: Tensor
-    not_finite: int
     loss: float
+    counts: Counts = Counts()
 
 
 def measure(losses: Losses, perturbed: Perturbed, batch: Any, xi: float) -> Slopes:
@@ -38,7 +40,8 @@ def measure(losses: Losses, perturbed: Perturbed, batch: Any, xi: float) -> Slop
     sums = resolved.isfinite()  # no clip would shorten what is not finite
     found = torch.cat(values).double()
     loss = float(found[found.isfinite()].mean())
-    return Slopes(resolved.where(sums, 0.0), int((~finite).sum()) + int((~sums).sum()), loss)
+    counts = Counts(not_finite=int((~finite).sum()) + int((~sums).sum()))
+    return Slopes(resolved.where(sums, 0.0), loss, counts)
 
 
 def quotient(ahead: Tensor, behind: Tensor, xi: float) -> Tensor:
@@ -69,11 +72,9 @@ def made_of(losses: Losses, perturbed: Perturbed, xi: float) -> dict[str, Callab
     its derivative along a direction, which may mix records where losses do not (`x - x.detach()`).
     """
     found: dict[str, Callable[[Any], Tensor]] = {"loss": losses.here}
-    return (
-        found
-        if xi > 0
-        else found | {"derivative": lambda batch: _derivative(losses, perturbed, 0, batch, xi)[0]}
-    )
+    if xi == 0:
+        found["derivative"] = lambda batch: _derivative(losses, perturbed, 0, batch, xi)[0]
+    return found
 
 
 def at(losses: Losses, perturbed: Perturbed, batch: Any, xi: float, k: int = 0) -> Tensor:

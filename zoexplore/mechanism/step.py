@@ -101,13 +101,13 @@ class Steps:
         """Those of this process' part of the batch; a probe's answers."""
         own = self.ranks.records(records, losses.microbatch)
         if own.start >= own.stop:
-            return Slopes(torch.zeros(0, step.K, dtype=torch.float64), 0, nan)
+            return Slopes(torch.zeros(0, step.K, dtype=torch.float64), nan)
         part = batches.part(data, own)
         if step.kind == "probe":
             return self.run.scale.answers(losses, perturbed, part)
         return measure(losses, perturbed, part, step.xi)
 
-    def _released(self, step: Step, found: "Found") -> "Released":
+    def _released(self, step: Step, found: Slopes) -> "Released":
         """What leaves the step: `noisy`, of the first process."""
         run = self.run
         released: Released = self.ranks.from_first(
@@ -134,17 +134,6 @@ class Steps:
             scale.take(float(answers.mean()), 0)
 
 
-class Found(NamedTuple):
-    """What was found: clipped quotients of a process' records, shape (records, K), or of a step
-    their mean along each direction, ridge included, shape (K,), both float64; the mean loss; how
-    many numbers were evaluated, clipped and not finite.
-    """
-
-    values: Tensor
-    loss: float
-    counts: Counts
-
-
 class Released(NamedTuple):
     """What a step releases: coefficients along its directions, noise included, shape (K,), float64;
     and the key of the noise in every coordinate, empty where there is none.
@@ -154,14 +143,14 @@ class Released(NamedTuple):
     key: tuple[int, ...]
 
 
-def clipped(slopes: Slopes, step: Step) -> Found:
+def clipped(slopes: Slopes, step: Step) -> Slopes:
     """A process' slopes within the clip."""
     values, active = RULES[step.clipping](slopes.values, step.clip)
-    counts = Counts(0, active.numel(), int(active.sum()), slopes.not_finite)
-    return Found(values.cpu(), slopes.loss, counts)
+    counts = Counts(looked_at=active.numel(), clipped=int(active.sum())) + slopes.counts
+    return Slopes(values.cpu(), slopes.loss, counts)
 
 
-def estimated(parts: list[Found], step: Step, n: int, ridge: Tensor | float) -> Found:
+def estimated(parts: list[Slopes], step: Step, n: int, ridge: Tensor | float) -> Slopes:
     """Combine all processes' parts. Sums are exact but for one rounding, so that they depend on no
     order and no record says more than it may. The mean divides by the setting's batch size, however
     many were drawn.
@@ -171,7 +160,7 @@ def estimated(parts: list[Found], step: Step, n: int, ridge: Tensor | float) -> 
     losses = [(part.loss, len(part.values)) for part in parts if isfinite(part.loss)]
     loss = sum(x * b for x, b in losses) / sum(b for _, b in losses) if losses else nan
     counts = sum((part.counts for part in parts), Counts())
-    return Found(sums / (step.batch or n) + ridge, loss, counts)
+    return Slopes(sums / (step.batch or n) + ridge, loss, counts)
 
 
 def noisy(step: Step, estimate: Tensor, d: int, noise: np.random.Generator) -> Released:
