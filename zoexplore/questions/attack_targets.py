@@ -1,5 +1,5 @@
-"""What an attacker can do at a single pair (epsilon, delta): the pair that guarantees a wanted
-answer (docs/concepts.md, "What an attacker can do"). `Guarantee` answers for a run.
+"""Pairs (epsilon, delta) that limit an attacker to a wanted risk (docs/concepts.md, "What an
+attacker can do"). `Guarantee` has the risks of a run.
 """
 
 from math import log, log1p
@@ -10,24 +10,24 @@ from zoexplore.run.setting import shown
 
 
 def pair_for_advantage(advantage: float) -> tuple[float, float]:
-    """(epsilon, delta), delta just below it, that limits the advantage (e - 1 + 2 delta)/(e + 1), e
-    = exp(epsilon), to it.
+    """Return (epsilon, delta), with delta a little below `advantage`, that limits an attacker's
+    advantage to it. The advantage is (e - 1 + 2 delta)/(e + 1) with e = exp(epsilon).
     """
     delta = 0.9 * advantage
     return log1p(2 * (advantage - delta) / (1 - advantage)), delta
 
 
 def pair_for_positives(fpr: float, tpr: float) -> tuple[float, float]:
-    """(epsilon, delta) that limits the true positives at a false-positive rate: the larger epsilon
-    of both branches.
+    """Return (epsilon, delta) that limits the true positives at a false-positive rate to `tpr`.
+    Epsilon is the larger of the values from both branches of the trade-off.
     """
     delta = 0.1 * (tpr - fpr)
     return max(log((tpr - delta) / fpr), log((1 - delta - fpr) / (1 - tpr))), delta
 
 
 def wanted_positives(value: object) -> tuple[float, float]:
-    """A checked target (false-positive rate, greatest true-positive rate). Raises ValueError unless
-    0 < fpr < tpr < 1.
+    """Check and return a target (false-positive rate, greatest true-positive rate). Raises
+    ValueError unless 0 < fpr < tpr < 1.
     """
     try:
         fpr, tpr = (float(x) for x in value)  # type: ignore[attr-defined]

@@ -1,10 +1,10 @@
 """Solve one field of a run for a target: epsilon, an attacker's advantage, or true positives at a
 false-positive rate.
 
-Epsilon need not be monotone. So one call of `curve` evaluates a ladder of values over the field's
-range, best first. Then `epsilon` narrows the gap between the best value that meets the target and
-the next better one. Only values that were found to meet it are returned, so an inaccurate search
-can only cost tightness.
+Epsilon need not be monotone in the field. So one call of `curve` evaluates a ladder of values over
+the field's range, best first. Then a search narrows the gap between the best rung that meets the
+target and the next better rung. It returns only a value that was found to meet the target, so an
+inaccurate search costs only tightness.
 """
 
 import dataclasses
@@ -36,16 +36,17 @@ SHARES = np.concatenate([[0.0], 1 / (1 + np.exp(-np.linspace(-30, 30, 121))), [1
 FEW, MANY = (
     60,
     600,
-)  # rungs of a whole number's ladder, at most; along K epsilon need not be monotone
-TIGHT = 1e-8  # the relative distance of epsilon from the target, unless it jumps
-# a bracket this narrow is taken for a jump; of whole numbers' for two next to each other
+)  # the most rungs of a ladder of whole numbers; K takes many, since epsilon may rise and fall
+TIGHT = 1e-8  # the relative distance that epsilon may keep from the target, unless it jumps
+# a bracket this narrow ends the search: around a jump, or between adjacent whole numbers
 NARROW, ADJACENT = 1e-13, 0.2
-STEEP = 50.0  # the most that a logarithm of epsilon over the target counts, which may be infinite
+STEEP = 50.0  # the limit on ln(epsilon/target) in the search, since it may be infinite
 
 
 class Unreachable(ValueError):
     """No value of the field meets the target. `epsilon` is the smallest epsilon, advantage or
-    true-positive rate found, and `value` where; inf and None if none is finite.
+    true-positive rate found, and `value` the field's value there. They are inf and None if none is
+    finite.
     """
 
     def __init__(self, message: str, epsilon: float = inf, value: float | None = None):
@@ -54,9 +55,9 @@ class Unreachable(ValueError):
 
 
 class _Target(NamedTuple):
-    """The aim that `measure` of a guarantee, called `name` in messages, be at most `most`.
+    """A target: `measure` of a guarantee, which messages call `name`, is at most `most`.
 
-    The pair (epsilon, delta) would meet it.
+    A guarantee of (epsilon, delta) meets the target.
     """
 
     name: str
@@ -67,8 +68,8 @@ class _Target(NamedTuple):
 
 
 def _target(delta: float, wanted: dict[str, Any]) -> _Target:
-    """The target of the one keyword given. Raises ValueError for none, several, or an impossible
-    value.
+    """Return the target of the one keyword given. Raises ValueError for no keyword, several, or an
+    impossible value.
     """
     given = {name: value for name, value in wanted.items() if value is not None}
     if len(given) != 1:
@@ -98,16 +99,16 @@ def calibrate(
     bound: str = BEST,
     accounting: Accounting = DEFAULT,
 ) -> Setting:
-    """The setting with one field at its best value that meets a target, exactly one of epsilon,
-    advantage and tpr.
+    """Return the setting with one field at the best value that meets a target. Give one target:
+    epsilon, advantage or tpr.
 
-    The best sigma, n and K are the smallest, the best T, clip, R and beta the largest. Among equal
-    values it takes the largest beta, which costs least if the iterates become public after all.
-    T = 2^53 or R = inf means that epsilon has stopped growing.
+    The best sigma, n and K are the smallest; the best T, clip, R and beta are the largest. The
+    largest beta costs least if the iterates become public after all. T = 2^53 or R = inf means that
+    epsilon has stopped growing.
 
     Args:
         setting: the run. A step size of K/M follows K, and a full batch follows n. Under
-            schedule="optimal" the result has the bound's share, if it is a single one.
+            schedule="optimal" the result has the share that the bound chose, if it is a single one.
         field: one of `SOLVABLE_FIELDS`.
         epsilon: the greatest `epsilon(setting, bound, accounting)` allowed, above 0.
         advantage: the greatest `guarantee(...).advantage` allowed, in (0, 1).
@@ -116,10 +117,10 @@ def calibrate(
         accounting: how to count. The printed constants give no guarantee.
 
     Returns:
-        A setting that meets the target. In a continuous field epsilon is within 1e-8 of the target,
-        relatively, unless the best value is an end of the range (sigma, clip and R: 1e-60 to 1e60)
-        or epsilon jumps there: by up to about 1e-4 on batches and in the sharper bound, to inf
-        where an assumption fails.
+        A setting that meets the target. In a continuous field epsilon is within a relative 1e-8 of
+        the target, unless the best value is an end of the range (sigma, clip and R: 1e-60 to 1e60)
+        or epsilon jumps there. It jumps by up to about 1e-4 on batches and in the sharper bound,
+        and to inf if an assumption fails.
 
     Raises:
         Unreachable: no value meets the target.
@@ -144,7 +145,7 @@ def calibrate(
     if accounting.schedule == "constant" or not isinstance(share, float):
         return found
     own, counted = found.replace(beta=share), accounting.replace(schedule="constant")
-    with suppress(Unreachable):  # rounding moved it above the target
+    with suppress(Unreachable):  # rounding may have moved epsilon above the target
         found = _Search(own, field, bound, counted, target).found()
     return found
 
@@ -152,8 +153,8 @@ def calibrate(
 def changes_nothing(
     setting: Setting, field: str, bound: str = BEST, accounting: Accounting = DEFAULT
 ) -> bool:
-    """Whether epsilon is finite and the same at every value of a solvable field, as at every K
-    where beta = 1.
+    """Return whether epsilon is finite and the same at every value of a solvable field, as at every
+    K if beta = 1.
 
     >>> from zoexplore import Setting
     >>> run = Setting(n=1000, d=10**6, K=16, T=100, sigma=0.1, beta=1.0)
@@ -168,7 +169,7 @@ def changes_nothing(
 
 
 def _counts(low: int, high: int, most: int) -> np.ndarray:
-    """Whole numbers from low to high: all, or so many at most, in nearly equal ratios."""
+    """Return whole numbers from low to high: all, or at most `most` in nearly equal ratios."""
     if high - low < most:
         return np.arange(low, high + 1.0)
     return np.unique(np.geomspace(low, high, most).round())
@@ -188,7 +189,7 @@ SOLVABLE_FIELDS = tuple(_LADDERS)
 
 @dataclass(frozen=True)
 class _Search:
-    """The search for one field's best value. The excess ln(measure/target) is at most 0 where the
+    """The search for one field's best value. The excess ln(measure/target) is at most 0 if the
     target is met.
     """
 
@@ -209,19 +210,19 @@ class _Search:
         if value not in self.known:
             found, most = self.measured(value), self.target.most
             excess = log(found / most) if found > 0 else -inf
-            # the ratio may round to 1
+            # found/most may round to 1
             self.known[value] = max(excess, 1e-300) if found > most else excess
         return self.known[value]
 
     def found(self) -> Setting:
-        """The run with the field's best value, from a ladder of values.
+        """Return the run with the field's best value, found from a ladder of values.
 
         Raises:
             Unreachable: no rung meets the target.
         """
         values = _LADDERS[self.field](self.setting).tolist()
         if self._along(values[:1]) <= self.target.epsilon and self.excess(values[0]) <= 0:
-            # any value meets the target: the rest, which may take long, need not be computed
+            # the best value meets the target: the others, which may take long, need not be computed
             return self.at(values[0])
         found = self._along(values)
         least = int(found.argmin())
@@ -238,8 +239,8 @@ class _Search:
         return curve(at, self.field, values, [self.bound], self.accounting)[self.bound]
 
     def edge(self, bad: float, good: float) -> float:
-        """The last value found to meet the target between `good`, which does, and `bad`, which does
-        not: by Brent's method, which ends where it is met tightly.
+        """Search by Brent's method between `good`, which meets the target, and `bad`, which does
+        not, until the target is met tightly. Return the best value found to meet the target.
         """
         whole = self.field in INTEGER_FIELDS
         even = whole or self.field == "beta"

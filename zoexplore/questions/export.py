@@ -31,9 +31,9 @@ from zoexplore.run.text import written
 
 OPTIONS = tuple(asdict(Accounting()))
 NAMES = (*FIELD_NAMES, *OPTIONS)
-# of the loss, which a file by hand may leave out
+# a run that assumes nothing of the loss, for files that say nothing of it
 UNASSUMING = Setting(**{name: getattr(DEMONSTRATION, name) for name in OWN})
-# what a refused default conflicts with, or what a value was computed from
+# for each field, the given one to blame if the field itself was not given but is refused
 _BLAMED = {"eta": "M", "K": "d", "m": "M", "ridge": "m"} | {
     field: rate for rate, field in IN_PLACE.items()
 }
@@ -54,8 +54,8 @@ class Loaded:
 
 
 def to_fields(setting: Setting, accounting: Accounting) -> dict[str, str]:
-    """The fields that differ from the demonstration run and the default accounting, as text by
-    name.
+    """Return the fields that differ from the demonstration run and the default accounting, as text
+    by name.
 
     >>> to_fields(DEMONSTRATION.replace(sigma=1e-4), Accounting())
     {'sigma': '0.0001'}
@@ -69,7 +69,7 @@ def to_fields(setting: Setting, accounting: Accounting) -> dict[str, str]:
 
 
 def every_field(setting: Setting, accounting: Accounting) -> dict[str, str]:
-    """Every field as text by name.
+    """Return every field as text by name.
 
     >>> every_field(DEMONSTRATION, Accounting())["K"]
     '260'
@@ -78,8 +78,8 @@ def every_field(setting: Setting, accounting: Accounting) -> dict[str, str]:
 
 
 def from_fields(given: Mapping[Any, Any], base: Setting = DEMONSTRATION) -> Loaded:
-    """A setting from texts by name, `noise_multiplier` and others in place of fields too; those not
-    given are the base's.
+    """Make a setting from texts by name, also with `noise_multiplier` and others in place of
+    fields. Fields that are not given are the base's.
 
     >>> from_fields({"K": "52", "sigma": "1e-2"}).setting.K
     52
@@ -98,7 +98,7 @@ def from_fields(given: Mapping[Any, Any], base: Setting = DEMONSTRATION) -> Load
 
 
 def unknown(names: Iterable[object]) -> list[str]:
-    """A sentence for each name that no field has.
+    """Return a sentence for each name that no field has.
 
     >>> unknown(["K", "k"])
     ["'k' is an unknown setting: did you mean K?"]
@@ -111,7 +111,7 @@ def unknown(names: Iterable[object]) -> list[str]:
 
 
 def to_query(setting: Setting, accounting: Accounting) -> str:
-    """The query of a URL, without the question mark; empty for the demonstration run.
+    """Return the query of a URL, without the question mark; empty for the demonstration run.
 
     >>> to_query(DEMONSTRATION.replace(K=52), Accounting(conversion="cks"))
     'K=52&conversion=cks'
@@ -120,7 +120,7 @@ def to_query(setting: Setting, accounting: Accounting) -> str:
 
 
 def from_query(query: str) -> Loaded:
-    """The setting in a URL's query. The last value of a repeated field counts.
+    """Read the setting in a URL's query. The last value of a repeated field counts.
 
     >>> from_query("K=52&T=0").problems
     ('T = 0 is not allowed: give a whole number from 1 to 9007199254740992',)
@@ -129,7 +129,7 @@ def from_query(query: str) -> Loaded:
 
 
 def to_yaml(setting: Setting, accounting: Accounting) -> str:
-    """Every field as YAML.
+    """Write every field as YAML.
 
     >>> to_yaml(DEMONSTRATION, Accounting()).splitlines()[:2]
     ['setting:', '  n: 20000']
@@ -139,7 +139,7 @@ def to_yaml(setting: Setting, accounting: Accounting) -> str:
 
 
 def from_yaml(text: str) -> Loaded:
-    """The setting in YAML from `to_yaml` or written by hand, with or without its two headings.
+    """Read a setting from YAML, written by `to_yaml` or by hand, with or without its two headings.
 
     As with `Setting`, a file without constants of the loss assumes nothing of it. Missing numbers
     of the run itself are taken from the demonstration run, and `problems` says so.
@@ -161,8 +161,8 @@ def from_yaml(text: str) -> Loaded:
 
 
 def not_given(fields: Collection[str], needed: Iterable[str] = OWN) -> str:
-    """Which of the needed fields are given neither by name nor in their place, as the beginning of
-    a sentence; empty if none.
+    """Begin a sentence with the needed fields that are given neither by name nor by a number in
+    their place; return "" if there are none.
 
     >>> not_given(["n", "d", "T", "noise_multiplier"])
     'K, beta are not given'
@@ -175,7 +175,7 @@ def not_given(fields: Collection[str], needed: Iterable[str] = OWN) -> str:
 
 
 def to_python(setting: Setting, accounting: Accounting) -> str:
-    """Code that prints every bound's epsilon, followed by its output as comments.
+    """Write code that prints every bound's epsilon, followed by its output as comments.
 
     >>> print(to_python(DEMONSTRATION, Accounting()).splitlines()[0])
     from zoexplore import BOUNDS, Accounting, Setting, epsilon
@@ -190,8 +190,8 @@ def to_python(setting: Setting, accounting: Accounting) -> str:
 
 
 def to_csv(setting: Setting, accounting: Accounting, columns: Mapping[str, Iterable[float]]) -> str:
-    """Columns of equal length as CSV: a field's values, then epsilon by each bound, inf where one
-    does not apply. The setting is in comments, as YAML.
+    """Write columns of equal length as CSV: a field's values, then epsilon by each bound, inf if
+    the bound does not apply. Comments give the setting as YAML.
 
     >>> print(to_csv(DEMONSTRATION, Accounting(), {"T": [1, 2], "sharp": [0.25, 0.375]}).splitlines()[-3:])
     ['T,sharp', '1,0.25', '2,0.375']
@@ -209,7 +209,7 @@ def to_csv(setting: Setting, accounting: Accounting, columns: Mapping[str, Itera
 
 
 def _text(value: Any) -> str:
-    """The shortest text that reads back as exactly this value."""
+    """Return the shortest text that reads back as exactly this value."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -218,7 +218,7 @@ def _text(value: Any) -> str:
 
 
 def _built(base: Any, values: dict[str, Any], problems: list[str]) -> tuple[Any, dict[str, Any]]:
-    """The base with every valid change, and these; each refusal becomes a line in `problems`."""
+    """Return the base with every valid change, and those changes; add each refusal to `problems`."""
     values = dict(values)
     while True:
         try:

@@ -1,4 +1,4 @@
-"""What goes on being known of a record after steps without it (docs/batches.md, "Forgetting")."""
+"""What a model still shows of a record after steps without it (docs/batches.md, "Forgetting")."""
 
 from dataclasses import replace
 from math import inf
@@ -16,24 +16,25 @@ SHOWN = 1e-9  # an epsilon below it counts as 0
 
 
 def forgetting(setting: Setting, steps: int, accounting: Accounting = DEFAULT) -> Guarantee:
-    """epsilon between a run that trained on a record and then made `steps` without it, and one that
-    never had it.
+    """Bound epsilon between a run that trained on a record, then made `steps` without it, and a run
+    that never had it.
 
-    The run trains T steps, then `steps` more with the record's place left empty (its mean still
-    divides by n); the other makes T + `steps` steps without it. Only the last model is released. It
-    is not retraining on n - 1 records with another normaliser. When to stop, and that the record is
-    to be forgotten, must depend neither on the data nor on the model. Under replace-one neighbours
-    a record counts as one that is replaced, twice what removing it needs. The literature calls this
-    certified unlearning by noisy training (Chien, Wang, Chen, Li 2024, arXiv:2401.10371).
+    The first run makes T steps, then `steps` more with the record's place left empty (the mean
+    still divides by n). The second makes T + `steps` steps with that place empty. Only the last
+    model is released. The second run is not retraining on n - 1 records with another normaliser.
+    When to stop, and whether to forget the record, must depend neither on the data nor on the
+    model. Under replace-one neighbours the record counts as replaced, which costs twice as much as
+    removing it. The literature calls this certified unlearning by noisy training (Chien, Wang,
+    Chen, Li 2024, arXiv:2401.10371).
 
     Args:
-        setting: the T steps with the record, on all records or in batches that hold it.
-        steps: how many follow without it, 0 or more.
+        setting: the T steps with the record, each on all records.
+        steps: the number of steps without the record, 0 or more.
         accounting: as for any bound.
 
     Returns:
-        A guarantee of (epsilon, delta) for the last model; inf with the reason where the run is not
-        covered.
+        A guarantee of (epsilon, delta) for the last model. Its epsilon is inf, with the reason, if
+        the run is not covered.
 
     Raises:
         Refused: `steps` is not a whole number of 0 or more.
@@ -61,7 +62,7 @@ def forgetting(setting: Setting, steps: int, accounting: Accounting = DEFAULT) -
 
 
 def _why_not(setting: Setting, accounting: Accounting) -> str:
-    """Why forgetting is not covered; empty where it is."""
+    """Return why forgetting is not covered; empty if it is."""
     if setting.releases > 1:
         return f"{setting.releases} models are released before the end, and what they show is not forgotten"
     if not setting.full_batch:

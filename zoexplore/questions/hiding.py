@@ -43,7 +43,7 @@ class Gain:
     @property
     def ratio(self) -> np.ndarray:
         """composition/least, at least 1; inf where only hidden iterates have a guarantee, nan where
-        neither has.
+        there is none at all.
         """
         with np.errstate(invalid="ignore", divide="ignore"):
             both_nothing = (self.least == 0) & (self.composition == 0)
@@ -53,7 +53,8 @@ class Gain:
 def gain_along(
     setting: Setting, field: str, values: Iterable[float], accounting: Accounting = DEFAULT
 ) -> Gain:
-    """The gain of hiding along a field, with all bounds compared under the run's own supposition.
+    """Return the gain of hiding along a field, with all bounds compared under the run's own
+    supposition.
 
     Raises:
         ValueError: the field is unknown, or a value is not allowed.
@@ -84,7 +85,7 @@ def gain_map(
     ys: Iterable[float],
     accounting: Accounting = DEFAULT,
 ) -> Gain:
-    """The gain of hiding over two fields: arrays of shape (len(ys), len(xs)).
+    """Return the gain of hiding over two fields: arrays of shape (len(ys), len(xs)).
 
     Raises:
         ValueError: a field is unknown, or a value is not allowed.
@@ -100,7 +101,7 @@ def gain_map(
 
 
 def _why_not(runs: RunArrays, accounting: Accounting) -> np.ndarray:
-    """Why the sharper bound is not below composition, run by run: the first reason that holds."""
+    """Return, run by run, the first reason why the sharper bound is not below composition."""
     with np.errstate(all="ignore"):
         reasons = {
             ALONG_ALL: (runs.last_beta == 1) & (runs.K < runs.d),

@@ -15,17 +15,17 @@ from zoexplore.run.formatting import format_short, round_up
 from zoexplore.run.setting import LARGEST_INTEGER, Accounting, Refused, Setting, number
 from zoexplore.run.text import written
 
-PASSES = 100.0  # forward passes a record by default
-# steps: with fewer, more of them teach more than more directions; measured on four problems
-# (docs/finetuning.md)
+PASSES = 100.0  # the default number of forward passes a record
+# the number of steps up to which further steps teach more than further directions, as measured on
+# four problems (docs/finetuning.md)
 MANY = 3000
-FEW = 1000  # steps, for which batches become smaller
-SMALL = 64  # records of a batch
-# how many times as clear a step must be, against its noise, to take more directions sooner
+FEW = 1000  # the number of steps that smaller batches make room for
+SMALL = 64  # the most records of a batch
+# another K is taken only if it raises a step's ratio to its noise by this factor
 BETTER = 1.05
-PROBES = 20  # steps of a search: one for the length of a step, one for the clip
-LEAST_CLIP, MOST_CLIP = 0.25, 4.0  # in median quotients
-# shares tried where noise across the directions hides something
+PROBES = 20  # steps of each of two searches: for the length of a step, and for the clip
+LEAST_CLIP, MOST_CLIP = 0.25, 4.0  # the range of the clip, in median quotients
+# shares to try if noise across the directions helps
 SHARES = np.append(1 / (1 + np.exp(-np.linspace(-5, 5, 21))), 1.0)
 
 
@@ -36,10 +36,11 @@ class Plan:
     Args:
         setting: the run.
         epsilon: the bound's value, at most the target.
-        bound: which one that is.
+        bound: the bound's id.
         signal: the longest step over its noise, by `signal_to_noise`.
         passes: forward passes a record over the whole run, 2KTb/n.
-        reasons: why these values, with numbers; the first says so if the noise drowns the steps.
+        reasons: why the plan has these values, with numbers. The first says if the noise drowns the
+            steps.
         supposed: assumptions that no number can check.
         warnings: other cautions.
     """
@@ -55,10 +56,10 @@ class Plan:
 
 
 def signal_to_noise(setting: Setting) -> float:
-    """The longest step over its noise eta sigma: C/(K sigma) for a joint clip C, if all records
-    push the same way.
+    """Return the longest step over its noise eta sigma: C/(K sigma) for a joint clip C. A step is
+    longest if all records push the same way.
 
-    For gradients of length at most L, L sqrt(K/d) replaces C where it is less (docs/concepts.md, "A
+    With gradients of length at most L, L sqrt(K/d) replaces C if it is less (docs/concepts.md, "A
     step and its noise").
 
     >>> run = Setting(n=1000, d=10**6, K=16, T=100, sigma=0.01, beta=1.0, clipping="joint")
@@ -71,8 +72,8 @@ def signal_to_noise(setting: Setting) -> float:
 
 
 def passes_of(setting: Setting) -> float:
-    """Forward passes a record in the whole run, 2KTb/n on average: two per direction and step that
-    uses the record.
+    """Return the forward passes a record in the whole run, 2KTb/n on average: two for each
+    direction of a step that uses the record.
 
     >>> passes_of(Setting(n=1000, d=10**6, K=16, T=100, sigma=0.01, beta=1.0, batch=50))
     160.0
@@ -89,14 +90,14 @@ def recommend(
     accounting: Accounting = DEFAULT,
     **known: Any,
 ) -> Plan:
-    """A run for a target epsilon from data, model size, batch and a budget of forward passes, all
-    known before training.
+    """Plan a run for a target epsilon from what is known before training: the data, the model's
+    size, the batch and a budget of forward passes.
 
-    By default it assumes nothing of the loss, all noise lies along the directions (beta = 1), and
-    the clip is joint. What a run learns depends on the number of steps (docs/concepts.md, "A step
-    and its noise"): the plan takes one direction and batches of at most 64, and more directions
-    beyond 3000 steps. Where a bound for hidden iterates needs less noise, it chooses beta for it,
-    and more directions if a step is clearer so.
+    By default the plan assumes nothing of the loss, puts all noise along the directions (beta = 1),
+    and clips jointly. What a run learns depends on the number of steps (docs/concepts.md, "A step
+    and its noise"). So the plan takes batches of at most 64 and one direction, and more directions
+    beyond 3000 steps. If a bound for hidden iterates needs less noise, the plan chooses beta for
+    that bound, and more directions if they make a step clearer.
 
     Args:
         setting: a run with the known fields, whose K and T count only as a budget of passes.
@@ -105,7 +106,7 @@ def recommend(
         bound: the bound that meets the target: an id of `BOUNDS`, or "best".
         accounting: how to count; a plan has a single share.
         known: fields of `Setting` that replace the setting's. K, T and beta are chosen unless given
-            here, and so is the batch without a setting or T.
+            here. The batch is chosen if neither it, nor T, nor a setting is given.
 
     Raises:
         Unreachable: no noise meets the target by that bound.
@@ -137,8 +138,8 @@ def recommend(
 
 
 def _clearest(runs: Iterable[Setting], least_noise: Callable[[Setting], Setting]) -> Setting:
-    """The run whose steps are clearest of their noise, where that is the least. Raises Unreachable
-    if no noise does for any.
+    """Return the run with the clearest steps, each run with its least noise. Raises Unreachable if
+    no noise suffices for any run.
     """
     best, failed = None, list[Unreachable]()
     for run in runs:
@@ -159,7 +160,7 @@ ON_BATCHES = (BEST, "composition", "sharp")  # bounds that cover batches drawn a
 
 
 def _on_small_batches(base: Setting, passes: float, known: Collection[str]) -> Setting:
-    """The run on batches that leave it enough steps, unless its batch or steps are known."""
+    """Return the run on batches that leave it enough steps, unless its batch or steps are known."""
     batch = int(min(SMALL, max(1.0, passes * base.n / (2 * base.K * FEW))))
     if {"batch", "T"} & {*known} or base.records_per_person > 1 or batch >= base.n:
         return base
@@ -168,7 +169,7 @@ def _on_small_batches(base: Setting, passes: float, known: Collection[str]) -> S
 
 
 def _known(setting: Setting | None, known: dict[str, Any]) -> Setting:
-    """The known fields as a run of one step in one direction, unless K or T are given."""
+    """Make a run of the known fields, with one direction and one step unless K or T is given."""
     unset: dict[str, Any] = {"clipping": "joint", "K": 1, "T": 1}
     if setting is not None:
         return setting.replace(**unset | known)
@@ -181,8 +182,8 @@ def _known(setting: Setting | None, known: dict[str, Any]) -> Setting:
 
 
 def _splits(base: Setting, passes: float, known: Collection[str], is_hidden: bool) -> list[Setting]:
-    """Runs that split the passes into directions and steps: the usual one, and more and fewer
-    directions for a hidden run.
+    """Return runs that split the passes into directions and steps: the usual run and, if iterates
+    are hidden, runs with more and fewer directions.
     """
     if "K" in known and "T" in known:
         return [base]
@@ -204,7 +205,7 @@ def _splits(base: Setting, passes: float, known: Collection[str], is_hidden: boo
 
 
 def _planned(run: Setting, epsilon: float, bound: str, accounting: Accounting) -> Plan:
-    """The run with its reasons."""
+    """Make the plan of a run, with its reasons."""
     g, signal = guarantee(run, bound, accounting), signal_to_noise(run)
     alone = guarantee(run, g.bound, CLIP).epsilon
     by_clip = g.bound == "composition" and alone <= g.epsilon * (1 + SAME)
@@ -231,12 +232,12 @@ def _planned(run: Setting, epsilon: float, bound: str, accounting: Accounting) -
 
 
 CLIP = Accounting(sensitivity="clip")
-SAME = 1e-6  # relative difference of equal epsilons
+SAME = 1e-6  # the relative difference up to which epsilons count as equal
 
 
 def in_words(auto: Collection[str], noise: float, decay: str) -> str:
-    """What `NoisyZOGD.for_epsilon` does by itself, given its noise on a sum of root b records in
-    units of the clip.
+    """Say what `NoisyZOGD.for_epsilon` chooses by itself. `noise` is sigma sqrt(b) over the clip on
+    each quotient.
 
     >>> in_words({"clip"}, 0.4, "linear")
     'Clip: 2.5 × the median quotient, found in training.'
@@ -247,8 +248,8 @@ def in_words(auto: Collection[str], noise: float, decay: str) -> str:
 
 
 def meanings(run: Setting) -> str:
-    """Epsilon by composition in both meanings of neighbours, in a sentence; empty where one of them
-    is not known.
+    """Say epsilon by composition in both meanings of neighbours; return "" if one of them is not
+    known.
 
     >>> meanings(Setting(n=1000, d=100, K=1, T=100, sigma=0.02, beta=1.0, delta=1e-5))
     'With one record replaced ε ≤ 4.38, with one added or removed, its place left empty, ε ≤ 2.'
@@ -263,9 +264,9 @@ def meanings(run: Setting) -> str:
 
 
 def otherwise(run: Setting, own: float) -> float:
-    """Epsilon by composition, by the clip alone, in the other meaning. A record that leaves its
-    place empty moves a mean half as far as one that is replaced. A replaced record is one removed
-    and one added, each epsilon' at delta' <= delta/(1 + e^epsilon').
+    """Return epsilon by composition, from the clip alone, in the other meaning of neighbours. A
+    record that leaves its place empty moves a mean half as far as one that is replaced. A replaced
+    record is one removed and one added, each with epsilon' at delta' <= delta/(1 + e^epsilon').
 
     >>> round(otherwise(Setting(n=1000, d=100, K=1, T=100, sigma=0.02, beta=1.0, delta=1e-5), 4.38), 2)
     1.99

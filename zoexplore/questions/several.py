@@ -31,19 +31,19 @@ from zoexplore.bounds.subsampling import Sampled
 from zoexplore.bounds.tradeoff import Answers, TradeOff
 from zoexplore.run.setting import Accounting, Setting, number, shown, whole
 
-# of a batch that is drawn so
+# the neighbours for each way of drawing a batch
 NEIGHBOURS_OF = {"poisson": "add-remove", "without-replacement": "replace-one"}
 LAWS = ("poisson", "geometric", "logarithmic")
-RATES = np.append(0.0, np.geomspace(1e-15, 1.0, 20_000))  # of false alarms
-KINDS = 48  # of steps that are composed, at most
-SLACK = 1e-9  # relative, of a law's mean
+RATES = np.append(0.0, np.geomspace(1e-15, 1.0, 20_000))  # rates of false alarms
+KINDS = 48  # the most kinds of steps that are composed
+SLACK = 1e-9  # the relative error of a law's mean
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Equal steps with Gaussian noise: their number, the chance q that one has the record, and by
-    how many standard deviations of the noise it then moves the step. With q = 1 they are a Gaussian
-    shift. `neighbours` is empty where any will do.
+    """Equal steps with Gaussian noise: their number, the chance q that a step has the record, and
+    the standard deviations mu of the noise by which the record then moves the step. With q = 1 the
+    steps are a Gaussian shift. `neighbours` is empty if any will do.
     """
 
     count: float
@@ -53,9 +53,9 @@ class Steps:
 
 
 def gaussian(noise_multiplier: float, times: int = 1) -> Steps:
-    """Numbers with Gaussian noise, such as a count or a mean. The noise multiplier is the noise
-    over the most that one of them moves between neighbours, which differ as in the other runs: a
-    record is added or replaced, or a person's records.
+    """Describe numbers with Gaussian noise, such as a count or a mean. The noise multiplier is the
+    noise over the most that a number moves between neighbours. Neighbours differ as in the other
+    runs: by a record that is added or replaced, or by a person's records.
 
     Raises:
         ValueError: a number is not allowed.
@@ -67,12 +67,12 @@ def gaussian(noise_multiplier: float, times: int = 1) -> Steps:
 def subsampled(
     noise_multiplier: float, rate: float, times: int, sampling: str = "poisson"
 ) -> Steps:
-    """Steps of DP-SGD: sums over secret batches with Gaussian noise.
+    """Describe steps of DP-SGD: sums over secret batches with Gaussian noise.
 
     Args:
         noise_multiplier: the noise over the most that the sum of a batch moves between neighbours.
         rate: the part of the records in a batch, in (0, 1).
-        times: steps.
+        times: the number of steps.
         sampling: "poisson", for a record that is added or removed, or "without-replacement", for
             one that is replaced.
 
@@ -88,8 +88,8 @@ def subsampled(
 
 
 class Part(NamedTuple):
-    """One of the runs: its guarantee, which names the bound (None where there is no choice of
-    bounds), its epsilon alone, its losses, and what these rest on.
+    """One of the runs: its guarantee, which names the bound (None if there is no choice of bounds),
+    its epsilon alone, its losses, and what they rest on.
     """
 
     guarantee: Guarantee | None
@@ -100,8 +100,8 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Composed(Answers):
-    """A guarantee of several runs on the same data, at `delta`, for these `neighbours`; empty where
-    any will do.
+    """A guarantee of several runs on the same data, at `delta`. `neighbours` is empty if any will
+    do.
     """
 
     parts: tuple[Part, ...]
@@ -110,7 +110,7 @@ class Composed(Answers):
 
     @cached_property
     def epsilon(self) -> float:
-        """The loss of all together; inf where a part has none."""
+        """The epsilon of all runs together; inf if a part has none."""
         return self.at(self.delta)
 
     @property
@@ -119,7 +119,7 @@ class Composed(Answers):
 
     @property
     def reason(self) -> str:
-        """Why there is no guarantee; empty where there is one."""
+        """Why there is no guarantee; empty if there is one."""
         if self.valid:
             return ""
         for i, (g, *_) in enumerate(self.parts, 1):
@@ -129,12 +129,12 @@ class Composed(Answers):
 
     @property
     def supposes(self) -> tuple[str, ...]:
-        """What the parts rest on that no number can check."""
+        """The assumptions of the parts that no number can check."""
         return tuple(dict.fromkeys(words for part in self.parts for words in part.supposes))
 
     @cached_property
     def risk(self) -> TradeOff:
-        """What all together allow an attacker."""
+        """What all runs together allow an attacker."""
         if not self.valid:
             return TradeOff()
         shift, others = self._merged
@@ -145,9 +145,7 @@ class Composed(Answers):
 
     @cached_property
     def _merged(self) -> tuple[float, list[Steps | Pairs]]:
-        """The square of all Gaussian shifts together, and the other losses, equal ones counted
-        together.
-        """
+        """The sum of the squared Gaussian shifts, and the other losses with equal ones merged."""
         counts: dict[Any, float] = defaultdict(float)
         for losses in (losses for part in self.parts for losses in part.losses):
             counts[replace(losses, count=1.0)] += losses.count
@@ -160,7 +158,7 @@ class Composed(Answers):
         return shift * ROUND_UP, others
 
     def at(self, delta: float) -> float:
-        """epsilon at another delta; inf where a part has none."""
+        """Return epsilon at another delta; inf if a part has none."""
         if not all(part.losses for part in self.parts):
             return inf
         shift, others = self._merged
@@ -180,19 +178,19 @@ class Composed(Answers):
 def compose(
     runs: Iterable[Any], delta: float | None = None, accounting: Accounting = DEFAULT
 ) -> Composed:
-    """What runs on the same data cost together, each by its best bound, by the distribution of
-    their privacy losses.
+    """Compute what runs on the same data cost together, from the distribution of their privacy
+    losses. Each run counts by its best bound.
 
     Args:
         runs: settings, guarantees, reports of the mechanism, `gaussian`, `subsampled`, searches,
-            other compositions. What a run does may depend on what earlier ones released; its
-            privacy, and how many there are, may not.
-        delta: of the whole; the runs' own where they agree.
+            other compositions. What a run does may depend on what earlier runs released; its
+            privacy and the number of runs may not.
+        delta: the delta of all together; if None, the one that all runs share.
         accounting: how the settings are counted.
 
     Raises:
-        ValueError: there is no run, they have unlike neighbours, persons or deltas, one cannot be
-            composed, or several reports are of one run.
+        ValueError: there is no run; the runs have unlike neighbours, persons or deltas; a run
+            cannot be composed; or several reports are of one run.
     """
     runs = list(runs)
     if not runs:
@@ -201,7 +199,7 @@ def compose(
         [run.record for run in {id(run): run for run in runs}.values() if hasattr(run, "record")]
     )
     runs = [_reported(run, branched) for run in runs]
-    about = [getattr(run, "setting", run) for run in runs]  # a guarantee's
+    about = [getattr(run, "setting", run) for run in runs]  # of a guarantee, its setting
     if delta is None:
         deltas = sorted({run.delta for run in about if not isinstance(run, Steps)})
         if len(deltas) != 1:
@@ -235,23 +233,23 @@ def search(
     delta: float | None = None,
     accounting: Accounting = DEFAULT,
 ) -> Composed:
-    """What trying several runs and releasing the best one costs.
+    """Compute what it costs to try several runs and to release the best one.
 
     Args:
-        run: what is tried, as in `compose`; of runs that differ the costliest. Each run's settings
-            are drawn from a list that was made without the data, and how good it is is seen from
-            what it releases.
-        runs: how many are tried, if that is fixed: they compose, and all may be seen.
-        mean: or how many are tried on average, above 1. Their number is drawn first, by `law`, and
-            nobody learns it; only the best is released. That is cheaper (Papernot and Steinke 2022,
-            doi:10.48550/arXiv.2110.03620).
-        law: "geometric" (from 1 on), "logarithmic" (from 1 on, seldom many, the cheapest) or
-            "poisson" (may be 0, seldom few).
+        run: what is tried, as in `compose`; if the runs differ, the costliest. Each run's settings
+            are drawn from a list that was made without the data, and a run is judged by what it
+            releases.
+        runs: the number of runs, if it is fixed. They compose, and all may be seen.
+        mean: the mean number of runs, above 1, in place of `runs`. The number is drawn first, by
+            `law`, and nobody learns it; only the best run is released. That is cheaper (Papernot
+            and Steinke 2022, doi:10.48550/arXiv.2110.03620).
+        law: "geometric" (at least 1), "logarithmic" (at least 1, seldom large, the cheapest) or
+            "poisson" (may be 0, seldom small).
         delta, accounting: as in `compose`.
 
     Raises:
-        ValueError: as `compose` does; not exactly one of runs and mean is given, or it is not
-            allowed.
+        ValueError: as in `compose`; or not exactly one of `runs` and `mean` is given; or its value
+            is not allowed.
     """
     if (runs is None) == (mean is None):
         raise ValueError("give either runs, how many there are, or mean, how many on average")
@@ -274,8 +272,8 @@ def search(
 
 
 def _log_ratio(risk: TradeOff, law: str, mean: float) -> float:
-    """ln C: the most by which the density of the best run, over that of any, differs between
-    neighbours.
+    """Return ln C: the density of the best run, over that of any run, differs between neighbours by
+    at most a factor C.
     """
     if law == "poisson":
         return mean * risk.advantage
@@ -287,17 +285,17 @@ def _log_ratio(risk: TradeOff, law: str, mean: float) -> float:
 
 
 def _gamma_of(mean: float) -> float:
-    """The parameter of the logarithmic law with this mean."""
+    """Return the parameter of the logarithmic law with this mean."""
     return exp(
         -scipy.optimize.brentq(lambda x: log(np.expm1(x) / x) - log(mean), 1e-12, 700.0, xtol=1e-14)
     )
 
 
 def _branched(records: list[Any]) -> set[str]:
-    """The roots that several of the reports' records have, which are branches of one run.
+    """Return the roots that several reports share; such reports are branches of one run.
 
     Raises:
-        ValueError: they may share noise, as demonstrations do, or secret batches.
+        ValueError: the reports may share noise, as demonstrations do, or secret batches.
     """
     if len(records) > 1 and not all(record.is_secure for record in records):
         raise ValueError(
@@ -314,8 +312,9 @@ def _branched(records: list[Any]) -> set[str]:
 
 
 def _reported(run: Any, branched: set[str]) -> Any:
-    """What can be composed as it is: of a report its least guarantee; of one of several branches,
-    whose steps others share, that which holds if all iterates are seen; of others themselves.
+    """Return what stands for a run in a composition. A report counts by its least guarantee. A
+    branch, whose steps other branches share, counts by the guarantee that holds if all iterates are
+    seen. Anything else stands for itself.
     """
     guarantees = getattr(run, "guarantees", None)
     found = (
@@ -343,13 +342,13 @@ def _part(run: Setting | Guarantee | Steps, delta: float, accounting: Accounting
 
 
 def _alone(part: Part, delta: float, neighbours: str) -> Composed:
-    """A part with its epsilon alone."""
+    """Compose a single part, and fill in its epsilon alone."""
     epsilon = Composed((part,), delta, neighbours).epsilon
     return Composed((part._replace(epsilon=epsilon),), delta, neighbours)
 
 
 def _few_kinds(steps: list[Steps]) -> list[Steps]:
-    """The steps; where more than `KINDS` differ, with their mu rounded up to one of as many."""
+    """Return the steps; if more than `KINDS` differ, round each mu up to one of `KINDS` values."""
     if len(steps) <= KINDS:
         return steps
     mus, counts = [s.mu for s in steps], defaultdict[tuple[float, float], float](float)
@@ -360,8 +359,8 @@ def _few_kinds(steps: list[Steps]) -> list[Steps]:
 
 
 def _losses(g: Guarantee) -> tuple[Steps | Pairs, ...]:
-    """The losses of a valid guarantee: of a Gaussian shift or of equal steps on batches where it is
-    one, else by its pairs.
+    """Return the losses of a valid guarantee: a Gaussian shift or equal steps on batches if it is
+    one of these, else its pairs (epsilon, delta).
     """
     if g.rho < inf and g.delta_f == 0:
         return (Steps(1.0, 1.0, sqrt(2 * g.rho) * ROUND_UP),)

@@ -29,7 +29,7 @@ PUBLIC = ("composition",)
 HIDDEN = "any intermediate model, loss, gradient or progress curve that somebody gets to see"
 
 
-# lists of a statement: their headings
+# the headings of a statement's lists
 LISTS = {
     "met": "Satisfied by the numbers",
     "supposed": "You must guarantee",
@@ -46,8 +46,9 @@ class Statement:
 
     @property
     def facts(self) -> dict[str, str]:
-        """What it is about: the run's own numbers, the protected unit, which two data sets are
-        compared, which records a step uses, what the clip limits, and what may be published.
+        """What the guarantee is about: the run's own numbers, the protected unit, which two data
+        sets are compared, which records a step uses, what the clip limits, and what may be
+        published.
         """
         return facts(self.guarantee.setting, self.guarantee.bound not in PUBLIC)
 
@@ -65,7 +66,7 @@ class Statement:
         }
 
     def as_dict(self) -> dict[str, Any]:
-        """The statement for JSON, with "inf" for infinite numbers and None for missing ones."""
+        """Return the statement for JSON, with "inf" for infinite numbers and None for missing ones."""
         g = self.guarantee
         about = ("bound", "title", "epsilon", "reason", "note", "source")
         run = {
@@ -80,7 +81,7 @@ class Statement:
         }
 
     def __str__(self) -> str:
-        """The statement in words, with epsilon rounded up to three digits."""
+        """Return the statement in words, with epsilon rounded up to three digits."""
         g = self.guarantee
         printed = g.accounting.printed and BOUNDS[g.bound].printed
         return written(
@@ -99,7 +100,7 @@ def statement(
     bound: str = "best",
     accounting: Accounting = Accounting(),  # noqa: B008
 ) -> Statement:
-    """A bound's guarantee for a run, to publish or to keep beside a model.
+    """State a bound's guarantee for a run, to publish it or to keep it beside a model.
 
     Args:
         setting: the run.
@@ -118,7 +119,7 @@ def statement(
 
 
 def in_a_line(setting: Setting) -> str:
-    """A run's own numbers, for whoever wants to see that they are those meant.
+    """Write a run's own numbers in a line, so that a reader can check them.
 
     >>> in_a_line(Setting(n=1000, d=100, K=1, T=10, sigma=0.01, beta=1.0, batch=64, clip=0.5))
     'K = 1, T = 10, n = 1000, d = 100, b = 64, σ = 0.01, β = 1, δ = 1e-5, noise multiplier 1.28 (0.64 if a record is replaced)'
@@ -139,7 +140,7 @@ def in_a_line(setting: Setting) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value for JSON: infinite numbers as text, nan as None.
+    """Return a value for JSON: infinite numbers become text, and nan becomes None.
 
     >>> plain({"epsilon": float("inf"), "K": (1, 2)})
     {'epsilon': 'inf', 'K': [1, 2]}
@@ -154,9 +155,9 @@ def plain(value: Any) -> Any:
 
 
 def facts(run: Setting, hidden: bool = True) -> dict[str, str]:
-    """What a guarantee is about, in words, where the other iterates are `hidden` or not: the run's
-    own numbers, the protected unit, which two data sets are compared, which records a step uses,
-    what the clip limits, and what may be published.
+    """Say what a guarantee is about, with the other iterates `hidden` or not: the run's own
+    numbers, the protected unit, which two data sets are compared, which records a step uses, what
+    the clip limits, and what may be published.
 
     >>> facts(Setting(n=1000, d=100, K=1, T=10, sigma=0.01, beta=1.0, clip=0.5))["clipping"]
     "each of a record's difference quotients is limited to Δ = 0.5"
@@ -166,7 +167,7 @@ def facts(run: Setting, hidden: bool = True) -> dict[str, str]:
 
 
 def versions(*more: str) -> dict[str, str]:
-    """Versions by name: Python, the packages that compute guarantees, and `more`.
+    """Return versions by name: of Python, of the packages that compute guarantees, and of `more`.
 
     >>> sorted(versions())
     ['numba', 'numpy', 'python', 'scipy', 'zoexplore']

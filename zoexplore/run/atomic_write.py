@@ -1,4 +1,4 @@
-"""Atomic writes: a failure, such as a full disk, leaves the old file."""
+"""Atomic writes: a failure, such as a full disk, leaves the old file as it was."""
 
 import os
 from contextlib import suppress
@@ -7,13 +7,13 @@ from pathlib import Path
 from time import time
 from uuid import uuid4
 
-# seconds after which a temporary file is nobody's: its content was in memory when it was begun
+# age in seconds of an abandoned temporary file: writing one takes far less, from memory
 ABANDONED = 3600.0
 
 
 def write(path: str | Path, content: bytes) -> None:
-    """Write a temporary file beside the path, then rename it. What killed processes left of earlier
-    ones goes; a device or pipe is written to.
+    """Write a temporary file beside the path, then rename it. Temporary files that killed processes
+    left are removed; a device or pipe is written directly.
 
     Raises:
         OSError: writing failed; the message says which file, why, and what to do. The old file is

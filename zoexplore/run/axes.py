@@ -1,5 +1,5 @@
-"""Axes of curves and maps: the values of a field and their places on a log axis, and the decades of
-epsilon to show.
+"""Axes of curves and maps: a field's values, their places on a log axis, and the decades of epsilon
+to show.
 """
 
 from collections.abc import Sequence
@@ -13,14 +13,14 @@ from zoexplore.run.setting import LARGEST_INTEGER, Setting
 
 POINTS = 81
 T_MOST = int(FIELDS["T"].high)
-EDGE, DEEP = 0.99, 4  # a share is drawn evenly up to here; decades of 1 - share in the strip above
-_STRIP = 0.08  # of the axis
+EDGE, DEEP = 0.99, 4  # the share up to which the axis is even; decades of 1 - share above it
+_STRIP = 0.08  # the part of the axis above `EDGE`
 MOST_DECADES = 5
-NEAR = 100.0  # comparators lower than this run's bounds by this factor are off the scale
+NEAR = 100.0  # comparators this many times below this run's least epsilon are off the scale
 
 
 def _steps(most: float) -> np.ndarray:
-    """Numbers of steps, each said in three digits."""
+    """Return numbers of steps from 1 to `most`, each rounded to three digits."""
     return np.unique([min(float(f"{T:.3g}"), most) for T in np.geomspace(1, most, 200).round()])
 
 
@@ -28,8 +28,8 @@ T_VALUES = _steps(T_MOST)
 
 
 class FieldAxis(Field):
-    """A field as an axis. Its range is its slider's, cut where the other fields end it: K at d, d
-    at K, n at the batch, ridge at m, m at M.
+    """A field as an axis. Its range is the slider's, limited by other fields: K by d, d by K, n by
+    the batch, ridge by m, m by M.
     """
 
     @property
@@ -38,7 +38,7 @@ class FieldAxis(Field):
         return f"{self.symbol}, {self.noun}"
 
     def ends(self, setting: Setting) -> tuple[float, float]:
-        """The least and the greatest value in the range that the setting allows."""
+        """Return the least and the greatest value on the axis that the setting allows."""
         s = setting
         least = {"d": s.K, "n": s.batch or 1, "M": s.m, "m": s.ridge}.get(self.name, 0)
         most = {"K": s.d, "m": s.M, "ridge": s.m}.get(
@@ -49,7 +49,7 @@ class FieldAxis(Field):
         return min(max(least, start), high), high
 
     def _reach(self, setting: Setting) -> tuple[float, float]:
-        """The slider's range, extended by whole decades to include the current value."""
+        """Return the slider's range, extended by whole decades to include the current value."""
         now = getattr(setting, self.name)
         if self.linear or now is None or not 0 < now < inf:
             return self.low, self.high
@@ -57,8 +57,8 @@ class FieldAxis(Field):
         return min(self.low, 10.0 ** floor(exponent)), max(self.high, 10.0 ** ceil(exponent))
 
     def frame(self, setting: Setting) -> tuple[float, float]:
-        """The places of the axis's ends: whole decades for K, so that the axis does not move with
-        d; for m, ridge and M what the other constants of the loss allow.
+        """Return the places of the axis's ends. For K they are whole decades, so that the axis does
+        not move with d; for m, ridge and M they are what the loss's other constants allow.
         """
         if self.name == "K":
             return 1.0, 10.0 ** max(ceil(log10(setting.d)), 1)
@@ -69,11 +69,11 @@ class FieldAxis(Field):
         return tuple(self.place(np.array([start, end])))
 
     def values(self, setting: Setting, points: int = POINTS) -> np.ndarray:
-        """Ascending values, evenly spaced on the axis."""
+        """Return ascending values, evenly spaced on the axis."""
         low, high = self.ends(setting)
         if self.name == "T" and points == POINTS:
             return T_VALUES if high <= T_MOST else _steps(high)
-        if high == 0:  # a ridge below m = 0
+        if high == 0:  # a ridge has only this value if m = 0
             return np.zeros(1)
         if self.linear:
             rest = np.geomspace(high - EDGE, 10.0**-DEEP * (high - EDGE), points // 4)
@@ -84,8 +84,8 @@ class FieldAxis(Field):
         return np.unique(spread.round()) if self.whole else spread
 
     def place(self, values: Any) -> Any:
-        """Positions of values on a log axis; those of a share are even up to `EDGE`, and by the
-        logarithm of the rest above.
+        """Return the positions of values on a log axis. A share's are even up to `EDGE`, and
+        logarithmic in 1 - share above it.
         """
         if not self.linear:
             return values
@@ -95,9 +95,7 @@ class FieldAxis(Field):
         return np.where(shares <= EDGE, even, 1 - _STRIP + _STRIP * deep)
 
     def value(self, place: float) -> float:
-        """The inverse of `place`, rounded to a whole number for counts, and to two digits for an
-        even share.
-        """
+        """Invert `place`; round a count to a whole number, and a share up to `EDGE` to two digits."""
         at = place
         if self.linear and place <= 1 - _STRIP:
             at = round(place / (1 - _STRIP) * EDGE, 2)
@@ -111,7 +109,7 @@ class FieldAxis(Field):
         return round(at) if self.whole else at
 
     def ticks(self) -> dict[float, str]:
-        """Positions and labels of a share's ticks."""
+        """Return the positions and labels of a share's ticks."""
         return {float(self.place(x)): f"{x:g}" for x in (0.0, 0.25, 0.5, 0.75, EDGE, 1.0)}
 
 
@@ -119,29 +117,29 @@ AXES = {name: FieldAxis(**vars(field)) for name, field in FIELDS.items() if name
 
 
 def nice(x: float) -> float:
-    """The next round number, for an axis's end."""
+    """Return the next round number, where an axis can end."""
     tens = 10.0 ** floor(log10(x))
     return next(m * tens for m in (1, 1.5, 2, 3, 4, 5, 6, 8, 10) if m * tens >= x * 0.999)
 
 
 def whole_decades(values: Sequence[float], more: int = 0) -> tuple[float, float]:
-    """The decades around positive values, and some more on either side."""
+    """Return the ends of the decades around positive values, with `more` decades on either side."""
     low = floor(log10(min(values)))
     return 10.0 ** (low - more), 10.0 ** (max(ceil(log10(max(values))), low + 1) + more)
 
 
 def drawable(epsilon: np.ndarray) -> np.ndarray:
-    """Finite positive values unchanged; nan for others, which have no place on a log axis."""
+    """Keep finite positive values, and replace others by nan: a log axis has no place for them."""
     return np.where(np.isfinite(epsilon) & (epsilon > 0), epsilon, np.nan)
 
 
 def frame(own: np.ndarray, others: np.ndarray, now: Sequence[float] = ()) -> tuple[float, float]:
-    """The decades to show: `MOST_DECADES` up from the lowest value of this run's bounds, and
-    comparators below.
+    """Return the decades to show: `MOST_DECADES` up from the lowest value of this run's bounds, and
+    down to comparators near it.
 
     Values a million times the smallest are cut off, since they would squeeze the rest. The smallest
-    current value `now` is always shown: where a curve falls far below it, the frame reaches
-    `MOST_DECADES` down from it.
+    current value `now` is always shown: if a curve falls far below it, the frame ends
+    `MOST_DECADES` below it.
     """
     own, others = own[np.isfinite(own)], others[np.isfinite(others)]
     own = own if own.size else others
@@ -159,7 +157,7 @@ def frame(own: np.ndarray, others: np.ndarray, now: Sequence[float] = ()) -> tup
 
 
 def steady(wanted: tuple[float, float], shown: tuple[float, float]) -> tuple[float, float]:
-    """The current frame, unless a curve leaves it or one side has two empty decades."""
+    """Keep each end of the frame `shown`, unless a curve passes it or leaves two decades empty."""
     start = shown[0] if shown[0] <= wanted[0] * 1.01 < 99 * shown[0] else wanted[0]
     end = shown[1] if wanted[1] <= shown[1] * 1.01 and shown[1] < 99 * wanted[1] else wanted[1]
     return start, end

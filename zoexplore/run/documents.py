@@ -10,7 +10,7 @@ _FOLDERS = Path(__file__).parents[2] / "docs", Path(__file__).parents[1] / "docs
 
 
 class Reference(NamedTuple):
-    """A page of `docs/` without its suffix, and one of its headings without its number."""
+    """The name of a page in `docs/` without the suffix, and one of its headings without the number."""
 
     page: str
     heading: str
@@ -21,7 +21,7 @@ class Reference(NamedTuple):
 
 @cache
 def read(page: str) -> str:
-    """A whole page, in Markdown.
+    """Return a whole page, in Markdown.
 
     Raises:
         FileNotFoundError: there is no such page.
@@ -33,7 +33,7 @@ def read(page: str) -> str:
 
 
 def section(reference: Reference) -> str:
-    """The section under a heading, in Markdown.
+    """Return the section under a heading, in Markdown.
 
     Raises:
         FileNotFoundError: there is no such page.
@@ -52,8 +52,8 @@ def section(reference: Reference) -> str:
 
 @cache
 def as_html(reference: Reference) -> str:
-    """A section as HTML, with its formulas as MathML. Links to other pages lose their targets,
-    which are not served.
+    """Return a section as HTML, with formulas as MathML. Links to other pages lose their targets,
+    since those pages are not served.
 
     Raises:
         FileNotFoundError, KeyError: there is no such page or heading.
@@ -75,7 +75,7 @@ def _renderer() -> Any:
 
 
 def in_mathml(formula: str, displayed: bool = False) -> str:
-    """A formula in TeX as MathML, which browsers draw themselves."""
+    """Turn a TeX formula into MathML, which browsers draw themselves."""
     from latex2mathml.converter import convert  # a dependency of the page, not of the accountant
 
     return convert(formula.strip(), display="block" if displayed else "inline")

@@ -1,4 +1,4 @@
-"""Two tables, in `fields.json`: a run's fields, with names, symbols and usual ranges, and its options.
+"""Two tables from `fields.json`: a run's fields, with names, symbols and usual ranges; its options.
 
 `Setting` says which values are allowed; the ranges here are those of sliders and figures.
 """
@@ -27,9 +27,10 @@ class Field:
         whole: whether its values are whole numbers.
         linear: whether the scale is linear, as in [0, 1]; otherwise logarithmic.
         label: a control's text beside the symbol; the noun if empty.
-        best: the aim of a plan that solves for it ("the least noise"); empty if none does.
+        best: the aim of a plan that solves for the field, as in "the least noise"; empty if none
+            does.
         left_out: the meaning of None; empty if None is not allowed.
-        also: what others call it.
+        also: other names of the field.
     """
 
     name: str
@@ -47,7 +48,7 @@ class Field:
 
     @property
     def caption(self) -> str:
-        """Symbol and label, as on a control."""
+        """The symbol and the label, as a control shows them."""
         return f"{self.symbol} {self.label or self.noun}"
 
 
@@ -55,7 +56,7 @@ _TABLES: dict[str, Any] = json.loads(
     Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
 )
 FIELDS = {about["name"]: Field(**about) for about in _TABLES["fields"]}
-# options of `Setting` and `Accounting`: their names
+# the options of `Setting` and `Accounting`, each with the names of its values
 OPTIONS: dict[str, dict[str, str]] = _TABLES["options"]
 _LONG = re.compile(r"(?<![\w.])\d{4,}(?![\w.])")
 _IN_WORDS = {
@@ -68,8 +69,7 @@ _OTHERS = {"num_epochs": "epochs", "num_train_epochs": "epochs", "sampling_rate"
 
 
 def meant(unknown: object, names: Iterable[str]) -> str:
-    """A question after the one of these names that an unknown one may stand for; empty if none is
-    near.
+    """Ask whether an unknown name stands for the nearest of `names`; return "" if none is near.
 
     >>> [meant(name, FIELDS) for name in ("k", "σ", "learning_rate", "step", "colour")]
     [': did you mean K?', ': did you mean sigma?', ': did you mean eta?', ': did you mean T?', '']
@@ -86,12 +86,12 @@ def meant(unknown: object, names: Iterable[str]) -> str:
 
 
 def symbol_of(name: str) -> str:
-    """A field's symbol; an option's name."""
+    """Return a field's symbol or an option's name."""
     return FIELDS[name].symbol if name in FIELDS else name
 
 
 def in_symbols(message: str) -> str:
-    """A message with symbols for the fields' names, ∞ for inf, and allowed values in groups of
+    """Write symbols for the fields' names in a message, ∞ for inf, and allowed values in groups of
     three digits.
 
     >>> in_symbols("sigma = -1 is not allowed: give a finite number above 0")

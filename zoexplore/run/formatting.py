@@ -13,20 +13,20 @@ THIN = "\u202f"  # a narrow no-break space
 _TEX = {f"{THIN}×{THIN}": r"\cdot ", THIN: r"\,", "∞": r"\infty", "−": "-"}
 LONGEST_TYPED = 12  # characters that fit in an input box
 
-# unambiguous groups of three
+# numbers whose commas can only stand between groups of three digits
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3}){2,}(\.\d*)?|[+-]?[1-9]\d{0,2}(,\d{3})+\.\d*")
 _SPACED = re.compile(r"[+-]?\d{1,3}([\s_]\d{3})+(\.\d*)?")
 _INFINITE = re.compile(r"([+-]?)(?:∞|\.?inf(?:inity)?)", re.IGNORECASE)
 
 
 def format_power(exponent: int) -> str:
-    """10 to a whole power, in Unicode."""
+    """Write 10 to a whole power, in Unicode."""
     return "10" + str(exponent).translate(_SUPERSCRIPTS)
 
 
 def format_number(x: float, figures: int = 3) -> str:
-    """A number rounded up, as a privacy loss must be, to some significant digits: 3.75, 0.0267, 7
-    160, 2.76 × 10⁶, ∞.
+    """Write a number rounded up, as a privacy loss must be, to `figures` digits: 3.75, 0.0267,
+    7 160, 2.76 × 10⁶, ∞.
     """
     if isnan(x):
         return "–"
@@ -42,12 +42,12 @@ def format_number(x: float, figures: int = 3) -> str:
 
 
 def _up(x: float, figures: int) -> Decimal:
-    """The shortest decimal that is this float, 1.5 for 1.5, rounded up to `figures` digits."""
+    """Round the shortest decimal that is this float (1.5 for 1.5) up to `figures` digits."""
     return Context(prec=figures, rounding=ROUND_CEILING).create_decimal(repr(float(x)))
 
 
 def format_percent(x: float, figures: int = 2) -> str:
-    """A probability in percent, rounded up: 1.9 %.
+    """Write a probability in percent, rounded up: 1.9 %.
 
     >>> format_percent(0.0183), format_percent(0.07), format_percent(1)
     ('1.9\u202f%', '7.0\u202f%', '100\u202f%')
@@ -56,18 +56,18 @@ def format_percent(x: float, figures: int = 2) -> str:
 
 
 def format_share(x: float, space: str = " ") -> str:
-    """A probability in percent, exact: as typed, or with a `THIN` space as printed."""
+    """Write a probability in percent, exactly, with `space` before the sign."""
     return f"{format_exact(_hundredfold(x))}{space}%"
 
 
 def _hundredfold(x: float) -> float:
-    """100 x without rounding: 100 * 0.07 is a little more than 7 in doubles."""
+    """Return 100 x without rounding: 100 * 0.07 is a little more than 7 in doubles."""
     return float(Decimal(repr(float(x))).scaleb(2))
 
 
 def format_sentence(words: str) -> str:
-    """Clauses as sentences, each with a capital first letter unless it begins with a symbol;
-    without the last full stop.
+    """Turn clauses into sentences, without the last full stop. A sentence begins with a capital,
+    unless it begins with a symbol.
 
     >>> format_sentence("a clip may act; b = 8 is below n")
     'A clip may act. b = 8 is below n'
@@ -79,13 +79,15 @@ def format_sentence(words: str) -> str:
 
 
 def format_count(count: SupportsFloat) -> str:
-    """A count in groups of three digits."""
+    """Write a count in groups of three digits."""
     x = float(count)
     return f"{x:,.0f}".replace(",", THIN) if x < 1e15 else format_number(x)
 
 
 def format_short(number: SupportsFloat, figures: int = 3) -> str:
-    """A number in its shortest form, rounded to the nearest: 10⁻⁵, 2 × 10⁻⁶, 0.001, 0.25, 1 000, ∞."""
+    """Write a number in its shortest form, rounded to the nearest: 10⁻⁵, 2 × 10⁻⁶, 0.001, 0.25,
+    1 000, ∞.
+    """
     x = float(number)
     if not isfinite(x) or x == 0:
         return format_number(x)
@@ -97,8 +99,8 @@ def format_short(number: SupportsFloat, figures: int = 3) -> str:
 
 
 def format_delta(delta: float) -> str:
-    """A target δ in its shortest form, rounded up: no guarantee is shown at a smaller δ than it was
-    computed for.
+    """Write a target δ in its shortest form, rounded up, so that no guarantee is shown at a smaller
+    δ than it was computed for.
 
     >>> format_delta(1e-5), format_delta(1 / 8103)
     ('10⁻⁵', '1.24\u202f×\u202f10⁻⁴')
@@ -107,7 +109,7 @@ def format_delta(delta: float) -> str:
 
 
 def format_exact(x: float | None) -> str:
-    """The shortest text that reads back as exactly this value."""
+    """Return the shortest text that reads back as exactly this value."""
     if x is None:
         return ""
     if x == inf:
@@ -122,8 +124,9 @@ def format_exact(x: float | None) -> str:
 
 
 def format_typed(x: float | None) -> str:
-    """A value for an input box: whole numbers exact, grouped by three or from 10⁹ on as powers;
-    other long ones with six digits, so that no exponent is cut off.
+    """Write a value for an input box. Whole numbers are exact: in groups of three digits or, from
+    10⁹ on, with an exponent if four digits suffice. Other long numbers have six digits, so that no
+    exponent is cut off.
 
     >>> [format_typed(x).replace(THIN, " ") for x in (10**6, 10**9, 2**31, 0.001, 3.293432762980055e-08)]
     ['1 000 000', '1e9', '2 147 483 648', '0.001', '3.29343e-8']
@@ -137,7 +140,7 @@ def format_typed(x: float | None) -> str:
 
 
 def parse_number(text: str) -> float:
-    """A number that somebody typed or wrote in a file: 23456, 016, 20 000, 1,000,000, 1e-3, ∞,
+    """Read a number that somebody typed or wrote in a file: 23456, 016, 20 000, 1,000,000, 1e-3, ∞,
     .inf. All digits are decimal.
 
     Raises:
@@ -153,14 +156,14 @@ def parse_number(text: str) -> float:
     if infinite := _INFINITE.fullmatch(cleaned):
         return float(f"{infinite[1]}inf")
     try:
-        cleaned = cleaned.replace("_", "?")  # which Python takes anywhere between digits
+        cleaned = cleaned.replace("_", "?")  # Python accepts _ between any digits
         return int(cleaned) if cleaned.lstrip("+-").isdigit() else float(cleaned)
     except ValueError:
         raise ValueError("give a number, such as 20, 0.001 or 1e-3") from None
 
 
 def format_tex(x: float) -> str:
-    """A number in TeX, rounded to the nearest: 0.5, 20\\,000, 2.75\\cdot 10^{6}, 10^{-6};
+    """Write a number in TeX, rounded to the nearest: 0.5, 20\\,000, 2.75\\cdot 10^{6}, 10^{-6};
     "undefined" for nan.
     """
     if isnan(x):
@@ -172,10 +175,10 @@ def format_tex(x: float) -> str:
 
 
 def bound_in_tex(x: float) -> str:
-    """An upper bound in TeX, rounded up."""
+    """Write an upper bound in TeX, rounded up."""
     return format_tex(round_up(x))
 
 
 def round_up(x: float, figures: int = 4) -> float:
-    """x rounded up to `figures` digits, so that no loss is shown smaller than it is."""
+    """Round x up to `figures` digits, so that no loss is shown smaller than it is."""
     return float(_up(x, figures))

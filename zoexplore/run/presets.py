@@ -1,9 +1,9 @@
 """Presets: the paper's figures, published runs and related mechanisms.
 
-For its figures the paper ("Details about numerical results") fixes R = M = Delta = 1, m = 0.9, eta
-= K/M, Mironov's conversion, and n = 1000 and 2000 for the non-convex figure. We chose the rest
-(other n, d, K, sigma, beta, delta) so that the bounds apply: the curves have the paper's shapes,
-but not always its heights.
+The paper's figures ("Details about numerical results") have R = M = Delta = 1, m = 0.9, eta = K/M
+and Mironov's conversion; the non-convex figure has n = 1000 and 2000. We chose the rest (other n,
+d, K, sigma, beta, delta) so that the bounds apply. The curves have the paper's shapes, but not
+always its heights.
 """
 
 import json
@@ -16,13 +16,13 @@ from zoexplore.run.formatting import format_count, format_short
 from zoexplore.run.published import RUNS
 from zoexplore.run.setting import Accounting, Setting
 
-# of the figures: the clip is supposed idle, and a record is counted by it
+# the paper's figures suppose the clip idle, and still count a record by it
 PAPER_CONVENTION = Accounting(sensitivity="clip")
 AS_PRINTED = PAPER_CONVENTION.replace(conversion="mironov", printed=True)
 _TABLE = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 _BASES = {name: Setting(**own) for name, own in _TABLE["runs"].items()}
-# A run that learns: two classes, logistic loss on rows of length 1, whose gradients have length at
-# most 1, with a ridge outside the clip, 520 parameters (docs/training.md).
+# A run that learns: logistic loss of two classes, with a ridge outside the clip and 520 parameters.
+# Rows have length 1, and gradients therefore at most 1 (docs/training.md).
 DEMONSTRATION = _BASES["demonstration"]
 
 
@@ -32,11 +32,11 @@ class Preset:
 
     Args:
         name: its name in menus.
-        summary: a sentence that also names what we chose where the source is silent.
+        summary: a sentence that also names what we chose if the source is silent.
         setting: the run.
         accounting: how it is counted.
         pins: further runs of the same figure, each named by its difference.
-        compare: the bound by which the figure compares them; empty if it compares none.
+        compare: the bound by which the figure compares the pins; empty if it does not.
     """
 
     name: str
@@ -48,8 +48,8 @@ class Preset:
 
 
 def _preset(about: dict[str, Any]) -> Preset:
-    """A line of the table: a run `of` another one with some fields changed, by default counting;
-    or, with a field's values as pins, by the paper's.
+    """Make a preset from a line of the table: the base run that `of` names, with some fields
+    changed. A preset whose pins are a field's values counts as printed in the paper.
     """
     run = _BASES[about["of"]].replace(**about.get("run", {}))
     field, values = about.get("pins", ("", ()))

@@ -24,19 +24,19 @@ class Published:
     """A run as its public script defines it.
 
     Args:
-        name, n, d, K, batch, T, delta: as in the script; `batch` is the mean size where it is
-            Poisson's.
-        C: the clip norm of a record's quotients, all K together.
-        claimed: the epsilon that is reported.
-        trained: the part of it spent on training.
+        name, n, d, K, batch, T, delta: as in the script; `batch` is the mean size of Poisson
+            batches.
+        C: the clip norm of a record's K quotients together.
+        claimed: the reported epsilon.
+        trained: the part of `claimed` that training spends.
         doubled: whether the noise on the sum of clipped quotients is 2 z C rather than z C.
         shuffled: whether batches are cut from a shuffled list rather than drawn by Poisson
             sampling.
         z: the noise multiplier for `trained` under Poisson sampling, to five digits.
         fresh: epsilon for batches drawn without replacement and one record replaced, rounded up to
             `FIGURES` digits.
-        ours: epsilon of `setting`, likewise.
-        reading: our reading of what its source leaves open; empty if nothing.
+        ours: epsilon of `setting`, rounded up likewise.
+        reading: our reading of what the source leaves open; empty if it leaves nothing open.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Published:
 
     @property
     def setting(self) -> Setting:
-        """The run as executed: with noise on the sum of K clipped quotients, which for beta = 1 is
+        """The run as executed. Since beta = 1, its noise on the sum of K clipped quotients is
         sqrt(K) sigma b.
         """
         noise = (2 if self.doubled else 1) * self.z * self.C / self.batch / sqrt(self.K)

@@ -1,5 +1,5 @@
-"""What somebody wrote, as fields of a run: YAML as texts by name, and the value of a text. Nothing
-else parses either.
+"""Reads a run's fields from YAML, as texts by name, and the value of a text. Nothing else parses
+either.
 """
 
 from typing import Any
@@ -15,19 +15,19 @@ HEADINGS = "setting", "accounting"
 _SWITCHES = "linear", "printed"
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 _NOTHING = "", "~", "null", "none"
-_REASONS = {  # what PyYAML says of a text: what is wrong with it
+_REASONS = {  # PyYAML's words for a mistake, and ours
     "found character '\\t'": "a tab; YAML wants spaces",
     "another document": "a second document begins ('---'); keep one",
 }
 
 
 class Unreadable(ValueError):
-    """A text that is no list of fields; it says why, and in which line."""
+    """A text is no list of fields; the message says why, and in which line."""
 
 
 def fields_of(text: str) -> dict[str, Any]:
-    """The fields of a run in YAML, under the two headings or not: texts by name, since YAML itself
-    reads 016 as 14 and 3:20 as 200; None for what is no single value.
+    """Read the fields of a run from YAML, with or without the two headings. Values stay texts,
+    since YAML itself reads 016 as 14 and 3:20 as 200. What is no single value becomes None.
 
     Raises:
         Unreadable: the text is empty, too long, no YAML or no list of fields, has a merge key, or
@@ -70,7 +70,7 @@ def fields_of(text: str) -> dict[str, Any]:
 
 
 def value_of(name: str, text: str) -> Any:
-    """The value of a field's text; the text itself if it has none, which `Setting` then refuses.
+    """Return the value of a field's text. A text without a value stays, for `Setting` to refuse.
 
     >>> value_of("K", "016"), value_of("batch", "all"), value_of("T", "3:20")
     (16, None, '3:20')
@@ -91,7 +91,7 @@ def value_of(name: str, text: str) -> Any:
 
 
 def _pairs(root: Any) -> Any:
-    """Key and value nodes of the fields, those under the headings too."""
+    """Yield the key and the value node of each field, also of those under a heading."""
     for key, node in root.value:
         if key.value not in HEADINGS or (node.value and not isinstance(node, yaml.MappingNode)):
             yield key, node

@@ -1,7 +1,7 @@
 """`Setting`, one run of Noisy-ZOGD, and `Accounting`, how its privacy loss is counted.
 
-Both are frozen and hashable. They refuse invalid values with a `ValueError` that names the field,
-the value and the allowed values, for a slider, a URL or a YAML file to show as it is.
+Both are frozen and hashable. An invalid value raises a `ValueError` that names the field, the value
+and the allowed values. A page can show its message as it is.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ LONGEST_SHOWN = 500  # characters of a refused value that a message quotes
 LEAST_DELTA = 1e-300  # parts of a smaller delta would be subnormal doubles, which have fewer digits
 LARGEST_INTEGER = 2**53  # larger whole numbers are not exact as floats
 _ABOVE_0, _SHARE = {"above": 0.0}, {"least": 0.0, "most": 1.0}
-LIMITS: dict[str, dict[str, Any]] = {  # of `number`
+LIMITS: dict[str, dict[str, Any]] = {  # arguments of `number`
     "sigma": _ABOVE_0,
     "clip": _ABOVE_0,
     "R": _ABOVE_0 | {"infinite": True},
@@ -32,7 +32,7 @@ LIMITS: dict[str, dict[str, Any]] = {  # of `number`
     "delta": {"least": LEAST_DELTA, "below": 1.0},
     "xi": {"least": 0.0},
 }
-# what may be given, and in place of what
+# numbers that `Setting.of` takes, and the fields that they replace
 IN_PLACE = {"noise_multiplier": "sigma", "epochs": "T", "sample_rate": "batch"}
 
 
@@ -40,7 +40,7 @@ class Refused(ValueError):
     """An invalid value; `field` names its field."""
 
     def __init__(self, message: str, field: str) -> None:
-        super().__init__(message, field)  # both, so that it can be pickled
+        super().__init__(message, field)  # both arguments, for pickle
         self.field = field
 
     def __str__(self) -> str:
@@ -61,36 +61,36 @@ class Setting:
         T: steps.
         sigma: noise scale. One step's noise energy is (eta sigma)^2, whatever beta and K.
         beta: directional share of the noise power, in [0, 1].
-        regime: "strongly-convex", "convex" or "non-convex": each record's loss without the ridge.
+        regime: each record's loss without the ridge is "strongly-convex", "convex" or "non-convex".
         R: radius of the ball that iterates are projected onto; `inf` for no ball.
         clip: the clip norm Delta, of each difference quotient or of a record's K quotients
             together.
-        M: smoothness of the loss; `inf` if unknown, and the bounds that need it do not apply.
-        m: strong convexity of the loss, `ridge` included; of the regime "strongly-convex".
+        M: smoothness of the loss; `inf` if unknown, and then the bounds that need it do not apply.
+        m: strong convexity of the loss, `ridge` included, in the regime "strongly-convex".
         ridge: strong convexity from a term outside the clip, the same for every data set.
         eta: step size; `None` means K/M, also after `replace`, and stays `None` while M is `inf`.
-        xi: perturbation scale of the two-point estimator; 0 is the directional derivative.
+        xi: perturbation scale of the two-point estimator; 0 means the directional derivative.
         delta: target delta, from 1e-300 to below 1.
-        clipping: "each" difference quotient of a record is limited to `clip`, or "joint": its K
-            quotients are scaled together to a length of at most `clip`.
+        clipping: "each" limits every difference quotient of a record to `clip`; "joint" scales a
+            record's K quotients together to a length of at most `clip`.
         batch: records a step, drawn as `sampling` says; `None` means all n.
-        lipschitz: the most that a gradient of a record's loss without the ridge is long. `inf`:
-            nothing is known, and the clip may act. At most `clip`: it never acts, except a joint
-            one at xi > 0. `None`: at most `clip`, whatever its value.
+        lipschitz: the greatest length of a gradient of a record's loss without the ridge. `inf`:
+            nothing is known, and the clip may act. At most `clip`: the clip never acts, except a
+            joint one at xi > 0. `None`: the same as `clip`, whatever its value.
         linear: whether every record's loss without the ridge is a function of one linear form of
             the parameters, as in logistic or least-squares regression, but not in a softmax. The
-            bound "sharp" uses it where the clip may act or xi is not 0.
-        neighbours: "replace-one" record by another, or "add-remove" one; the mean divides by n in
-            either case.
+            bound "sharp" uses this if the clip may act or xi is not 0.
+        neighbours: "replace-one": a record is replaced by another; "add-remove": one is added or
+            removed. The mean divides by n in either case.
         sampling: how batches are drawn. "without-replacement" or "poisson": drawn secretly at each
-            step. "cyclic": in a fixed order from n/batch fixed batches. "shuffled": the same in a
-            secret random order, drawn once or for every epoch.
+            step. "cyclic": n/batch fixed batches in a fixed order. "shuffled": the same batches in
+            a secret random order, drawn once or for every epoch.
         releases: the number of released iterates, evenly spaced up to the last; all of them if it
             exceeds T.
         records_per_person: the most records of one person; guarantees then protect people.
-        cooldown: the last so many steps have the share `cooldown_beta` of the noise in place of
-            `beta`, at the same noise power. Where it is at least T every step has it.
-        cooldown_beta: in [0, 1]; `None` means 1/2.
+        cooldown: the number of last steps that have the share `cooldown_beta` in place of `beta`,
+            at the same noise power. If it is at least T, every step has that share.
+        cooldown_beta: the share of those steps, in [0, 1]; `None` means 1/2.
 
     Raises:
         Refused: a value is impossible, not finite or of the wrong type; its `field` names it.
@@ -147,17 +147,16 @@ class Setting:
 
     @classmethod
     def of(cls, **given: Any) -> "Setting":
-        """A run by the field's other numbers. In place of sigma, T and batch it takes
+        """Make a run from the field's other numbers. In place of sigma, T and batch it takes
 
-            noise_multiplier: the noise over the most that one record adds, whichever `neighbours`
-                is (`noise_multiplier` below).
-            epochs: passes over the data: epochs n/batch steps; of batches in a fixed or shuffled
-                order, n/batch is rounded up.
+            noise_multiplier: the noise over the most that one record adds, whatever `neighbours` is
+                (see the property).
+            epochs: passes over the data, of n/batch steps each; n/batch is rounded up for batches
+                in a fixed or shuffled order.
             sample_rate: the part of the records in a batch, in (0, 1].
 
         They are converted once. T and the batch are rounded up, and sigma down, so that epsilon is
-        never too small: a batch of more than sample_rate n records has the noise on their sum that
-        was asked for.
+        never too small. A batch rounded up keeps the noise on its sum that was asked for.
 
         Raises:
             Refused: as the constructor does, or a number is given in both ways.
@@ -171,8 +170,8 @@ class Setting:
         return cls(**unset | own).replace(**given)
 
     def replace(self, **changes: Any) -> "Setting":
-        """The same run with some fields changed, or those of `of` in their place; a step size of
-        K/M follows K and M.
+        """Return the run with some fields changed, or with numbers of `of` in their place. A step
+        size of K/M follows K and M.
 
         Raises:
             Refused: a field is unknown, or its value is not allowed.
@@ -190,7 +189,7 @@ class Setting:
         return run._at(rates) if rates else run
 
     def _at(self, rates: dict[str, Any]) -> "Setting":
-        """The run with the numbers of `of`."""
+        """Return the run with numbers that `of` takes."""
         run, drawn = self, Fraction(self.batch or self.n)  # records a step
         if "sample_rate" in rates:
             drawn = _decimal("sample_rate", rates["sample_rate"], most=1.0) * self.n
@@ -208,7 +207,7 @@ class Setting:
         return run
 
     def as_dict(self) -> dict[str, Any]:
-        """The arguments that make this setting again (eta is None where it follows K/M)."""
+        """Return the arguments that make this setting again (eta is None if it follows K/M)."""
         return {name: getattr(self, name) for name in SETTING_FIELDS} | (
             {"eta": None} if self.eta_follows else {}
         )
@@ -218,7 +217,7 @@ class Setting:
         """z, as in DP-SGD: a step's noise along its directions over the most that one record adds
         there. It is b sigma sqrt(beta + (1 - beta) K/d)/clip, with b = n for a full batch, and
         sqrt(K) times that under a joint clip. For neighbours = "add-remove" a record moves a step
-        1/z of its noise, for "replace-one" 2/z.
+        by 1/z of its noise, for "replace-one" by 2/z.
 
         >>> Setting(n=1000, d=100, K=1, T=1, sigma=0.01, beta=1.0, batch=64, clip=0.5).noise_multiplier
         1.28
@@ -228,13 +227,13 @@ class Setting:
 
     @property
     def clip_each(self) -> float:
-        """The clip on each quotient under which a record moves a step as far as in this run:
-        clip/sqrt(K) for a joint one.
+        """The clip on each quotient that lets a record move a step as far as in this run:
+        clip/sqrt(K) if the run's clip is joint.
         """
         return self.clip / self.K**0.5 if self.clipping == "joint" else self.clip
 
     def beta_at(self, t: int) -> float:
-        """The share of step t's noise along the directions, t = 0 .. T - 1."""
+        """Return the share of step t's noise along the directions, t = 0 .. T - 1."""
         if t < self.T - self.cooldown:
             return self.beta
         return 0.5 if self.cooldown_beta is None else self.cooldown_beta
@@ -247,8 +246,8 @@ class Setting:
 @dataclass(frozen=True, kw_only=True)
 class VariedSetting(Setting):
     """A run with step sizes from eta down to `slowest` times eta. Every step has the noise and the
-    sensitivity of one of size eta; only the contraction differs. Every bound for the last iterate
-    takes the worst of them.
+    sensitivity of a step of size eta; only the contraction differs. Every bound for the last
+    iterate takes the worst of the step sizes.
     """
 
     slowest: float = 1.0
@@ -271,7 +270,7 @@ class Accounting:
             (docs/bounds.md, "From a budget to epsilon"; docs/batches.md).
         sensitivity: how far a record moves a step. "least": the least that is proved under the
             setting's assumptions (docs/bounds.md, "Sensitivity"). "clip": as far as the clip
-            allows, even where it is supposed idle, as in the paper.
+            allows, even if it is supposed idle, as in the paper.
         schedule: "constant": beta as set; "optimal": the accountant chooses the share of each step.
         printed: whether to use the paper's printed constants, which give no guarantee
             (docs/bounds.md, section 9).
@@ -295,7 +294,7 @@ class Accounting:
 
 
 def supposition(setting: Setting, accounting: Accounting) -> str:
-    """A run's assumption on one record's gradient, which numbers that are compared must share.
+    """Say what a run assumes of one record's gradient. Numbers that are compared must share it.
 
     >>> run = Setting(n=1000, d=100, K=10, T=5, sigma=0.1, beta=0.5)
     >>> supposition(run, Accounting()), supposition(run.replace(lipschitz=1.0), Accounting())
@@ -323,7 +322,7 @@ def _refuse(name: str, value: Any, allowed: str) -> Refused:
 
 
 def shown(value: Any) -> str:
-    """A refused value, cut to fit a message."""
+    """Write out a refused value, cut to fit a message."""
     try:
         text = repr(value)
     except ValueError:  # Python refuses to print very long integers
@@ -347,8 +346,8 @@ def _is_real(value: Any) -> bool:
 def whole(
     name: str, value: Any, most: int = LARGEST_INTEGER, called: str = "", least: int = 1
 ) -> int:
-    """A checked whole number from `least` to `most`, which messages call so. Raises `Refused` for
-    anything else.
+    """Return a whole number from `least` to `most`, which messages name `called`. Raises `Refused`
+    for anything else.
 
     >>> whole("T", 200.0)
     200
@@ -370,8 +369,8 @@ def number(
     called: str = "",
     infinite: bool = False,
 ) -> float:
-    """A checked number, finite unless `infinite`; messages call `most` so. Raises `Refused` unless
-    it is within the limits.
+    """Return a number within the limits, finite unless `infinite`; messages name `most` as
+    `called`. Raises `Refused` for anything else.
 
     >>> number("beta", 1, least=0.0, most=1.0)
     1.0
@@ -395,5 +394,5 @@ def number(
 
 
 def _decimal(name: str, value: Any, most: float = inf) -> Fraction:
-    """A number above 0, exactly as its digits say."""
+    """Return a number above 0, exactly as its digits say."""
     return Fraction(repr(number(name, value, above=0.0, most=most)))

@@ -1,4 +1,4 @@
-"""Text in and out, whatever encoding a shell or a system has by itself, and templates of it."""
+"""Text in and out, whatever encoding a shell or a system uses, and templates of text."""
 
 import codecs
 import io
@@ -15,11 +15,11 @@ UTF_16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
 def use_utf8() -> None:
-    """Make standard streams UTF-8 unless they are terminals, whose encoding stays. No print to
-    either can fail.
+    """Make standard streams UTF-8, except terminals, which keep their encoding. No print to either
+    fails then.
     """
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # neither a notebook's nor a closed one
+        if isinstance(stream, io.TextIOWrapper):  # no notebook's stream, nor a closed one
             stream.reconfigure(
                 encoding=None if stream.isatty() else "utf-8", errors="backslashreplace"
             )
@@ -32,16 +32,17 @@ def say(text: str) -> None:
 
 
 def decoded(raw: bytes) -> str:
-    """The text of a file in UTF-8, or in UTF-16 with a byte-order mark, as some shells write it.
+    """Decode the text of a file from UTF-8, or from UTF-16 with a byte-order mark, as some shells
+    write.
 
     Raises:
-        UnicodeDecodeError: it is neither.
+        UnicodeDecodeError: the text is neither.
     """
     return raw.decode("utf-16" if raw.startswith(UTF_16) else "utf-8-sig")
 
 
 def printable(text: str) -> str:
-    """The text with escapes for what controls a terminal, and for halves of characters; lines stay.
+    """Escape what controls a terminal, and halves of characters; ends of lines stay.
 
     >>> printable("a" + chr(27) + "[2J.yaml")
     'a\\\\x1b[2J.yaml'
@@ -53,13 +54,13 @@ def printable(text: str) -> str:
 
 
 def written(template: str, **given: Any) -> str:
-    """A template of the package, filled in with plain text."""
+    """Fill in a template of the package, as plain text."""
     return str(_templates().get_template(template).render(given))
 
 
 @cache
 def _templates() -> Any:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # takes a while
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # the import takes a while
 
     loader = FileSystemLoader(Path(__file__).parents[1])
     made = Environment(
