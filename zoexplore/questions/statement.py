@@ -178,7 +178,7 @@ def versions(*more: str) -> dict[str, str]:
 
 
 def remark_on_delta(setting: Setting) -> str:
-    """What to say of a delta of at least 1/n; empty below.
+    """Return a remark on a delta of at least 1/n; empty if delta is smaller.
 
     >>> remark_on_delta(Setting(n=200, d=10, K=1, T=1, sigma=1.0, beta=1.0, delta=0.1)).partition(": ")[0]
     'δ = 0.1 is at least 1/n'
