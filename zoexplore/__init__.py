@@ -27,10 +27,10 @@ __all__ += [
 
 
 def explore(setting: Setting | None = None, accounting: Accounting | None = None) -> "Explorer":
-    """The whole explorer for a notebook cell, opened at a setting and an accounting.
+    """Return the whole explorer for a notebook cell, opened at a setting and an accounting.
 
     Raises:
-        ValueError: what is given is no setting.
+        ValueError: `setting` is no `Setting`.
     """
     if not isinstance(setting, Setting | None):
         made = "of a run file: zoexplore.questions.export.from_yaml(text).setting"
@@ -49,17 +49,17 @@ def lesson(
     link: str = "",
     live: str = "",
 ) -> Path:
-    """Write the explorer of a run as one HTML file, which moves by tables: without a server, a
-    network or Python.
+    """Write the explorer of a run as one HTML file, which takes its numbers from tables. It needs
+    no server, network or Python.
 
     Args:
         setting: the run that it starts from.
-        sliders: fields, each of which moves alone around the run; "K+beta" for two that move
-            together, on coarser places. T moves with any of them.
+        sliders: fields that each move alone, from the run's value; "K+beta" names two that move
+            together, in coarser steps. T moves together with any of them.
         path: where to write it.
         accounting: how to count.
-        link: a link for teaching, whose prompts, view and parts the file takes.
-        live: the address of a server's page, to which the file links where it has no numbers.
+        link: a link for teaching. The file takes over its prompts, view and parts.
+        live: the address of a server's page, to which the file links if it has no numbers.
 
     Returns:
         the path.

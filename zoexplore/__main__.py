@@ -52,8 +52,8 @@ from zoexplore.run.setting import (
 from zoexplore.run.text import decoded, printable, use_utf8, written
 
 ANSWER, NONE, WRONG = 0, 1, 2
-MOST_VALUES = 10_000  # of a curve
-# which a plan chooses, unless they are given
+MOST_VALUES = 10_000  # the most values of a curve
+# placeholders for the fields that a plan chooses unless they are given
 UNPLANNED = {"K": "1", "T": "1", "sigma": "1", "beta": "1", "clipping": "joint"}
 
 
@@ -62,7 +62,9 @@ class Wrong(ValueError):
 
 
 class Answer(NamedTuple):
-    """An answer: whether there is one, its data for JSON, and its text, which a template may frame."""
+    """An answer: whether one was found, its data for JSON, and its text, which a template may
+    frame.
+    """
 
     found: bool
     data: dict[str, Any]
@@ -92,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _told(error: Exception) -> str:
-    """What to do about an error, in a line."""
+    """Say in a line what to do about an error."""
     if isinstance(error, ModuleNotFoundError):
         return f"this needs {error.name}: pip install 'zoexplore[app]'"
     if isinstance(error, OSError):
@@ -136,8 +138,8 @@ def _say(answer: Answer, as_json: bool) -> int:
 def _read(
     given: Namespace, file: str, gaps: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[Setting, Accounting]:
-    """The run of a file, with `gaps` where neither it nor --set says anything. A field that cannot
-    be used is an error: the answer would be about another run.
+    """Read the run of a file, with `gaps` for fields that neither the file nor --set gives. A field
+    that cannot be used is an error: the answer would be about another run.
     """
     needed = [name for name in OWN if name not in gaps]
     needs = f": a run needs {', '.join(needed)}"
@@ -153,7 +155,7 @@ def _read(
             raise Wrong(f"--set {change}: give FIELD=VALUE, such as --set K=52")
         fields = _over(fields, {name: value})
     if missing := not_given(fields, needed):
-        # which may be what is missing
+        # an unknown name may stand for a missing one
         raise Wrong("; ".join([f"{file}: {missing}{needs}", *unknown(fields)]))
     loaded = from_fields(fields, UNASSUMING)
     if loaded.problems:
@@ -164,14 +166,14 @@ def _read(
 
 
 def _fields(file: str) -> dict[str, Any]:
-    """The fields of a file, or of standard input."""
+    """Read the fields of a file, or of standard input."""
     with open(0 if file == "-" else file, "rb", closefd=file != "-") as opened:
-        raw = opened.read(4 * LARGEST_FILE + 1)  # bytes of a character
+        raw = opened.read(4 * LARGEST_FILE + 1)  # a character has 4 bytes at most
     return fields_of(decoded(raw))
 
 
 def _over(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields, with some in place of those that say the same."""
+    """Return the fields, with `changes` in place of those that say the same."""
     said = {IN_PLACE.get(name, name) for name in changes}
     kept = {name: text for name, text in fields.items() if IN_PLACE.get(name, name) not in said}
     return kept | dict(changes)
@@ -218,7 +220,7 @@ def _epsilon(given: Namespace) -> Answer:
 
 
 def _about(run: Setting) -> dict[str, str]:
-    """Which run it is, in a line, and a remark on its delta."""
+    """Describe a run in a line, and add a remark on its delta."""
     return {"run": in_a_line(run), "remark": remark_on_delta(run)}
 
 
@@ -278,7 +280,7 @@ def _calibrate(given: Namespace) -> Answer:
 
 
 def _with_run(template: str, data: dict[str, Any], run: Setting, accounting: Accounting) -> Answer:
-    """An answer that ends with a run as YAML."""
+    """Make an answer that ends with a run as YAML."""
     data |= {"setting": run.as_dict(), "accounting": asdict(accounting)} | _about(run)
     return Answer(True, data, to_yaml(run, accounting), template)
 
@@ -296,8 +298,8 @@ def _plan(given: Namespace) -> Answer:
 
 
 def _searched(run: Setting, runs: int | None, accounting: Accounting) -> dict[str, float]:
-    """epsilon of a search of so many runs, by how their number is chosen; nothing where none is
-    asked for.
+    """Return epsilon of a search of `runs` runs, for each way to choose their number; nothing if
+    `runs` is None.
     """
     if runs is None:
         return {}
@@ -328,7 +330,7 @@ def _lesson(given: Namespace) -> None:
     print(f"{given.out}: {len(text.encode()) // 1000} kB; open it in any browser")
 
 
-# what the command's table calls so
+# the values of names in the command's table
 NAMED: dict[Any, Any] = {
     "int": int,
     "float": float,

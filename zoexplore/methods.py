@@ -30,14 +30,14 @@ _LOOKS = {
 
 
 def look_of(method: str) -> Look:
-    """A method's look; a plain one for a method of your own."""
+    """Return a method's look; a plain one for a method of your own."""
     look = _LOOKS.get(method, Look())
     return look._replace(short=look.short or METHODS[method].title)
 
 
 def ranked(frontier: "Frontier") -> dict[str, list["Point"]]:
-    """The points of every method with a sound account, by epsilon, or without noise; the method
-    whose last is best first.
+    """Sort each method's points by epsilon, and the methods by the accuracy of their last point,
+    best first. Points with noise but no sound account are left out.
     """
     points = [p for p in frontier.points if p.by or not METHODS[p.method].noisy]
     points.sort(key=lambda p: p.epsilon.get(p.by, 0.0))

@@ -23,7 +23,8 @@ COLOURS = {
     "note": ("#e8f1f9", "#1b2c3c"),
 }
 STYLES = {bound: words.style for bound, words in WORDS.items() if words.style}
-SPARE = Style(("#a3195b", "#ff86bb"), (6, 2, 2, 2), 2.2)  # of a bound without a style
+# the style of a bound that has none of its own
+SPARE = Style(("#a3195b", "#ff86bb"), (6, 2, 2, 2), 2.2)
 
 # Colours of pins, far from one another rather than from the bounds'; letters distinguish pins
 # without colours.
@@ -45,15 +46,15 @@ GAINS = (  # the factor that hiding gains: none, up to 2, 2 to 10, 10 to 100, ov
 
 
 def style_of(bound: str) -> Style:
-    """The style of a bound, or the spare one."""
+    """Return the style of a bound, or the spare one."""
     return STYLES.get(bound, SPARE)
 
 
 def hue(bound: str) -> str:
-    """A bound's colour on a light ground."""
+    """Return a bound's colour on a light ground."""
     return style_of(bound).colour[LIGHT]
 
 
 def colour(name: str, dark: bool = False) -> str:
-    """A named colour in one of the schemes."""
+    """Return a named colour of the light or the dark scheme."""
     return COLOURS[name][DARK if dark else LIGHT]

@@ -18,28 +18,28 @@ from zoexplore.compute.session_task import event_loop_is_running, own_session
 from zoexplore.run.setting import Setting
 
 REDRAW = 0.05  # seconds that a call may take on the event loop
-_FEW_DIGITS = 4  # of the steps of a run, up to which all figures took less where we measured
+_FEW_DIGITS = 4  # digits of T up to which every figure took less than a redraw, as measured
 
-# seconds that the latest two calls of each kind took: one that loads compiled code says little
+# seconds of the latest two calls of each kind: one of them may have loaded compiled code
 _latest: dict[tuple[Any, ...], tuple[float, float]] = {}
 
 
 @cache
 def pool() -> Pool:
-    """The processes of this server."""
+    """Return the pool of processes of this server."""
     return Pool(first=load)
 
 
 async def ask(function: Callable[..., Any], *args: Any) -> Any:
-    """The answer of a module-level function of a module that imports no Panel.
+    """Return the answer of a module-level function whose module imports no Panel.
 
     Await it in a coroutine of a `SessionTask`, as `View.refresh` is: the code after it may write to
     the session's models.
 
     Raises:
         Exception: what the function raised.
-        Died: it ended its process.
-        TooLong: it took longer than any call may.
+        Died: the function ended its process.
+        TooLong: the function took longer than any call may.
     """
     kept = hasattr(function, "canonical")
     if kept:
@@ -59,7 +59,7 @@ async def ask(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def known(function: Callable[..., Any], *args: Any) -> bool:
-    """Whether the answer of a `cached` function is kept."""
+    """Return whether the answer of a `cached` function is kept."""
     with suppress(KeyError):
         lookup(function, function.canonical(*args))  # type: ignore[attr-defined]
         return True
@@ -67,7 +67,7 @@ def known(function: Callable[..., Any], *args: Any) -> bool:
 
 
 def no_answer(error: Exception) -> str:
-    """The message for a reader whose call has no answer."""
+    """Return the message for a reader whose call has no answer."""
     return (
         str(error)
         if isinstance(error, TooLong)
@@ -76,8 +76,8 @@ def no_answer(error: Exception) -> str:
 
 
 def quick(function: Callable[..., Any], *args: Any) -> bool:
-    """Whether a call will take less than a redraw, as one of the latest two of its kind did: those
-    on batches never do, and those with few steps do at first.
+    """Return whether a call will take less than a redraw, as one of the latest two of its kind did.
+    A call on batches is never quick; one with few steps is quick at first.
 
     A call without a `Setting` is never quick, since its time cannot be predicted. A `Miniature`
     therefore holds a `Setting`.
@@ -87,8 +87,8 @@ def quick(function: Callable[..., Any], *args: Any) -> bool:
 
 
 class _Kind(NamedTuple):
-    """What calls that take about as long share: assumptions and accounting, and as many digits of
-    T.
+    """What calls that take about equally long share: function, assumptions, accounting and digits
+    of T.
     """
 
     function: str
@@ -99,7 +99,7 @@ class _Kind(NamedTuple):
 
 
 def _kind(function: Callable[..., Any], args: tuple[Any, ...]) -> _Kind | None:
-    """The kind of a call; None without a run."""
+    """Return the kind of a call; None if it has no run."""
     run = next((arg for arg in args if isinstance(arg, Setting)), None)
     if run is None:
         return None
@@ -112,7 +112,7 @@ def _lately(kind: _Kind) -> tuple[float, float]:
 
 
 async def _by_the_pool(function: Callable[..., Any], args: tuple[Any, ...], urgent: bool) -> Any:
-    """The answer of the pool, and the seconds that it took."""
+    """Return the pool's answer, and the seconds that it took."""
     call = pool().submit(timed, (function, *args), own_session(), urgent, share=True)
     try:
         return await call.answer

@@ -1,6 +1,4 @@
-"""The cache of answers, for all sessions of a server together: which functions' it keeps, and how
-many.
-"""
+"""The cache of answers that all sessions of a server share: whose answers it keeps, and how many."""
 
 import threading
 from collections.abc import Callable
@@ -21,12 +19,13 @@ _lock = threading.RLock()
 def cached(
     canonical: Callable[..., tuple[Any, ...]] = lambda *args: args, *, in_background: bool = False
 ) -> Callable[[F], F]:
-    """Decorate a pure function of frozen arguments whose values are never changed, so that sessions
-    share them.
+    """Decorate a pure function of frozen arguments, so that sessions share its answers. Nobody may
+    change an answer.
 
     Args:
-        canonical: from the arguments to those that all calls with the same answer share.
-        in_background: whether no figure waits for it, so that it must not keep one waiting.
+        canonical: maps arguments to those that stand for all calls with the same answer.
+        in_background: whether no figure waits for the function, which then must not keep a figure
+            waiting.
     """
 
     def decorate(function: F) -> Any:
@@ -41,7 +40,7 @@ def cached(
 
 
 def lookup(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """The cached answer of a call. Raises KeyError where there is none."""
+    """Return the cached answer of a call. Raises KeyError if there is none."""
     with _lock:
         return _answers[function.cache_key(*args)]  # type: ignore[attr-defined]
 

@@ -1,7 +1,7 @@
 """The computations behind the page: each bound's curves, guarantee, trade-off and statement, and
-plans. No Panel here.
+plans. The module imports no Panel.
 
-Most are `cached`: pure functions of frozen arguments, whose values are never changed.
+Most are `cached`: pure functions of frozen arguments, whose answers nobody changes.
 """
 
 import json
@@ -25,13 +25,13 @@ from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import LARGEST_INTEGER, Accounting, Setting
 
 _EVEN, _FEW = np.linspace(0.01, 0.99, 99), np.geomspace(1e-6, 0.01, 81)
-# of false alarms: even, and close together at either end
+# rates of false alarms: even, and close together at either end
 RATES = np.unique(np.concatenate([_FEW, _EVEN, 1 - _FEW]))
-COARSE = 5  # of the places of a curve, one in so many is in its sketch
+COARSE = 5  # the places of a curve for each place of its sketch
 
 
 def timed(function: Callable[..., Any], *args: Any) -> tuple[Any, float]:
-    """Call a function; return its result and the processor seconds it took. It is here because
+    """Call a function; return its result and the processor seconds it took. It stands here because
     workers import this module, but not Panel.
     """
     begun = time.thread_time()
@@ -39,7 +39,7 @@ def timed(function: Callable[..., Any], *args: Any) -> tuple[Any, float]:
 
 
 def load() -> None:
-    """In a new worker: import what pages need first, and load its compiled loops."""
+    """Import what a page needs first, and load the compiled kernels."""
     guarantees(DEMONSTRATION, Accounting())
     curve_set(DEMONSTRATION, Accounting(), "T")
 
@@ -52,8 +52,8 @@ class CurveSet(NamedTuple):
 
 
 def any_T(setting: Setting, accounting: Accounting, field: str) -> tuple[Any, ...]:
-    """A run's own T does not matter along T, so that moving T computes nothing; beyond the axis,
-    its decade does.
+    """Replace a run's own T on curves along T, so that moving T computes nothing. A T beyond the
+    axis keeps its decade.
     """
     if field != "T":
         return setting, accounting, field
@@ -70,7 +70,7 @@ def curve_set(setting: Setting, accounting: Accounting, field: str) -> CurveSet:
 
 @cached(any_T)
 def curve_sketch(setting: Setting, accounting: Accounting, field: str) -> CurveSet:
-    """Compute the curves at a few of their places: what a moving slider waits for."""
+    """Compute the curves at a few of their places, for which a moving slider waits."""
     values = AXES[field].values(setting)
     few = np.append(values[:-1:COARSE], values[-1:])
     return CurveSet(few, curve(setting, field, few, accounting=accounting))
@@ -78,13 +78,13 @@ def curve_sketch(setting: Setting, accounting: Accounting, field: str) -> CurveS
 
 @cached()
 def guarantees(setting: Setting, accounting: Accounting) -> dict[str, Guarantee]:
-    """Every bound's guarantee, in the registry's order."""
+    """Return every bound's guarantee, in the registry's order."""
     return {bound: guarantee(setting, bound, accounting) for bound in BOUNDS}
 
 
 def smallest(found: dict[str, Guarantee]) -> Guarantee:
-    """The guarantee of this run with the least epsilon; the first in the registry's order where
-    several tie.
+    """Return the guarantee of this run with the least epsilon; if several tie, the first in the
+    registry's order.
     """
     return min(
         (g for bound, g in found.items() if BOUNDS[bound].of_this_run), key=lambda g: g.epsilon
@@ -93,26 +93,28 @@ def smallest(found: dict[str, Guarantee]) -> Guarantee:
 
 @cached(in_background=True)
 def attack(setting: Setting, accounting: Accounting, bound: str) -> TradeOff:
-    """The trade-off curve of one bound's guarantee; uninformative where the bound does not apply."""
+    """Return the trade-off curve of one bound's guarantee, uninformative if the bound does not
+    apply.
+    """
     return guarantees(setting, accounting)[bound].risk
 
 
 @cached()
 def attacks(setting: Setting, accounting: Accounting) -> dict[str, TradeOff]:
-    """The trade-off curve of every bound, in the registry's order."""
+    """Return the trade-off curve of every bound, in the registry's order."""
     return {bound: attack(setting, accounting, bound) for bound in BOUNDS}
 
 
 @cached(in_background=True)
 def stated(setting: Setting, accounting: Accounting, bound: str) -> tuple[str, str]:
-    """A bound's statement about a run, in words and as JSON."""
+    """Return a bound's statement about a run, in words and as JSON."""
     found = statement(setting, bound, accounting)
     return str(found), json.dumps(found.as_dict(), ensure_ascii=False, indent=2)
 
 
 @cached(in_background=True)
 def said_of_truth(setting: Setting) -> str:
-    """That hiding cannot help a run, with the number; empty where it may."""
+    """Say that hiding cannot help a run, with the number; return "" if it may help."""
     return truth(setting)
 
 
@@ -120,8 +122,8 @@ def said_of_truth(setting: Setting) -> str:
 def forgotten(
     setting: Setting, accounting: Accounting, steps: tuple[int, ...]
 ) -> tuple[np.ndarray, str]:
-    """Epsilon after each of these numbers of steps without a record, and the reason where it is not
-    known.
+    """Return epsilon after each of these numbers of steps without a record, and the reason if it is
+    not known.
     """
     last = forgetting(setting, steps[-1], accounting)
     found = [forgetting(setting, N, accounting).epsilon if last.valid else inf for N in steps]
@@ -136,9 +138,7 @@ def anywhere(
     xs: tuple[Any, ...],
     ys: tuple[Any, ...],
 ) -> tuple[Any, ...]:
-    """A run's own values of two fields do not matter on a map over both, so that moving them
-    computes nothing.
-    """
+    """Replace a run's own values of a map's two fields, so that moving them computes nothing."""
     return setting.replace(**{x: xs[0], y: ys[0]}), accounting, x, y, xs, ys
 
 
@@ -151,14 +151,14 @@ def gains(
     xs: tuple[Any, ...],
     ys: tuple[Any, ...],
 ) -> Gain:
-    """The gain from hiding iterates over two fields, a row for each value of y."""
+    """Return the gain from hiding iterates over two fields, with a row for each value of y."""
     return gain_map(setting, x, y, xs, ys, accounting)
 
 
 def solved(
     setting: Setting, field: str, epsilon: float, bound: str, accounting: Accounting
 ) -> Setting | str:
-    """`calibrate` for epsilon; returns the reason where it raises."""
+    """Call `calibrate` for epsilon; if it raises, return the reason."""
     try:
         return calibrate(setting, field, epsilon=epsilon, bound=bound, accounting=accounting)
     except ValueError as error:
@@ -172,8 +172,8 @@ def recommended(
     accounting: Accounting,
     passes: float | None = None,
 ) -> Plan | str:
-    """`recommend` for the data and loss of a setting, and its own passes or so many; returns the
-    reason where it raises.
+    """Call `recommend` for the data and loss of a setting, and for `passes` or the setting's own;
+    if it raises, return the reason.
     """
     try:
         return recommend(

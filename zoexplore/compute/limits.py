@@ -1,21 +1,21 @@
-"""Limits: how much of anything one visitor may have of the server. Each has a default and a
-variable that changes it.
+"""Limits on what visitors may use of the server. Each has a default, and an environment variable
+that changes it.
 
-A variable also names the sites that may frame the page.
+Another variable names the sites that may frame the page.
 """
 
 import os
 from dataclasses import dataclass
 
 PREFIX = "ZOEXPLORE_"
-# the sites that may show the page in a frame, as in "https://example.org"; none where unset
+# the sites that may show the page in a frame, as in "https://example.org"; none if unset
 FRAMES = PREFIX + "FRAMES"
 
 
 @dataclass(frozen=True)
 class Limit:
-    """One limit: its environment variable's name after `ZOEXPLORE_`, which each use reads anew, and
-    its default; docs/deploy.md says what of.
+    """One limit: the name of its environment variable after `ZOEXPLORE_`, and its default. Each use
+    reads the variable anew; docs/deploy.md says what each limit is for.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Limit:
         """The limit that holds now.
 
         Raises:
-            ValueError: the variable is set to something else than a whole number above 0.
+            ValueError: the variable is set to something other than a whole number above 0.
         """
         given = os.environ.get(self.variable, str(self.default))
         if not (given.isascii() and given.isdigit() and int(given)):

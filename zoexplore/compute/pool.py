@@ -1,11 +1,11 @@
-"""The pool of worker processes of a server: a few that answer the calls of all sessions, and one
-for each long work.
+"""The pools of worker processes of a server: a few workers answer the calls of all sessions, and
+one does each long work.
 
 Calls wait in one queue. Those that a slider waits for come first, and sessions take turns: a
 session's second call comes after the first calls of all others. One worker is always free for other
 sessions, and one for sliders, so that a map delays neither. A queued call whose caller has gone is
-dropped; a running one may finish, and its worker is replaced only after a long time. So is the
-worker of any call beyond the longest allowed time.
+dropped. A running one may go on for a while; then its worker is replaced. So is the worker of any
+call that takes longer than allowed.
 """
 
 import asyncio
@@ -24,9 +24,9 @@ from typing import Any, Self
 from zoexplore.compute.limits import TRAININGS, WORKERS
 from zoexplore.compute.process import Died, Process, ignored
 
-# seconds that a call may take: on a machine that is busy with other things, too
+# seconds that a call may take, even on a machine that is busy with other things
 LONGEST_CALL = 180.0
-AGO = 10.0  # seconds after which a call comes as soon as those for sliders
+AGO = 10.0  # seconds of waiting after which a call comes as soon as one for a slider
 GRACE = 10.0  # seconds that a call may go on after its caller has gone
 
 
@@ -34,12 +34,12 @@ class TooLong(RuntimeError):
     """A call exceeded the time limit."""
 
 
-# by a `SessionTask` of ours, and not by asyncio
+# whether a `SessionTask` drives the current coroutine, and not asyncio
 driven: ContextVar[bool] = ContextVar("driven", default=False)
 
 
 class Answer(Future[Any]):
-    """A future for coroutines of a `SessionTask` and of asyncio."""
+    """A future that coroutines of a `SessionTask` and of asyncio can await."""
 
     def __await__(self) -> Generator[Any, None, Any]:
         if not driven.get():
@@ -54,10 +54,10 @@ class Call:
     """A function, its arguments, the session that asks, and the answer that will come.
 
     Args:
-        item: what takes a generator's values.
-        waiting: how many wait for the answer.
-        turn: calls of its session and urgency that were there before it.
-        made: when it came, by the monotonic clock.
+        item: called with each value of a generator.
+        waiting: the number of callers that wait for the answer.
+        turn: the number of earlier calls of its session and urgency.
+        made: when the call came, by the monotonic clock.
     """
 
     function: Callable[..., Any]
@@ -76,9 +76,10 @@ class Pool:
     """Worker processes, begun when they are first needed, each with a thread that hands it calls.
 
     Args:
-        count: how many. A session may use all but one of the workers, and so may the work that no
-            slider waits for.
-        longest, grace: seconds that a call may take, and may go on when nobody waits for it.
+        count: the number of workers. One session may use all but one of them, and so may the calls
+            that no slider waits for.
+        longest, grace: seconds that a call may take, and that it may go on when nobody waits for
+            it.
         first: what a new worker calls before anything else.
     """
 
@@ -97,7 +98,7 @@ class Pool:
         self._changed = threading.Condition()
 
     def begin(self, count: int | None = None) -> None:
-        """Start so many workers, or all, before they are needed."""
+        """Start `count` workers, or all, before they are needed."""
         with self._changed:
             while self._threads < min(self.count, count or self.count):
                 self._threads += 1
@@ -124,11 +125,11 @@ class Pool:
         share: bool = False,
         item: Callable[[Any], None] = ignored,
     ) -> Call:
-        """Queue a call of a module-level function until its session is next, or share one that is
-        the same. `item` takes, in a thread, the values that a generator function yields.
+        """Queue a call of a module-level function until its session is next, or share an equal
+        call. A thread calls `item` with each value that a generator function yields.
 
         Returns:
-            The call, whose `answer` raises what the function raised; `Died` where its worker ended;
+            The call. Its `answer` raises what the function raised, `Died` if its worker ended, or
             `TooLong`.
         """
         call = Call(function, args, session, urgent, item)
@@ -148,12 +149,12 @@ class Pool:
         return call
 
     def counts(self) -> tuple[int, int]:
-        """How many calls are being computed, and how many wait."""
+        """Return how many calls are being computed, and how many wait."""
         with self._changed:
             return len(self._running), len(self._queue)
 
     def drop(self, call: Call) -> None:
-        """One waiter of a call stops waiting."""
+        """Let one caller stop waiting for a call."""
         with self._changed:
             call.waiting -= 1
             if call.waiting > 0:
@@ -165,8 +166,8 @@ class Pool:
                 _later(self.grace, self._give_up, call)
 
     def _give_up(self, call: Call, late: TooLong | None = None) -> None:
-        """End the worker of a call that is late, or that nobody waits for any more. Whoever asks
-        the same from then on has it computed anew.
+        """End the worker of a call that is late, or that nobody waits for any more. An equal call
+        from then on is computed anew.
         """
         with self._changed:
             if call not in self._running or (call.waiting > 0 and not late):
@@ -180,20 +181,20 @@ class Pool:
             process: Process | None = self._new()
             while process:
                 process = self._after_next(process)
-        finally:  # where no process could be begun, the next call tries again
+        finally:  # if no process could be begun, the next call tries again
             with self._changed:
                 self._threads -= 1
 
     def _new(self) -> Process:
         process = Process()
         if self.first:
-            with suppress(Exception):  # whatever is wrong fails in the calls too, which say so
+            with suppress(Exception):  # what fails here fails in the calls too, which say so
                 process.compute(self.first)
         return process
 
     def _after_next(self, process: Process) -> Process | None:
-        """Compute the next call; the worker for the one after it, None at the end. Between calls
-        nothing here holds on to the last one's session.
+        """Compute the next call, and return the worker for the call after it; None at the end.
+        Between calls nothing here keeps the last call's session alive.
         """
         call = self._next(process)
         if call is None:
@@ -214,8 +215,8 @@ class Pool:
         return None if self._closed else self._new()
 
     def _next(self, process: Process) -> Call | None:
-        """The call that begins next, once there is one; None at the end, and where the worker was
-        killed while it was idle.
+        """Wait for the call that begins next, and return it; None at the end, or if the idle worker
+        was killed.
         """
         with self._changed:
             while not self._closed and process.poll() is None:
@@ -227,7 +228,7 @@ class Pool:
         return None
 
     def _allowed(self, call: Call) -> bool:
-        """Whether a call may begin, for all that others leave to it."""
+        """Return whether a call may begin, given what other calls leave to it."""
         most = max(self.count - 1, 1)
         mine = call.session is not None and sum(
             other.session == call.session for other in self._running
@@ -238,14 +239,14 @@ class Pool:
 
 
 def _place(call: Call) -> tuple[Any, ...]:
-    """In which order calls begin: one for a slider or of long ago, then a session's first, then
-    whichever came first.
+    """Return a call's place in the order of beginning: calls for sliders and calls of long ago come
+    first, then each session's first call.
     """
     return not (call.urgent or call.made < time.monotonic() - AGO), call.turn
 
 
 def _tried(process: Process, call: Call) -> tuple[Any, BaseException | None]:
-    """What a call returns, or the error that it raises: that is its answer, whatever it is."""
+    """Return what a call returns, or the error that it raises: whatever comes is its answer."""
     try:
         return process.compute(call.function, call.args, call.item), None
     except BaseException as error:
@@ -261,7 +262,7 @@ def _later(seconds: float, act: Callable[..., None], *args: Any) -> threading.Ti
 
 @cache
 def trainings() -> Pool:
-    """The processes of long work, which nothing ends but the reader who asked for it."""
+    """Return the pool of long work, which only the reader who asked for it ends."""
     return Pool(TRAININGS.value, longest=inf, grace=0.0)
 
 
@@ -269,7 +270,7 @@ class LongWork:
     """Long work of one session, such as a training run: the values that a generator function yields
     in another process.
 
-    `TRAININGS` of them go on at a time; others wait, first come first served. The work ends with
+    `TRAININGS` such works go on at a time; others wait, first come first served. The work ends with
     the `with` block, even in the middle of a computation. Await it in a coroutine of a
     `SessionTask`; it then ends with the task's session:
 
@@ -277,8 +278,8 @@ class LongWork:
             async for update in updates: ...
 
     Raises:
-        Died: the process ended; from the loop.
-        Exception: what the generator raised; from the loop.
+        Died: the process ended; the loop raises it.
+        Exception: what the generator raised; the loop raises it.
     """
 
     def __init__(self, function: Callable[..., Any], *args: Any) -> None:
@@ -288,7 +289,7 @@ class LongWork:
 
     @property
     def waits(self) -> bool:
-        """Whether it is still waiting for a place."""
+        """Whether the work still waits for a place."""
         return not self._call.begun
 
     def __enter__(self) -> Self:

@@ -1,5 +1,5 @@
-"""Compiling all kernels ahead of time: `main`, at set-up and in a container. A server that nobody
-has prepared does so beside its event loop, while its readers see the first words.
+"""Compiles all kernels ahead of time: by `main`, at set-up and in a container. A server without
+compiled kernels compiles them beside its event loop, while its readers see the first words.
 
 Each call here is a kind of run that compiles kernels of its own; together they compile all.
 """
@@ -22,8 +22,8 @@ from zoexplore.questions import calibrate
 from zoexplore.run.presets import DEMONSTRATION, PRESETS
 from zoexplore.run.setting import SAMPLINGS, SCHEDULES, SENSITIVITIES, Accounting, Setting
 
-TAKES = "about a minute"  # of two quiet cores
-DONE = "all"  # a file beside the compiled kernels, which go with it when any kernel changes
+TAKES = "about a minute"  # on two quiet cores
+DONE = "all"  # a file beside the compiled kernels, which goes with them when any kernel changes
 TOGETHER = DEMONSTRATION.replace(clipping="joint", lipschitz=inf)
 ON_BATCHES = {
     sampling: DEMONSTRATION.replace(batch=100, sampling=sampling)
@@ -36,7 +36,9 @@ ON_BATCHES["poisson"] = DEMONSTRATION.replace(
 
 
 def hidden_states() -> list[Callable[..., Any]]:
-    """By Renyi divergence, and so without the privacy losses' kernels; with the trajectories."""
+    """List calls that count by Renyi divergence, without the privacy losses' kernels, and calls for
+    trajectories.
+    """
     runs = (DEMONSTRATION, TOGETHER, ON_BATCHES["without-replacement"])
     calls: list[Callable[..., Any]] = [
         partial(curve, run, "T", [1, 100], accounting=Accounting("cks", counted_by, way))
@@ -53,7 +55,7 @@ def _trajectory(run: Setting, bound: str) -> Trajectory | None:
 
 
 def compositions() -> list[Callable[..., Any]]:
-    """The privacy losses' kernels: as long to compile as the others, and next to none the same."""
+    """List calls for the privacy losses' kernels, which take as long to compile as all others."""
     ways = product(ON_BATCHES.values(), (False, True))
     return [
         partial(curve, run, "T", [1, 100], ["composition"], Accounting(printed=printed))
@@ -62,19 +64,19 @@ def compositions() -> list[Callable[..., Any]]:
 
 
 def the_rest() -> list[Callable[..., Any]]:
-    """What needs kernels of both kinds."""
+    """List calls that need kernels of both kinds."""
     calls = [partial(curve, run, "T", [1, 100]) for run in ON_BATCHES.values()]
     return [*calls, partial(calibrate, DEMONSTRATION, "sigma", epsilon=1.0), load]
 
 
 def is_prepared() -> bool:
-    """Whether all kernels have been compiled, as they are now, and kept."""
+    """Return whether all kernels, as they are now, have been compiled and kept."""
     return _mark().is_file()
 
 
 def prepare(told: Callable[[float], None] = lambda _: None) -> None:
-    """Compile all kernels in two processes, and tell how much of it is done, from 0 to 1, after
-    each call.
+    """Compile all kernels in two processes. After each call, `told` is called with the part that is
+    done, from 0 to 1.
     """
     pool, last = Pool(2, longest=inf), the_rest()
     try:
@@ -85,13 +87,13 @@ def prepare(told: Callable[[float], None] = lambda _: None) -> None:
             for call in part()
         ]
         total = len(asked) + len(last)
-        # the last ones in turn, after all others
+        # the last calls one by one, after all others
         for done, call in enumerate(chain(asked, map(pool.submit, last)), 1):
             call.answer.result()
             told(done / total)
     finally:
         pool.end()
-    with suppress(OSError):  # where nothing can be kept
+    with suppress(OSError):  # nothing can be kept
         _mark().touch()
 
 

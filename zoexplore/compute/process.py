@@ -45,8 +45,8 @@ class Process(subprocess.Popen[bytes]):
         args: tuple[Any, ...] = (),
         item: Callable[[Any], None] = ignored,
     ) -> Any:
-        """The answer of a module-level function of a module that imports no Panel; `item` is called
-        with each value that a generator function yields.
+        """Return the answer of a module-level function whose module imports no Panel. `item` is
+        called with each value that a generator function yields.
 
         Raises:
             Exception: what the function raised.
@@ -63,11 +63,11 @@ class Process(subprocess.Popen[bytes]):
     def end(self) -> None:
         """Kill the process, and close its pipes."""
         self.kill()
-        with suppress(OSError), self:  # what was written last never reached it
+        with suppress(OSError), self:  # the last write may never have reached it
             pass
 
     def _exchange(self, given: bytes = b"") -> tuple[str, Any]:
-        """Send a call, if one is given, and read what comes next."""
+        """Send a call, if one is given, and return what the process sends next."""
         assert self.stdin and self.stdout
         try:
             self.stdin.write(given)

@@ -15,24 +15,24 @@ import panel as pn
 from zoexplore.compute.pool import driven
 
 _LOG = logging.getLogger("zoexplore")
-# of each session's document
+# the tasks of each session's document
 _tasks: WeakKeyDictionary[Any, WeakSet["SessionTask"]] = WeakKeyDictionary()
 
 
 def served() -> Any:
-    """The document of the session in which this is called, if it is a served one."""
+    """Return the document of the calling session; None if it is not a served one."""
     document = pn.state.curdoc
     return document if document and document.session_context else None
 
 
 def own_session() -> int | None:
-    """A number of the session in which this is called; None outside a session."""
+    """Return a number of the calling session; None outside a session."""
     return id(document) if (document := served()) else None
 
 
 def event_loop_is_running() -> bool:
-    """Whether an event loop runs, as on a page and in a notebook: tasks can then run beside other
-    code.
+    """Return whether an event loop runs, as on a page and in a notebook. Tasks can then run beside
+    other code.
     """
     try:
         asyncio.get_running_loop()
@@ -44,16 +44,16 @@ def event_loop_is_running() -> bool:
 class SessionTask:
     """A coroutine of the session in which it is begun.
 
-    It runs at once up to where it has to wait, and so to its end where there is nothing to wait
-    for: a figure follows the slider. When an awaited `Answer` or asyncio future is done, the event
-    loop resumes the task under its session's lock, so it may always write to models. It ends with
-    the session. Without a running event loop it runs to its end at once.
+    It runs at once until it has to wait, or to its end if it never has to, so that a figure follows
+    the slider. When an awaited `Answer` or asyncio future is done, the event loop resumes the task
+    under its session's lock, so it may always write to models. It ends with the session. Without a
+    running event loop it runs to its end at once.
 
     Args:
-        function: a coroutine function without arguments; without one there is nothing to do, and
+        function: a coroutine function without arguments; if None, there is nothing to do, and
             nothing to stop.
-        failed: called with an error, which is then raised here if it came at once, or else reported
-            like a callback's.
+        failed: called with an error. The error is then raised here if it came at once, or else
+            reported like a callback's.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class SessionTask:
         self._failed = failed
         self._document = served()
         self._coroutine = function() if function else None
-        self._steps = False  # runs right now
+        self._steps = False  # whether it runs right now
         self._loop = asyncio.get_running_loop() if event_loop_is_running() else None
         if self._document and self.waits:
             if self._document not in _tasks:
@@ -75,11 +75,11 @@ class SessionTask:
 
     @property
     def waits(self) -> bool:
-        """Whether it is unfinished and waiting."""
+        """Whether the task is unfinished and waits."""
         return self._coroutine is not None
 
     def stop(self) -> None:
-        """Stop, and cancel the awaited call; no effect if it is done."""
+        """Stop the task, and cancel the call that it awaits; do nothing if it is done."""
         coroutine, self._coroutine = self._coroutine, None
         if coroutine and not self._steps:
             coroutine.close()
@@ -93,7 +93,7 @@ class SessionTask:
             except StopIteration:
                 self._coroutine = None
                 return
-            except Exception as error:  # as a callback's: what may go wrong is up to the task
+            except Exception as error:  # a task, like a callback, may raise anything
                 self._coroutine = None
                 self._failed(error)
                 if first:
@@ -106,7 +106,7 @@ class SessionTask:
             if self._coroutine is None:  # it stopped itself
                 coroutine.close()
             elif self._loop is None:
-                done = threading.Event()  # `concurrent.futures.wait` misses what is cancelled
+                done = threading.Event()  # `concurrent.futures.wait` misses cancelled ones
                 awaited.add_done_callback(lambda _, done=done: done.set())
                 done.wait()
             elif awaited is None:  # it gives way to others

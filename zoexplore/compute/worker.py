@@ -26,15 +26,15 @@ _NICE = 10  # the process that serves the pages goes first
 
 
 def main() -> None:
-    """Answer the calls that come by the standard input."""
-    # which a terminal and a notebook send to all their processes
+    """Answer the calls that come by standard input."""
+    # terminals and notebooks send this to all their processes
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "nice"):
         os.nice(max(_NICE - os.nice(0), 0))
     bound_memory()
     incoming, outgoing = os.dup(0), os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)  # what compiled code prints as well
+    os.dup2(2, 1)  # also for what compiled code prints
     sys.stdout = sys.stderr
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     with open(incoming, "rb") as calls, open(outgoing, "wb") as answers:
@@ -42,7 +42,9 @@ def main() -> None:
 
 
 def bound_memory() -> None:
-    """Limit the memory of this process and of those that it starts; more raises MemoryError."""
+    """Limit the memory of this process and of those that it starts. Asking for more raises
+    MemoryError.
+    """
     try:
         import resource
     except ImportError:  # Windows
@@ -79,7 +81,9 @@ def _answers(call: Callable[..., Any], args: tuple[Any, ...]) -> Iterator[tuple[
 
 
 def _portable(error: Exception) -> Exception:
-    """The error with its traceback as a note, or one that says the same where it cannot be pickled."""
+    """Add an error's traceback as a note; replace an error that cannot be pickled by one that says
+    the same.
+    """
     error.add_note("".join(traceback.format_exception(error)))
     try:
         pickle.loads(pickle.dumps(error))
@@ -90,7 +94,7 @@ def _portable(error: Exception) -> Exception:
 
 
 def _end_with(parent: int) -> None:
-    """End when the process that began this one does, however it ends."""
+    """End this process when the process that began it ends, for whatever reason."""
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)

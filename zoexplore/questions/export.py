@@ -218,7 +218,7 @@ def _text(value: Any) -> str:
 
 
 def _built(base: Any, values: dict[str, Any], problems: list[str]) -> tuple[Any, dict[str, Any]]:
-    """Return the base with every valid change, and those changes; add each refusal to `problems`."""
+    """Return the base with every valid change, and these changes; add a refusal to `problems`."""
     values = dict(values)
     while True:
         try:

@@ -66,7 +66,7 @@ class Statement:
         }
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the statement for JSON, with "inf" for infinite numbers and None for missing ones."""
+        """Return the statement for JSON: infinite numbers become "inf", missing ones None."""
         g = self.guarantee
         about = ("bound", "title", "epsilon", "reason", "note", "source")
         run = {

@@ -95,7 +95,7 @@ class FieldAxis(Field):
         return np.where(shares <= EDGE, even, 1 - _STRIP + _STRIP * deep)
 
     def value(self, place: float) -> float:
-        """Invert `place`; round a count to a whole number, and a share up to `EDGE` to two digits."""
+        """Invert `place`; round a count to a whole number, a share up to `EDGE` to two digits."""
         at = place
         if self.linear and place <= 1 - _STRIP:
             at = round(place / (1 - _STRIP) * EDGE, 2)

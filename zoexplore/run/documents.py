@@ -10,7 +10,7 @@ _FOLDERS = Path(__file__).parents[2] / "docs", Path(__file__).parents[1] / "docs
 
 
 class Reference(NamedTuple):
-    """The name of a page in `docs/` without the suffix, and one of its headings without the number."""
+    """A page of `docs/` by its name without suffix, and a heading of it without number."""
 
     page: str
     heading: str

@@ -2,8 +2,8 @@
 widgets alone.
 
 Bokeh's server applies any patch to any property of any model, and unpacks packed data before it
-checks them. Only plain values pass, for the properties in `SETTABLE`, none of which is shown as
-HTML.
+checks them. Here only plain values pass, and only for the properties in `SETTABLE`, none of which
+is shown as HTML.
 """
 
 import logging
@@ -21,7 +21,7 @@ TEXT = 20_000  # characters of one text
 DEPTH = 4  # lists within lists
 LARGEST = int(sys.float_info.max)  # a document that holds a larger whole number cannot be sent
 
-# By the name of a Bokeh or Panel model, or of one that it derives from.
+# the properties that may be set, by the name of a model or of one that it derives from
 SETTABLE = {
     "UIElement": "visible",
     "AbstractSlider": "value value_throttled",
@@ -51,7 +51,7 @@ class Malformed(ValueError):
 
 
 def events_of(content: Any) -> list[dict[str, Any]]:
-    """The events of a PATCH-DOC message. Raises Malformed where they are no list, or a long one."""
+    """Return the events of a PATCH-DOC message. Raises Malformed if they are no list or too many."""
     events = content.get("events") if isinstance(content, dict) else None
     if (
         not isinstance(events, list)
@@ -66,8 +66,8 @@ class Patch(patch_doc):
     """A message of which only the allowed changes are applied."""
 
     def apply_to_document(self, doc: Document, setter: Any = None) -> None:
-        """Bokeh's hook, called under the session's lock: a model that was there when the browser
-        sent this may be gone.
+        """Apply the allowed changes. Bokeh calls this under the session's lock, when a model that
+        the browser knew may be gone.
         """
         given = self.payload.content["events"]
         events = [event for event in (allowed(event, doc) for event in given) if event]
@@ -77,7 +77,7 @@ class Patch(patch_doc):
 
 
 def allowed(event: dict[str, Any], document: Document) -> dict[str, Any] | None:
-    """The part of an event that is allowed; None if nothing is."""
+    """Return the part of an event that is allowed; None if nothing is."""
     match event:
         case {"kind": "ModelChanged", "model": reference, "attr": str(attribute), "new": new}:
             model = _model(reference, document)
@@ -110,7 +110,9 @@ def allowed(event: dict[str, Any], document: Document) -> dict[str, Any] | None:
 
 
 def properties(model: Model) -> frozenset[str]:
-    """The properties of a model that a browser may set: of a component of our own, all of them."""
+    """Return the properties of a model that a browser may set: all, if the model is a component of
+    our own.
+    """
     if isinstance(model, DataModel):
         return frozenset(model.properties()) - frozenset(DataModel.properties())
     return frozenset().union(
@@ -119,8 +121,8 @@ def properties(model: Model) -> frozenset[str]:
 
 
 def plain(value: Any, longest: int = 1000, depth: int = DEPTH) -> bool:
-    """Whether a value is a number, a truth value, a text of at most `longest` characters, or a list
-    of such.
+    """Return whether a value is a number, a truth value, a text of at most `longest` characters, or
+    a list of such values.
     """
     match value:
         case None | bool() | float():
@@ -135,36 +137,36 @@ def plain(value: Any, longest: int = 1000, depth: int = DEPTH) -> bool:
                 and len(value) <= EVENTS
                 and all(plain(item, longest, depth - 1) for item in value)
             )
-        case {"type": "number", "value": "nan" | "+inf" | "-inf"}:  # which JSON does not have
+        case {"type": "number", "value": "nan" | "+inf" | "-inf"}:  # numbers that JSON lacks
             return len(value) == 2
     return False
 
 
 def fits(model: Model, attribute: str, new: Any) -> bool:
-    """Whether a plain value is of the property's type."""
+    """Return whether a plain value is of the property's type."""
     return bool(model.lookup(attribute).property.is_valid(Deserializer().decode(new)))
 
 
 def is_event(data: dict[str, Any], document: Document) -> bool:
-    """Whether an event has the values that its kind takes."""
+    """Return whether an event has the values that its kind takes."""
     try:
         Deserializer(list(document.models)).decode(data)
-    # each kind's own constructor, called with whatever was sent
+    # the constructor of an event's kind is called with whatever was sent
     except (DeserializationError, TypeError, ValueError):
         return False
     return True
 
 
 def _model(reference: Any, document: Document) -> Model | None:
-    """The model that an event names. BokehJS writes out all of a new one; nothing but its id is
-    looked at.
+    """Return the model that an event names. BokehJS sends all of a new model, of which only the id
+    is read.
     """
     name = reference.get("id") if isinstance(reference, dict) else None
     return document.get_model_by_id(name) if isinstance(name, str) else None
 
 
 def _entry(entry: Any, document: Document) -> Any:
-    """One value of an event by its name: empty where it is not needed, None where it is not
+    """Return one value of an event with its name: empty if it is not needed, None if it is not
     allowed.
     """
     match entry:

@@ -1,5 +1,5 @@
 """Connections: fewer than the files that this process may open, so that it can always answer, log
-and begin others.
+and begin other processes.
 """
 
 from contextlib import suppress
@@ -11,30 +11,29 @@ from tornado.iostream import IOStream
 
 from zoexplore.compute.limits import CONNECTIONS
 
-RESERVE = 100  # open files for all else
+RESERVE = 100  # open files that are kept for all else
 
 
 def most() -> int:
-    """The most connections at a time: `CONNECTIONS`, or what this process's limit on open files
-    leaves, which is raised to the
-    most that the system allows: a thousand at first.
+    """Return the most connections at a time: `CONNECTIONS`, or what the limit on open files leaves.
+    First raise that limit, which begins at a thousand, to the most that the system allows.
     """
     files = -1
     with suppress(ImportError):  # Windows
         import resource
 
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        with suppress(OSError, ValueError):  # where the most is stored as inf, not as this number
+        with suppress(OSError, ValueError):  # if the most is stored as inf, not as this number
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if files < 0:  # without a limit
+    if files < 0:  # there is no limit
         return CONNECTIONS.value
     return max(min(CONNECTIONS.value, files - RESERVE), 1)
 
 
 class BoundedServer(HTTPServer):
-    """Closes connections beyond the most before any data arrive. Those of one address are the
-    proxy's to count.
+    """Closes connections beyond the most before any data arrive. The proxy counts those of one
+    address.
     """
 
     def initialize(self, *args: Any, **kwargs: Any) -> None:

@@ -12,22 +12,19 @@ from bokeh.server.views.multi_root_static_handler import MultiRootStaticHandler
 from bokeh.server.views.static_handler import StaticHandler
 from tornado.web import StaticFileHandler
 
-# seconds that a browser keeps a file whose address does not name its version; others it keeps for
-# good
+# seconds that a browser keeps a file whose address names no version; it keeps others for good
 DAY = 86_400
 PACKED = (".js", ".css", ".svg", ".json")
 
 
 @cache
 def packed(path: str) -> bytes:
-    """A file's contents as `Content-Encoding: gzip` has them, kept from then on: a few megabytes in
-    all.
-    """
+    """Return a file's contents for `Content-Encoding: gzip`, and keep them, a few megabytes in all."""
     return gzip.compress(Path(path).read_bytes(), 9, mtime=0)
 
 
 class Packing(StaticFileHandler):
-    """Serves files packed to whoever takes them so."""
+    """Serves packed files to browsers that take them."""
 
     root: Any
 
@@ -44,7 +41,7 @@ class Packing(StaticFileHandler):
         self.absolute_path, content = found, await asyncio.to_thread(packed, found)
         self.modified = self.get_modified_time()
         self.set_headers()
-        # and Tornado's own packing adds what it varies by
+        # Tornado's own packing adds what the answer varies by
         self.set_header("Content-Encoding", "gzip")
         if self.should_return_304():
             self.set_status(304)
@@ -57,8 +54,8 @@ class Packing(StaticFileHandler):
 
 
 class Scripts(Packing, StaticHandler):
-    """BokehJS."""
+    """Serves BokehJS."""
 
 
 class Extensions(Packing, MultiRootStaticHandler):
-    """What extensions of Bokeh bring along, such as Panel's script."""
+    """Serves what extensions of Bokeh bring along, such as Panel's script."""

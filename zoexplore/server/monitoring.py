@@ -13,14 +13,15 @@ from tornado.websocket import WebSocketClosedError
 from zoexplore.server.seats import seats
 
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-# come with handlers of their own, and Panel with a level at which it logs all that it does
+# loggers that have their own handlers; Panel's also has a level at which it logs everything
 ELSEWHERE = "bokeh", "panel"
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 class Health(RequestHandler):
-    """Whether the process answers, or whether a new reader would get a page: 503 if all seats are
-    taken or the process is ending. It counts readers, and those whose page is not made yet.
+    """Tells whether the process answers, or whether a new reader would get a page: 503 if all seats
+    are taken or the process is ending. It also counts readers, and those whose page is not made
+    yet.
     """
 
     def get(self, asked: str) -> None:
@@ -35,7 +36,7 @@ class Health(RequestHandler):
 PATHS: list[tuple[Any, ...]] = [("/(liveness|readiness)", Health)]
 
 
-@cache  # so that it is done once a process
+@cache  # so that a process does it once
 def to_standard_error() -> None:
     """Log to standard error; access logs are left to a proxy."""
     handler = logging.StreamHandler()
@@ -51,8 +52,8 @@ def to_standard_error() -> None:
 
 
 class Harmless(logging.Formatter):
-    """Keeps visitors from starting a line or commanding a terminal: it indents all lines but the
-    first, and writes control characters out.
+    """Keeps visitors from beginning a line of the log or commanding a terminal. It indents all
+    lines of an entry but the first, and escapes control characters.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -62,8 +63,8 @@ class Harmless(logging.Formatter):
 
 
 def discreet(record: logging.LogRecord) -> bool:
-    """Log no request: of what Tornado says of one only the error, where it was raised, and words
-    that are always the same. And nothing of a reader who leaves during a transfer.
+    """Keep requests out of the log. What Tornado says of a request is cut to the error, its place,
+    and words that are always the same. A reader who leaves during a transfer is not logged.
     """
     if record.name.startswith("tornado") and record.args:
         record.msg, record.args = (

@@ -1,4 +1,6 @@
-"""The page: its request handlers and the headers of every answer, above all which scripts may run."""
+"""The page: its request handlers, and the headers of every answer, which above all say what scripts
+may run.
+"""
 
 import asyncio
 import os
@@ -39,7 +41,7 @@ PAGE = (
 )
 # headers that would put a reader into another reader's session
 BORROWED = frozenset({"bokeh-session-id", "bokeh-token"})
-PAUSE = 0.005  # seconds between stages of a page, for messages to come in
+PAUSE = 0.005  # seconds between stages of a page, in which messages can come in
 # no figure of ours is drawn by WebGL
 UNUSED = re.compile(r"<script[^>]*/bokeh-gl\.min\.js[^>]*></script>")
 LONGEST = 2000  # characters of a query that has a picture
@@ -53,8 +55,8 @@ FAILED = "The server could not make the page."
 
 
 def framing() -> str:
-    """The sites that may frame the page, as a policy. Raises ValueError where `FRAMES` is no list
-    of sites.
+    """Return the sites that may frame the page, as a policy has them. Raises ValueError if `FRAMES`
+    is no list of sites.
     """
     sites = os.environ.get(FRAMES, "").strip()
     if any(character in sites for character in ";,\r\n"):
@@ -81,8 +83,8 @@ class Headers(OutputTransform):
 
 
 class Page(DocHandler):
-    """The page: a session of the reader's own, made when its turn has come, and scripts that are
-    marked as the server's.
+    """Serves the page: makes a session of the reader's own when its turn has come, and marks the
+    scripts as the server's.
     """
 
     gone = begun = False  # whether the reader has left; whether there are words on the page
@@ -91,7 +93,7 @@ class Page(DocHandler):
 
     async def prepare(self) -> None:
         """Refuse a borrowed session before anything else is done."""
-        # which Tornado has decoded
+        # Tornado has decoded these names
         named = {name.strip().lower() for name in (*self.request.arguments, *self.request.headers)}
         if named & BORROWED:
             raise HTTPError(403, reason="Forbidden")
@@ -128,7 +130,7 @@ class Page(DocHandler):
             seats.answered(self.seat)
 
     async def get_session(self) -> ServerSession:
-        """The session, which keeps the reader's seat."""
+        """Make the session, which keeps the reader's seat."""
         session = await super().get_session()
         seats.keep(self.seat, session)
         await between_stages()
@@ -142,11 +144,11 @@ class Page(DocHandler):
                 self.set_header(
                     "Content-Security-Policy", PAGE.format(nonce=self.nonce, frames=framing())
                 )
-                # nginx passes the first words on at once
+                # lets nginx pass the first words on at once
                 self.set_header("X-Accel-Buffering", "no")
             if self.begun:
                 chunk = chunk.partition(self.application_context.application.page.MARK)[2] or chunk
-            # written by the server, without any visitor's input
+            # the server has written this, without any visitor's input
             chunk = UNUSED.sub("", chunk).replace("<script", f'<script nonce="{self.nonce}"')
         super().write(chunk)
 
@@ -156,7 +158,7 @@ class Page(DocHandler):
         super().on_connection_close()
 
     def send_error(self, status_code: int = 500, **kwargs: Any) -> None:
-        """Report an error inside the page, where its first words are there already."""
+        """Report an error inside the page if its first words are there already."""
         if self.begun:
             again = '<a href="">Load it again</a>'
             self.finish(f'<p class="zx-failed" role="alert">{FAILED} {again}</p></body></html>')
@@ -169,8 +171,8 @@ class Page(DocHandler):
 
 
 class Preview(RequestHandler):
-    """The picture of a run, for sites and programs that show a link to it. It takes no seat, and
-    waits behind all figures.
+    """Serves the picture of a run to sites and programs that show a link to it. The picture takes
+    no seat, and waits behind all figures.
     """
 
     def initialize(self, application_context: Any, **_: Any) -> None:
@@ -178,12 +180,12 @@ class Preview(RequestHandler):
         self.page = application_context.application.page
 
     async def get(self) -> None:
-        """Answer with the picture of the query's run; 503 where it takes too long."""
+        """Answer with the picture of the query's run; 503 if it takes too long."""
         if len(self.request.query) > LONGEST:
             raise HTTPError(414)
         try:
             made = await self.page.picture(self.request.query)
-        except Exception as error:  # of a computation; the page says it to its reader
+        except Exception as error:  # of a computation; the page tells its reader of it
             raise HTTPError(503) from error
         self.set_header("Content-Type", "image/png")
         self.set_header("Cache-Control", f"public, max-age={DAY}")
@@ -193,5 +195,5 @@ class Preview(RequestHandler):
 
 
 async def between_stages() -> None:
-    """Between two stages of making a page, let messages that have arrived go first."""
+    """Let messages that have arrived go first, between two stages of making a page."""
     await asyncio.sleep(PAUSE if len(seats.taken) > 1 else 0)

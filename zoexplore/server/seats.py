@@ -22,9 +22,9 @@ class Full(Exception):
 
 @dataclass(eq=False)
 class Seat:
-    """A reader's seat, from the request for the page, before there is a session, to the session's
-    end. `moved` is the time of the reader's last activity by the monotonic clock, `made` whether
-    the page has been sent.
+    """A reader's seat, from the request for the page to the end of the session. `moved` is the time
+    of the reader's last activity by the monotonic clock; `made` says whether the page has been
+    sent.
     """
 
     moved: float = field(default_factory=time.monotonic)
@@ -49,17 +49,17 @@ class Seats:
 
     @property
     def free(self) -> bool:
-        """Whether a new reader would get one."""
+        """Whether a new reader would get a seat."""
         return not self.closed and len(self.taken) < READERS.value
 
     @property
     def waiting(self) -> int:
-        """How many readers' pages are not made yet."""
+        """The number of readers whose page is not made yet."""
         return sum(not seat.made for seat in self.taken)
 
     def take(self) -> Seat:
-        """A seat for a reader. Raises Full where there is none, after ending the session that was
-        idle for longest, if that is long.
+        """Give a reader a seat. If all are taken, end the session that was idle longest, if that is
+        long, and raise Full.
         """
         if self.free:
             seat = Seat()
@@ -80,13 +80,13 @@ class Seats:
         session.document.on_session_destroyed(lambda _: self.taken.discard(seat))
 
     def answered(self, seat: Seat) -> None:
-        """Note that a page was made, or free its seat where it was not."""
+        """Note that a page was made, or free its seat if it was not."""
         seat.made = True
         if seat.session is None:
             self.taken.discard(seat)
 
     def of(self, session: ServerSession) -> Seat | None:
-        """The seat of a session."""
+        """Return the seat of a session; None if it has none."""
         return next((seat for seat in self.taken if seat.session is session), None)
 
 

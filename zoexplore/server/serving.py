@@ -35,12 +35,13 @@ KEY = "BOKEH_SECRET_KEY"
 SIGN_IN = "PANEL_BASIC_AUTH", "PANEL_OAUTH_PROVIDER"
 CHECK = 2000  # ms between checks for ended sessions
 PING = 15_000  # ms between pings, which detect lost connections
-SLOW = 60  # seconds that a client may take over a request, or do nothing between two
+SLOW = 60  # seconds that a client may take over a request, or wait between two
 NEVER = 2**31 - 1
-LEFT = 25  # ended sessions more than are alive, at which their memory is freed, 5 MB each
+# how many more sessions may have ended than live before the memory of ended ones, 5 MB each, is freed
+LEFT = 25
 DRAIN = 10.0  # seconds for pages and computations under way, once the process is asked to end
 REQUEST, HEADERS = 65_536, 16_384  # bytes of a request's body and headers
-ALWAYS: dict[str, Any] = {  # what Bokeh's server is told
+ALWAYS: dict[str, Any] = {  # arguments of Bokeh's server
     "start": False,
     "show": False,
     "verbose": False,
@@ -69,15 +70,16 @@ def serve(
     behind_proxy: bool = False,
     prefix: str = "",
 ) -> Any:
-    """A server of pages, which also says whether the process answers at /liveness, and whether it
-    has room at /readiness.
+    """Make a server of pages. It says at /liveness that the process answers, and at /readiness
+    whether the process has room.
 
     Args:
-        pages: modules by path, with the functions of `zoexplore.views.app` that make a page.
-        port, address: to listen on; 0 for any free port, "0.0.0.0" for all of the machine's.
+        pages: modules by path, each with the functions of `zoexplore.views.app` that make a page.
+        port, address: where to listen; 0 means any free port, "0.0.0.0" all addresses of the
+            machine.
         origins: the page's public addresses, as HOST[:PORT]; this machine's if empty.
-        behind_proxy: whether to believe a proxy's headers; only where readers cannot reach the port.
-        prefix: of the path, as in "zoexplore" for /zoexplore/app.
+        behind_proxy: whether to believe a proxy's headers: only if readers cannot reach the port.
+        prefix: the beginning of the path, such as "zoexplore" for /zoexplore/app.
 
     Returns:
         the Bokeh server, for `run` to start.
@@ -93,14 +95,14 @@ def serve(
             f"{' and '.join(SIGN_IN)} have no effect here: the proxy asks for passwords (docs/deploy.md)"
         )
     monitoring.to_standard_error()
-    # what exists by now is never scanned again, and the rest, which takes some tenths of a second,
-    # seldom:
+    # what exists by now is never scanned again; the rest seldom is, since that takes tenths of a
+    # second
     gc.freeze()
-    # Panel does so in a lull, and `Staged` where there is none
+    # Panel scans the rest in a lull, and `Staged` if there is none
     gc.set_threshold(*gc.get_threshold()[:2], NEVER)
-    # searches all models of a new session for our mistakes: tests do that
+    # would search all models of a new session for our mistakes, as tests do
     settings.perform_document_validation = False
-    # inspects the signatures of a session's thousand callbacks, for the same reason
+    # would inspect the signatures of a session's thousand callbacks, for the same reason
     settings.perform_error_diagnostics = False
     HTTPServer.configure(BoundedServer)
     server = get_server(
@@ -124,13 +126,13 @@ def serve(
 
 
 def bracketed(address: str) -> str:
-    """An address as a URL has it: one of IPv6 stands in brackets."""
+    """Return an address as a URL has it: an IPv6 address stands in brackets."""
     return f"[{address}]" if ":" in address else address
 
 
 def run(server: Any) -> None:
-    """Start a server, and return when SIGTERM or SIGINT ends it, after pages and computations under
-    way.
+    """Start a server. Return after SIGTERM or SIGINT, once pages and computations under way are
+    done.
     """
     loop = server.io_loop
     server.start()
@@ -164,17 +166,17 @@ async def _end(server: Any) -> None:
 
 
 class Staged(Application):
-    """A page that is made in stages: its components, and then the models of one part of it after
+    """A page that is made in stages: first its components, then the models of one part after
     another.
     """
 
     page: ModuleType
-    turn: asyncio.Lock  # of the reader whose page is made
-    ended = 0  # sessions since memory was freed
+    turn: asyncio.Lock  # of the reader whose page is being made
+    ended = 0  # sessions that ended since memory was freed
 
     async def on_session_destroyed(self, session_context: Any) -> None:
-        """Bokeh's hook after a session. It frees the memory of ended ones when they outnumber those
-        alive by `LEFT`: it holds all readers up, by some 20 ms for each session of either kind.
+        """Free the memory of ended sessions once they outnumber the living ones by `LEFT`. That
+        holds all readers up, by some 20 ms for each ended or living session.
         """
         await super().on_session_destroyed(session_context)
         self.ended += 1
@@ -183,7 +185,7 @@ class Staged(Application):
             gc.collect()
 
     async def on_session_created(self, session_context: Any) -> None:
-        """Bokeh's hook before a document is made. Other messages go first between its stages."""
+        """Make a document in stages. Other messages go first between them."""
         await super().on_session_created(session_context)
         await session_context.with_locked_document(self._make)
 
@@ -203,8 +205,8 @@ def _staged(page: ModuleType) -> Staged:
 
 
 def _guard(application: Any) -> None:
-    """Put this package's handlers before Panel's, none of which is needed: no files of importable
-    modules are served, and no page's internals.
+    """Put this package's handlers before Panel's, none of which is needed. So no files of
+    importable modules are served, and no page's internals.
     """
     prefix, nothing = application.prefix, {"status_code": 404}
     patterns: list[tuple[Any, ...]] = [(f"{prefix}/components.*", ErrorHandler, nothing)]

@@ -1,5 +1,5 @@
-"""The websocket of a session: one connection, one message at a time; of fast changes the newest
-counts.
+"""The websocket of a session: one connection, and one message at a time. Of fast changes only the
+newest counts.
 """
 
 import asyncio
@@ -20,17 +20,17 @@ from zoexplore.server.seats import Seat, seats
 
 _LOG = logging.getLogger("zoexplore")
 POLICY_VIOLATION = 1008  # the websocket protocol's code
-PARTS = 3  # of a message: header, metadata, content; no page of ours sends more
-MESSAGE = 65_536  # bytes of each
-PERIOD = 0.04  # seconds between two times that a session's changes are taken up
+PARTS = 3  # the parts of a message: header, metadata, content; no page of ours sends more
+MESSAGE = 65_536  # the most bytes of each part
+PERIOD = 0.04  # seconds between two rounds of applying a session's changes
 FAILED = "The server could not do this."
 
 
 def next_of(pending: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Take a browser's next changes off those that its session has not applied yet: up to a click,
-    which acts on the values before it and may cost as much as a move.
+    """Take a browser's next changes off `pending`, up to the next click. A click acts on the values
+    before it, and may cost as much as a move.
 
-    Only the newest value of a property counts, and the last event of a drag over a figure.
+    Only the newest value of a property counts, and only the last event of a drag over a figure.
     """
     clicks = (i for i, event in enumerate(pending) if not _key(event))
     end = next(clicks, len(pending)) + 1
@@ -40,7 +40,7 @@ def next_of(pending: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _key(event: dict[str, Any]) -> str:
-    """The key of an event, which newer events of the same key replace; empty for a click."""
+    """Return the key of an event, which a newer one with the same key replaces; empty for a click."""
     if "attr" in event:
         return f"{event.get('model')} {event['attr']}"
     data = event.get("msg_data")
@@ -48,20 +48,20 @@ def _key(event: dict[str, Any]) -> str:
 
 
 class Socket(WSHandler):
-    """One connection a session at a time, and plain patches only."""
+    """Allows one connection a session at a time, and plain patches only."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._seat: Seat | None = None
         self._draining = False
         self._pending: list[dict[str, Any]] = []
-        self._parts = 0  # of the message that is coming
+        self._parts = 0  # the parts that have come of a message
 
     def open(self, *args: Any, **kwargs: Any) -> Any:
         """Connect to a session that a page has begun and nobody else is connected to."""
         try:
             session = self.application_context.get_session(get_session_id(self._token or ""))
-        except Exception:  # a token is any text
+        except Exception:  # a token may be any text
             return self.close(POLICY_VIOLATION, "no session")
         seat = seats.of(session)
         if seat is None or seat.socket or session.connection_count:
@@ -81,8 +81,8 @@ class Socket(WSHandler):
 
     @property
     def _joined(self) -> bool:
-        """Whether it has a session: a ping that finds the connection closed takes it away, and
-        Bokeh then fails to name it.
+        """Whether this socket has a session. A ping that finds the connection closed takes the
+        session away, and Bokeh then fails to name it.
         """
         with suppress(AssertionError, AttributeError):
             return bool(self.connection.session)
@@ -91,16 +91,17 @@ class Socket(WSHandler):
     def send_message(self, message: Any) -> Awaitable[Any]:
         """Send a whole message at once; the returned awaitable completes when it is written.
 
-        Bokeh sets it when it is awaited, and Panel some of its own at once. A patch that sends a
-        new model could then come after one that only names it, which a browser cannot apply.
+        Bokeh sends a message when it is awaited, and Panel sends some of its own at once. A patch
+        with a new model could then come after one that only names the model, and a browser cannot
+        apply that.
         """
         return asyncio.gather(
             *dispatch_tornado(self.connection, msg=message), return_exceptions=True
         )
 
     async def on_message(self, fragment: str | bytes) -> None:
-        """Take one part of a message, and act on the message where it is complete. It reads no more
-        until then.
+        """Take one part of a message, and act on the message if it is complete. Nothing more is
+        read until that is done.
         """
         if self._seat is None or self.receiver is None:
             self.close(POLICY_VIOLATION, "too early")
@@ -108,7 +109,7 @@ class Socket(WSHandler):
         self._parts += 1
         try:
             await self._take(fragment)
-        # a message is any text: Bokeh reads it with whatever errors that makes
+        # a message may be any text, and Bokeh may raise any error in reading it
         except Exception as error:
             _LOG.info("a browser sent what no page of ours sends: %s", repr(error)[:200])
             self.close(POLICY_VIOLATION, "what was sent is no message of this page")
@@ -131,7 +132,7 @@ class Socket(WSHandler):
         Panel drops changes under `pn.io.hold` until a browser reports that it has drawn the page,
         although the browser has the document by then. And a browser drops changes that arrive
         before the document. Either way a figure would never show what the server has drawn. So this
-        tells Panel.
+        tells Panel that the page is drawn.
         """
         session = self.connection.session
 
@@ -180,7 +181,7 @@ class Socket(WSHandler):
         """
         if self._seat and self._joined:
             reply = await self.handler.handle(patch, self.connection)
-            if reply:  # which a session that has ended does not give
+            if reply:  # a session that has ended gives none
                 await self.send_message(
                     self.connection.error(patch, FAILED) if reply.msgtype == "ERROR" else reply
                 )
