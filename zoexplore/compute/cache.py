@@ -1,4 +1,4 @@
-"""The cache of answers that all sessions of a server share: whose answers it keeps, and how many."""
+"""The cache of answers that all sessions of a server share: whose answers it keeps, how many."""
 
 import threading
 from collections.abc import Callable

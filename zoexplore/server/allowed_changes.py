@@ -51,7 +51,9 @@ class Malformed(ValueError):
 
 
 def events_of(content: Any) -> list[dict[str, Any]]:
-    """Return the events of a PATCH-DOC message. Raises Malformed if they are no list or too many."""
+    """Return the events of a PATCH-DOC message. Raises Malformed if they are too many or no list of
+    dictionaries.
+    """
     events = content.get("events") if isinstance(content, dict) else None
     if (
         not isinstance(events, list)

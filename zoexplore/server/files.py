@@ -19,7 +19,7 @@ PACKED = (".js", ".css", ".svg", ".json")
 
 @cache
 def packed(path: str) -> bytes:
-    """Return a file's contents for `Content-Encoding: gzip`, and keep them, a few megabytes in all."""
+    """Return a file's contents packed by gzip, and keep them: a few megabytes in all."""
     return gzip.compress(Path(path).read_bytes(), 9, mtime=0)
 
 

@@ -37,7 +37,7 @@ CHECK = 2000  # ms between checks for ended sessions
 PING = 15_000  # ms between pings, which detect lost connections
 SLOW = 60  # seconds that a client may take over a request, or wait between two
 NEVER = 2**31 - 1
-# how many more sessions may have ended than live before the memory of ended ones, 5 MB each, is freed
+# the excess of ended over living sessions at which the memory of ended ones, 5 MB each, is freed
 LEFT = 25
 DRAIN = 10.0  # seconds for pages and computations under way, once the process is asked to end
 REQUEST, HEADERS = 65_536, 16_384  # bytes of a request's body and headers

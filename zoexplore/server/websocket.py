@@ -40,7 +40,9 @@ def next_of(pending: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _key(event: dict[str, Any]) -> str:
-    """Return the key of an event, which a newer one with the same key replaces; empty for a click."""
+    """Return the key of an event, which a newer event of the same key replaces. It is empty for a
+    click, which nothing replaces.
+    """
     if "attr" in event:
         return f"{event.get('model')} {event['attr']}"
     data = event.get("msg_data")

@@ -1,8 +1,8 @@
 """Training on real and synthetic data: the utility of Noisy-ZOGD and of related methods at a given
 privacy.
 
-What trains is imported when first used, so that reading results or listing tasks does not import
-torch.
+The modules that train are imported at first use, so that reading results or listing tasks does not
+import torch.
 """
 
 from importlib import import_module

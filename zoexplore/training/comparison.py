@@ -15,8 +15,8 @@ class Finished:
     """Methods on one task, tuned in the same way and measured at fixed epsilon.
 
     Args:
-        frontier: a point has each tuning's mean accuracy over simulated runs, and the run of the
-            tuning with the best validation.
+        frontier: a point has the mean accuracy of each tuning over simulated runs, and the run of
+            the tuning that validated best.
         date: when it was made, ISO 8601, UTC.
         seconds: processor time.
         trials: the least and the most trials that a draw of the tuning took for a method at an

@@ -1,4 +1,5 @@
-"""Losses of linear models: their proved constants and number of scores. Free of torch.
+"""Losses of linear models: their proved constants and number of scores. The module imports no
+torch.
 
 Score j of a row x is w_j . x. The loss of a record is ell(x, y; w) + ridge/2 |w|^2; only the first
 part is clipped, the second is the same for every dataset.
@@ -16,7 +17,7 @@ class Constants:
         regime: as in `Setting`.
         M: smoothness, the ridge included.
         m: strong convexity, the ridge included.
-        lipschitz: of the clipped part, without the ridge.
+        lipschitz: the Lipschitz constant of the clipped part, without the ridge.
         linear: whether the clipped part is a function of one linear form of the parameters.
     """
 
@@ -30,7 +31,7 @@ class Constants:
 class LogisticLoss:
     """Two classes, one score z = w . x, ell = ln(1 + e^z) - y z with y in {0, 1}.
 
-    With s = 1/(1 + e^-z): the gradient is (s - y) x, so that its length is at most |x| <= 1. The
+    With s = 1/(1 + e^-z), the gradient is (s - y) x, and its length is at most |x| <= 1. The
     Hessian is s(1 - s) x x', whose eigenvalues lie between 0 and |x|^2/4 <= 1/4. With the ridge: m
     = ridge, M = 1/4 + ridge, Lipschitz constant 1. The loss is a function of z alone, one linear
     form of w.

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-HELD_OUT = 0.2  # share of the records
-ROUNDING = 1e-12  # rounding error of a row's length
+HELD_OUT = 0.2  # the part of the records that is held out
+ROUNDING = 1e-12  # the rounding error of a row's length
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +48,8 @@ class Data:
 
 
 def prepare(features: np.ndarray, labels: np.ndarray, classes: int, bias: bool = True) -> Data:
-    """Rows scaled to unit length separately, so that replacing one record replaces one row; then
-    split at random.
+    """Scale each row to unit length by itself, so that replacing one record replaces one row; then
+    split the rows at random.
 
     Args:
         features: shape (records, f).
@@ -67,15 +67,15 @@ def prepare(features: np.ndarray, labels: np.ndarray, classes: int, bias: bool =
 
 
 def unit_rows(X: np.ndarray) -> np.ndarray:
-    """Every row divided by its length; zero rows stay zero."""
+    """Divide every row by its length; zero rows stay zero."""
     X = np.asarray(X, np.float64)
     length = np.linalg.norm(X, axis=1, keepdims=True)
     return X / np.where(length > 0, length, 1.0)
 
 
 def cosines(X: np.ndarray, count: int, width: float) -> np.ndarray:
-    """Random cosine features cos(a . x + b) of unit rows, with a ~ N(0, width^2 I) and b uniform on
-    [0, 2 pi).
+    """Compute random cosine features cos(a . x + b) of unit rows, with a ~ N(0, width^2 I) and b
+    uniform on [0, 2 pi).
 
     They approximate a Gaussian kernel (Rahimi, Recht 2007). a and b do not depend on any record,
     and each row is transformed by itself, so proofs for rows of unit length hold once the result is
@@ -84,7 +84,7 @@ def cosines(X: np.ndarray, count: int, width: float) -> np.ndarray:
     Args:
         X: shape (records, f).
         count: the number of features.
-        width: of the frequencies, which are public.
+        width: the standard deviation of the frequencies, which are public.
 
     Returns:
         Shape (records, count).
@@ -96,14 +96,14 @@ def cosines(X: np.ndarray, count: int, width: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Mixture:
-    """Two classes around apart mu and -apart mu, mu a random unit vector: rows unit(apart y mu +
-    z/sqrt(f)), z standard normal.
+    """Two classes around apart mu and -apart mu, where mu is a random unit vector. Rows are
+    unit(apart y mu + z/sqrt(f)), where y is 1 or -1 and z is standard normal.
 
     Args:
-        n: records to train on, and a fifth as many held out.
+        n: records to train on; a fifth as many are held out.
         f: features.
-        apart: the distance of either centre from 0; sqrt(1 + apart^2) is the length of a row before
-            it is made 1.
+        apart: the distance of either centre from 0; a row has about the length sqrt(1 + apart^2)
+            before it is scaled to 1.
     """
 
     n: int = 20_000
@@ -123,20 +123,20 @@ class Mixture:
 
 
 def digits() -> Data:
-    """1797 handwritten digits of 8 x 8 pixels from 0 to 16, ten classes."""
+    """Read 1797 handwritten digits in ten classes, of 8 x 8 pixels from 0 to 16."""
     X, y = carried_by_scikit_learn("digits.csv.gz")
     return prepare(X / 16, y, 10)
 
 
 def digit_cosines() -> Data:
-    """The digits as 200 random cosine features."""
+    """Read the digits as 200 random cosine features."""
     X, y = carried_by_scikit_learn("digits.csv.gz")
     return prepare(cosines(X, 200, width=1.5), y, 10)
 
 
 def mnist() -> Data:
-    """5000 images of MNIST, 500 a digit, 28 x 28 pixels averaged to 14 x 14, as 200 random cosine
-    features.
+    """Read 5000 images of MNIST, 500 a digit, as 200 random cosine features. Their 28 x 28 pixels
+    are averaged to 14 x 14 first.
 
     Raises:
         ValueError: the package with the images is missing.
@@ -147,13 +147,13 @@ def mnist() -> Data:
 
 
 def carried_by_scikit_learn(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Features and labels of one of scikit-learn's tables."""
+    """Return features and labels of one of scikit-learn's tables."""
     return _carried("sklearn", f"datasets/data/{name}", "train")
 
 
 def _carried(package: str, path: str, extra: str) -> tuple[np.ndarray, np.ndarray]:
-    """Features and labels of a package's table, read without its import, which takes a second.
-    Raises ValueError if the package is missing.
+    """Return features and labels of a package's table, without importing the package, which takes a
+    second. Raises ValueError if the package is missing.
     """
     found = find_spec(package)
     if found is None or not found.submodule_search_locations:

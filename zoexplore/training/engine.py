@@ -24,7 +24,7 @@ from zoexplore.training.methods import Configuration
 from zoexplore.training.problem import Problem
 from zoexplore.training.tasks import Task
 
-LARGE = 500_000  # numbers in a data set from which on losses take single precision
+LARGE = 500_000  # the numbers of a data set above which losses take single precision
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,9 @@ class Job:
     Args:
         task: the task.
         configurations: C of them, all with the same T and batch.
-        seeds: S of them; only one where batches are drawn, since every seed has its own batches.
-        records: the steps after which held-out loss and accuracy are recorded, ascending up to T.
+        seeds: S of them; only one if batches are drawn, since every seed has its own batches.
+        records: the steps after which held-out loss and accuracy are recorded, ascending; the last
+            is T.
     """
 
     task: Task
@@ -48,7 +49,7 @@ class Job:
         return self.records[-1]
 
     def begin(self) -> "State":
-        """The state before the first step.
+        """Return the state before the first step.
 
         Raises:
             ValueError: the task's data cannot be had.
@@ -81,7 +82,7 @@ class Job:
         return state
 
     def step(self, problem: Problem, state: "State") -> None:
-        """One step of every configuration and seed."""
+        """Make one step of every configuration and seed."""
         first = self.configurations[0].setting
         rows = drawn(first, state.draws[0].batches)
         gradient, longest = problem.gradient(state.w, rows, first.batch)
@@ -126,26 +127,26 @@ class Job:
 
 
 def along(vectors: Tensor, U: Tensor | None) -> Tensor:
-    """Coordinates of vectors (C, d) along directions (d, K), or in the parameters' own basis: shape
-    (C, K).
+    """Return the coordinates of vectors (C, d) along directions (d, K), or in the parameters' own
+    basis if U is None, shape (C, K).
     """
     return vectors if U is None else vectors @ U
 
 
 def normals(generators: list[np.random.Generator], size: int) -> Tensor:
-    """Standard normal numbers, so many of each generator, shape (generators, size)."""
+    """Draw `size` standard normal numbers from each generator, shape (generators, size)."""
     return torch.stack([normal(g, (size,)) for g in generators])
 
 
 def drawn(setting: Setting, generator: np.random.Generator) -> Tensor | None:
-    """The records of one step's batch by `setting.sampling`; None for all."""
+    """Draw the records of one step's batch by `setting.sampling`; return None for all records."""
     if setting.full_batch or setting.batch is None:
         return None
     return batches.by_chance(setting.n, setting.batch, setting.sampling, generator)
 
 
 class Group(NamedTuple):
-    """What configurations share that are moved together."""
+    """What configurations share if they are moved together."""
 
     K: int
     own_basis: bool
@@ -182,10 +183,10 @@ class State:
 
 @lru_cache(maxsize=2)
 def problem_of(task: Task) -> Problem:
-    """The task's losses, cached, since a sweep asks for them many times.
+    """Return the task's losses. They are cached, since a sweep asks for them many times.
 
     Parameters, directions and noise are in double precision. Losses of large data sets are in
-    single precision, at half the time and with an error far below the noise.
+    single precision, which takes half the time and errs far below the noise.
 
     Raises:
         ValueError: the data cannot be had.

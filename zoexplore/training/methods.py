@@ -1,5 +1,5 @@
-"""The methods compared: each is a choice of K and beta, or has no directions or no noise. Their runs
-are `Configuration`s.
+"""The methods that are compared. Each is a choice of K and beta, or has no directions or no noise.
+Its runs are `Configuration`s.
 
 All share data, clip, noise scale and number of steps, and each has its own account.
 """
@@ -14,13 +14,13 @@ from typing import Any
 from zoexplore.run.setting import Setting
 from zoexplore.training.tasks import Task
 
-RECORDS = 30  # recorded steps of a run, at most
-NOISE = 2**32  # above every seed of directions
+RECORDS = 30  # the most recorded steps of a run
+NOISE = 2**32  # a number above every seed of directions
 DEFAULT_METHODS = ("noisy-zogd", "noisy-gd", "dpzero", "non-private")
 
 
 def records(T: int) -> tuple[int, ...]:
-    """The steps at which progress is recorded: all at first, then ever fewer, and T."""
+    """Return the steps at which progress is recorded: all at first, then ever fewer, and T."""
     return tuple(sorted({round(T ** (i / (RECORDS - 1))) for i in range(RECORDS)} | {T}))
 
 
@@ -45,7 +45,7 @@ class Configuration:
     target: float | None = None
 
     def numbers_at(self, t: int) -> tuple[float, ...]:
-        """sigma (0 without noise), beta, eta, clip, ridge and R of step t."""
+        """Return sigma (0 without noise), beta, eta, clip, ridge and R of step t."""
         s = self.setting
         return s.sigma * self.noisy, s.beta_at(t), s.eta, s.clip, s.ridge, s.R
 
@@ -62,8 +62,8 @@ class Configuration:
         )
 
     def noise_seed(self, seed: int) -> int:
-        """The seed of a run's noise, from that of its directions and batches. It does not depend on
-        other configurations.
+        """Derive the seed of a run's noise from `seed`, that of its directions and batches. It does
+        not depend on other configurations.
         """
         return int.from_bytes(sha256(f"{NOISE + seed} {self}".encode()).digest()[:16])
 
@@ -76,7 +76,7 @@ class Method:
         name: its key.
         title: its name in menus and legends.
         summary: one sentence.
-        K: directions a step; `None` means as given, 0 all d of them, in the parameters' own basis.
+        K: directions a step; `None` means as given, 0 means all d, in the parameters' own basis.
         beta: directional share of the noise; `None` means as given.
         noisy: whether there is noise; without it there is one point instead of one for each sigma.
         clipping: "joint" if all quotients of a record are clipped together; `None` means as given.
@@ -98,8 +98,8 @@ class Method:
         return self.K == 0
 
     def setting(self, task: Task, sigma: float, **run: Any) -> Setting:
-        """This method's run from the task's and the given fields. Without noise the step size is
-        the task's own, and there is neither clip nor ball, which no bound needs.
+        """Make this method's run from the task's and the given fields. Without noise the step size
+        is the task's own, and there is neither clip nor ball, since no bound needs them.
 
         Raises:
             ValueError: a value is not allowed.
@@ -111,8 +111,8 @@ class Method:
         return task.setting(sigma, **run | own | free)
 
     def run(self, task: Task, sigma: float, hidden: bool = True, **run: Any) -> Configuration:
-        """The same as a configuration, of which bounds for the last iterate may be claimed if it is
-        `hidden`. Raises ValueError as `setting` does.
+        """Make the run as a configuration. Bounds for the last iterate may be claimed of it if it
+        is `hidden`. Raises ValueError as `setting` does.
         """
         setting, hidden = self.setting(task, sigma, **run), hidden and self.hidden
         return Configuration(self.name, setting, self.noisy, self.every_direction, hidden)

@@ -1,4 +1,4 @@
-"""The models in torch: losses, their derivatives and labels, by score. Their constants stand in
+"""The models in torch: losses, derivatives and labels from scores. Their constants stand in
 `constants`.
 
 A linear model keeps its parameters as a flat vector w of f c numbers, score by score.
@@ -16,18 +16,18 @@ class Logistic(LogisticLoss):
 
     @staticmethod
     def losses(z: Tensor, y: Tensor) -> Tensor:
-        """Losses by record: scores (..., n, 1) and labels (n,) to (..., n)."""
+        """Compute each record's loss, shape (..., n), from scores (..., n, 1) and labels (n,)."""
         z = z.squeeze(-1)
         return softplus(z) - y * z
 
     @staticmethod
     def residual(z: Tensor, y: Tensor) -> Tensor:
-        """Derivatives of the losses by the scores, shape (..., n, 1)."""
+        """Differentiate the losses by the scores, shape (..., n, 1)."""
         return torch.sigmoid(z) - y.unsqueeze(-1)
 
     @staticmethod
     def label(z: Tensor) -> Tensor:
-        """The likelier label, shape (..., n)."""
+        """Return the likelier label, shape (..., n)."""
         return (z.squeeze(-1) > 0).long()
 
 
@@ -36,12 +36,12 @@ class Softmax(SoftmaxLoss):
 
     @staticmethod
     def losses(z: Tensor, y: Tensor) -> Tensor:
-        """Losses by record: scores (..., n, c) and labels (n,) to (..., n)."""
+        """Compute each record's loss, shape (..., n), from scores (..., n, c) and labels (n,)."""
         return z.logsumexp(-1) - z.gather(-1, y.expand(z.shape[:-1]).unsqueeze(-1)).squeeze(-1)
 
     @staticmethod
     def residual(z: Tensor, y: Tensor) -> Tensor:
-        """Derivatives of the losses by the scores, shape (..., n, c)."""
+        """Differentiate the losses by the scores, shape (..., n, c)."""
         p = z.softmax(-1)
         return p.scatter_add(
             -1, y.expand(z.shape[:-1]).unsqueeze(-1), p.new_full((*z.shape[:-1], 1), -1.0)
@@ -49,7 +49,7 @@ class Softmax(SoftmaxLoss):
 
     @staticmethod
     def label(z: Tensor) -> Tensor:
-        """The likeliest label, shape (..., n)."""
+        """Return the likeliest label, shape (..., n)."""
         return z.argmax(-1)
 
 

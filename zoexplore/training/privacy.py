@@ -1,13 +1,13 @@
-"""The privacy of a configuration, for its actual clip, constants and noise, by every sound account,
-the best of which counts; and the noise that meets a target.
+"""The privacy of a configuration with its actual clip, constants and noise, by the best of all
+sound accounts; and the noise that meets a target.
 
 All methods pay for one record's gradient in a step:
 
 - Each quotient is clipped at Delta, as in the accountant, with the loss's Lipschitz constant.
 - With a record's K quotients clipped together at C, a record moves a step by (eta/K) C/n. Bounds
-  that need the clip alone count it, and so do those for a joint clip that acts.
-- With a Lipschitz constant L <= C neither clip ever acts, and the record moves the step by its
-  gradient's part in K of d random directions, about sqrt(K/d) of it (docs/bounds.md,
+  that need only the clip count this distance, and so do those for a joint clip that acts.
+- With a Lipschitz constant L <= C neither clip ever acts. The record then moves the step by the
+  part of its gradient in K of d random directions, about sqrt(K/d) of the whole (docs/bounds.md,
   "Sensitivity").
 """
 
@@ -44,8 +44,8 @@ class Charge(NamedTuple):
 
     Attributes:
         along: epsilon after each recorded number of steps; inf where the bound does not apply.
-        reason: why it does not apply; empty where it does.
-        counted: the basis of the account; empty where it does not apply.
+        reason: why the bound does not apply; empty if it does.
+        counted: the basis of the account; empty if the bound does not apply.
     """
 
     along: tuple[float, ...]
@@ -53,13 +53,13 @@ class Charge(NamedTuple):
     counted: str = ""
 
 
-Privacy = dict[str, Charge]  # by bound
+Privacy = dict[str, Charge]  # each bound's charge
 
 
 def privacy(
     task: Task, configuration: Configuration, records: tuple[int, ...], accounting: Accounting
 ) -> Privacy:
-    """Every bound's epsilon of one configuration, the least of its accounts."""
+    """Return every bound's epsilon of one configuration, the least by its accounts."""
     nothing, refused = (inf,) * len(records), _refused(configuration)
     known = {bound: Charge(nothing, refused.get(bound, "")) for bound in BOUNDS}
     for account in accounts(task, configuration, accounting) if configuration.noisy else ():
@@ -75,7 +75,9 @@ def privacy(
 def accounts(
     task: Task, configuration: Configuration, accounting: Accounting
 ) -> tuple[Account, ...]:
-    """Every sound account of a configuration with noise. For each bound the least of them holds."""
+    """Return every sound account of a configuration with noise. For each bound the least of them
+    holds.
+    """
     setting, longest = configuration.setting, task.constants.lipschitz
     bounds = tuple(bound for bound in BOUNDS if bound not in _refused(configuration))
     if setting.clipping == "each":
@@ -101,13 +103,13 @@ def aimed(
     hidden: bool = True,
     **run: Any,
 ) -> Configuration:
-    """A method's run with the least noise that meets a target by some sound account. Unless `run`
-    says otherwise, a record's derivatives are clipped together, batches are Poisson's, and one
-    record is added or removed, which every method's account covers.
+    """Make a method's run with the least noise that meets a target by some sound account. Unless
+    `run` says otherwise, a record's derivatives are clipped together, batches are Poisson samples,
+    and one record is added or removed. Every method has an account that covers this.
 
     Args:
         task: the task.
-        method: key of `METHODS`; one without noise has no target.
+        method: key of `METHODS`; a method without noise has no target.
         target: epsilon.
         accounting: only its conversion counts.
         hidden: whether bounds for the last iterate alone may be claimed.
@@ -135,7 +137,7 @@ def aimed(
 
 
 def _refused(configuration: Configuration) -> dict[str, str]:
-    """Why bounds are not claimed, by bound."""
+    """Return why bounds are not claimed, by bound."""
     others = [bound for bound in BOUNDS if bound != "composition"]
     if not configuration.noisy:
         return dict.fromkeys(BOUNDS, NO_NOISE)

@@ -11,13 +11,15 @@ from zoexplore.mechanism.clipping import RULES
 from zoexplore.training.models import MODELS
 from zoexplore.training.tasks import Task
 
-CHUNK = 2_000_000  # numbers in one block of derivatives, at most
-BLOCK = 500_000  # numbers in a block of records, few enough for the processor's cache
+CHUNK = 2_000_000  # the most numbers in one block of derivatives
+BLOCK = 500_000  # the most numbers in a block of records, for the processor's cache
 ROUNDINGS = 8  # rounding errors in a length that is compared with the clip
 
 
 class Problem:
-    """Shapes: C parameter vectors, n records, f features, c scores, d parameters, K directions."""
+    """The losses of a task. In shapes there are C parameter vectors, n records, f features, c
+    scores, d parameters, K directions.
+    """
 
     def __init__(self, task: Task, dtype: torch.dtype):
         data = task.data
@@ -28,14 +30,16 @@ class Problem:
         self.length = self.X.norm(dim=1)
 
     def held_out(self, w: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean loss (without the ridge) and accuracy on the records held out, each of shape (C,)."""
+        """Return mean loss (without the ridge) and accuracy on the records held out, each of shape
+        (C,).
+        """
         z = self.scores(w, self.X_test)
         loss = self.model.losses(z, self.y_test).mean(-1)
         return loss, (self.model.label(z) == self.y_test).double().mean(-1)
 
     def idle(self, longest: Tensor, clip: Tensor) -> Tensor:
-        """Whether no record's gradient, and so no derivative along a unit vector, exceeds the clip;
-        bool, shape (C,).
+        """Return whether no record's gradient, and so no derivative along a unit vector, exceeds
+        the clip; bool, shape (C,).
         """
         return longest <= clip * (1 + ROUNDINGS * torch.finfo(self.dtype).eps)
 
@@ -48,11 +52,11 @@ class Problem:
         rows: Tensor | None = None,
         count: int | None = None,
     ) -> Tensor:
-        """The mean over records of their derivatives along the directions, clipped.
+        """Return the mean over records of their clipped derivatives along the directions.
 
         Args:
             w: shape (C, d).
-            U: directions, shape (d, K); the parameters' own basis where None.
+            U: directions, shape (d, K); the parameters' own basis if None.
             clip: Delta, shape (C,).
             clipping: key of `RULES`.
             rows: which records; all if None.
@@ -70,20 +74,20 @@ class Problem:
         return total / (count or max(1, len(records[0])))
 
     def scores(self, w: Tensor, X: Tensor) -> Tensor:
-        """Scores, shape (C, n, c)."""
+        """Compute the scores, shape (C, n, c)."""
         flat = w.to(self.dtype).reshape(len(w) * self.width, -1)
-        # half the time of the other order: few rows come first
+        # few rows come first, which takes half the time of the other order
         return (flat @ X.T).view(len(w), self.width, len(X)).transpose(1, 2)
 
     def gradient(
         self, w: Tensor, rows: Tensor | None = None, count: int | None = None
     ) -> tuple[Tensor, Tensor]:
-        """The mean gradient of the records' losses, shape (C, d), and the length of the longest
-        record's, shape (C,).
+        """Return the mean gradient of the records' losses, shape (C, d), and the length of the
+        longest gradient of a record, shape (C,).
 
         Args:
             w: shape (C, d).
-            rows, count: as of `clipped`.
+            rows, count: as in `clipped`.
         """
         total, longest = w.new_zeros(len(w), self.d), w.new_zeros(len(w))
         records, block = self.records(rows), max(1, BLOCK // self.X.shape[1])
@@ -96,13 +100,13 @@ class Problem:
         return total / (count or max(1, len(records[0]))), longest
 
     def records(self, rows: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Features, labels and rows' lengths of some training records; of all if None."""
+        """Return features, labels and lengths of the training rows `rows`; of all if None."""
         found = self.X, self.y, self.length
         return found if rows is None else (found[0][rows], found[1][rows], found[2][rows])
 
     def _slopes(self, X: Tensor, residual: Tensor, U: Tensor | None) -> Tensor:
-        """The records' derivatives along the directions, shape (C, n, K), from those by their
-        scores.
+        """Return the records' derivatives along the directions, shape (C, n, K), from `residual`,
+        those by their scores.
         """
         if U is None:
             return (residual.unsqueeze(-1) * X[:, None]).flatten(2)

@@ -26,13 +26,13 @@ class Point:
     Args:
         method: key of `METHODS`.
         sigma: noise scale; 0 without noise.
-        setting: the run of all recorded steps.
-        seeds: in order.
-        steps: recorded numbers of steps, ascending up to T, or while it is trained up to the last
-            that all seeds have made.
+        setting: the run up to the last recorded step.
+        seeds: the seeds, in order.
+        steps: recorded numbers of steps, ascending; the last is T or, during training, the last
+            step that every seed has reached.
         accuracy, loss: held-out values, shape (seeds, steps).
-        reason: by bound, why it does not apply, or how its printed constants err; else empty.
-        epsilons: by bound, at the recorded steps; inf where it does not apply.
+        reason: by bound, why it does not apply or how its printed constants err; otherwise empty.
+        epsilons: by bound, at the recorded steps; inf if the bound does not apply.
         target: the epsilon that sigma was solved for; None if sigma was given.
         counted: by bound, the basis of the account: a clip, or the loss's Lipschitz constant; empty
             if it does not apply.
@@ -54,7 +54,7 @@ class Point:
 
     @property
     def epsilon(self) -> dict[str, float]:
-        """By bound, at the last recorded step."""
+        """Epsilon by bound, at the last recorded step."""
         return {bound: values[-1] for bound, values in self.epsilons.items()}
 
     @property
@@ -64,12 +64,14 @@ class Point:
         return least[0] if least[1] < inf else ""
 
     def mean(self, utility: str, step: int = -1) -> float:
-        """The mean over seeds of "accuracy" or "loss" at a recorded step, by default the last."""
+        """Return the mean over seeds of "accuracy" or "loss" at a recorded step, by default the
+        last.
+        """
         return fmean(row[step] for row in getattr(self, utility))
 
     def error(self, utility: str, step: int = -1) -> float:
-        """The standard error of `mean`: over seeds and, for accuracy, over the draw of held-out
-        records; nan for a single seed's loss.
+        """Return the standard error of `mean`: over seeds and, for accuracy, over the draw of
+        held-out records; nan for a single seed's loss.
         """
         values = [row[step] for row in getattr(self, utility)]
         mean, drawn = fmean(values), 0.0
@@ -80,7 +82,7 @@ class Point:
         return sqrt(drawn) if drawn else nan
 
     def means(self, utility: str) -> tuple[float, ...]:
-        """The mean over seeds at every recorded step."""
+        """Return the mean over seeds at every recorded step."""
         return tuple(self.mean(utility, i) for i in range(len(self.steps)))
 
 
@@ -92,8 +94,8 @@ class Frontier:
         task: key or title of the task.
         points: in the order of methods and noise scales.
         accounting: how epsilon was counted.
-        delta: of every epsilon.
-        versions: of Python and the libraries that computed it, by name.
+        delta: the delta of every epsilon.
+        versions: the versions of Python and the libraries that computed it, by name.
     """
 
     task: str
@@ -123,10 +125,10 @@ def load(path: str | Path) -> Frontier:
 
 
 def from_json(content: str | bytes) -> Frontier:
-    """The frontier in a file's content.
+    """Return the frontier in a file's content.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the content is no frontier.
     """
     try:
         return of_dict(json.loads(content))
@@ -135,16 +137,16 @@ def from_json(content: str | bytes) -> Frontier:
 
 
 def as_dict(frontier: Frontier) -> dict[str, Any]:
-    """A frontier as its JSON dictionary."""
+    """Return a frontier as its JSON dictionary."""
     points = [asdict(p) | {"setting": p.setting.as_dict()} for p in frontier.points]
     return {"kind": KIND} | asdict(frontier) | {"points": points}
 
 
 def of_dict(found: dict[str, Any]) -> Frontier:
-    """The inverse of `as_dict`.
+    """Invert `as_dict`.
 
     Raises:
-        ValueError, KeyError, TypeError, AttributeError: it is none.
+        ValueError, KeyError, TypeError, AttributeError: `found` is no frontier.
     """
     about = dict(found)
     if about.pop("kind", None) != KIND:
@@ -157,7 +159,7 @@ def of_dict(found: dict[str, Any]) -> Frontier:
 
 
 def tuples(value: Any) -> Any:
-    """A JSON value with its lists as tuples."""
+    """Return a JSON value with its lists as tuples."""
     if isinstance(value, dict):
         return {name: tuples(inner) for name, inner in value.items()}
     return tuple(map(tuples, value)) if isinstance(value, list) else value

@@ -12,8 +12,8 @@ from zoexplore.training.methods import DEFAULT_METHODS, METHODS, Configuration, 
 from zoexplore.training.privacy import aimed
 from zoexplore.training.tasks import DRAWN, OTHERS, TASKS, Task
 
-COLUMNS = 32  # runs side by side; more would gain little and leave fewer parts for other workers
-LEAST_PARTS = 2  # parts of a sweep, the fewest that make use of a second core
+COLUMNS = 32  # the most runs side by side: more gain little and leave other workers fewer parts
+LEAST_PARTS = 2  # the fewest parts of a sweep that use a second core
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class SweepPlan:
     Args:
         task: the task.
         configurations: the runs.
-        seeds: one run of every configuration for each.
+        seeds: each has one run of every configuration.
         accounting: how privacy is counted.
     """
 
@@ -34,8 +34,8 @@ class SweepPlan:
 
     @cached_property
     def jobs(self) -> tuple[Job, ...]:
-        """The work in independent parts: for one or a few seeds, all configurations with the same
-        steps and kind of batches.
+        """The work in independent parts. Each part has all configurations with the same steps and
+        kind of batches, for one or a few seeds.
 
         The parts do not depend on the executor, since products of other shapes round differently.
         """
@@ -64,16 +64,16 @@ def plan_sweep(
     accounting: Accounting | None = None,
     **run: Any,
 ) -> SweepPlan:
-    """A checked plan, with the task's own values by default.
+    """Check and make a plan, with the task's own values by default.
 
     Args:
         task, methods: keys of `TASKS` and `METHODS`; a task may be your own.
         sigmas: noise scales, above 0.
         epsilons: targets in place of noise scales: sigma is solved for each method and target, by
             its best sound account (`aimed`).
-        seeds: how many (0, 1, ...), or which, from 0 to 2^31 - 1.
-        accounting: as of `SweepPlan`.
-        run: fields of `Setting`, but for those that the task's loss sets (`FACTS`).
+        seeds: the number of seeds (0, 1, ...), or the seeds themselves, from 0 to 2^31 - 1.
+        accounting: as in `SweepPlan`.
+        run: fields of `Setting`, except those that the task's loss sets (`FACTS`).
 
     Raises:
         ValueError: a value is not allowed, or the task's data are missing.
@@ -116,7 +116,9 @@ def plan_sweep(
 
 
 def distinct(name: str, given: Iterable[Any], known: Iterable[Any] = ()) -> tuple[Any, ...]:
-    """The given values. Raises ValueError if there is none, one twice, or one that is not known."""
+    """Return the given values. Raises ValueError if there is none, or if one is given twice or is
+    not known.
+    """
     values, allowed = tuple(given), tuple(known)
     if not values or len(set(values)) < len(values) or (allowed and not {*values} <= {*allowed}):
         some = f"some of {', '.join(map(repr, allowed))}" if allowed else "at least one value"
@@ -127,7 +129,7 @@ def distinct(name: str, given: Iterable[Any], known: Iterable[Any] = ()) -> tupl
 
 
 def task_of(task: str | Task) -> Task:
-    """The task of that name, or the task itself. Raises ValueError if there is none."""
+    """Return a task by its name, or the given task. Raises ValueError if no task has the name."""
     if isinstance(task, Task):
         return task
     if task not in TASKS:

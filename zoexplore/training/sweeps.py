@@ -1,7 +1,7 @@
 """Runs a plan's jobs in small parts on any executor, and reports progress after each.
 
-Each part starts from the state in which the previous one ended. So a sweep ends early where it
-submits no more parts, and its numbers do not depend on the executor.
+Each part starts from the state in which the previous one ended. So a sweep ends early by submitting
+no more parts, and its numbers do not depend on the executor.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +25,7 @@ from zoexplore.training.sweep_plans import SweepPlan, plan_sweep, task_of
 from zoexplore.training.tasks import Task
 
 PART = 0.25  # seconds of work in one part
-_versions = cache(versions)  # asked for with every part of a sweep
+_versions = cache(versions)  # since every part of a sweep asks for them
 
 
 @dataclass(frozen=True)
@@ -55,20 +55,20 @@ def sweep(
     plan: SweepPlan | None = None,
     **asked: Any,
 ) -> Iterator[Update]:
-    """Run a sweep, and yield its progress after every part. Closed, or interrupted, it ends early: what is
-    computed then ends after a quarter of a second, or one step.
+    """Run a sweep, and yield its progress after every part. A sweep that is closed or interrupted
+    ends early: its current part ends after a quarter of a second or one step.
 
     Args:
         executor: where to compute, such as a `ThreadPoolExecutor` or a cluster's own; a thread if
-            None. Parts spend their time in torch, so that threads share a machine's cores as well
-            as processes would, and load the data once.
-        known: the first configurations' epsilons, where they are computed already (`privacy`).
+            None. Parts spend their time in torch, so threads share a machine's cores as well as
+            processes do, and load the data once.
+        known: the first configurations' epsilons, if they are computed already (`privacy`).
         plan: what to train.
         asked: the arguments of `plan_sweep`, in place of a plan.
 
     Raises:
         ValueError: the plan is not allowed, data cannot be had, or a loss is not finite.
-        Exception: what the executor raises, as for a worker that ended.
+        Exception: what the executor raises, as when a worker has ended.
     """
     planned = plan or plan_sweep(**asked)
     rest = planned.configurations[len(known) :]
@@ -159,11 +159,11 @@ def _advance(job: Job, state: State | None) -> State:
 
 
 def gathered(plan: SweepPlan, states: list[State | None], privacies: Sequence[Privacy]) -> Frontier:
-    """The frontier so far: every configuration of which all seeds have begun, at the steps that all
-    of them have made. Such points are complete, as runs of fewer steps, and their means are of the
+    """Gather the frontier so far: every configuration whose seeds have all begun, at the steps that
+    all of them have made. Each point is complete, as a run of fewer steps, and its means are of the
     same seeds until the end.
 
-    A thread may just be recording a step, of which it writes the accuracy last.
+    A thread may be recording a step meanwhile. It writes the accuracy last.
     """
     points = []
     for configuration, known in zip(plan.configurations, privacies, strict=True):
@@ -188,7 +188,7 @@ class _Run(NamedTuple):
     place: int
 
     def along(self, name: str, count: int) -> tuple[float, ...]:
-        """Its first values of "accuracy" or "loss"."""
+        """Return its first `count` values of "accuracy" or "loss"."""
         return tuple(row[self.place] for row in getattr(self.state, name)[:count])
 
 

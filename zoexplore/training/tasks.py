@@ -70,7 +70,7 @@ class Task:
 
     @property
     def size(self) -> tuple[int, int]:
-        """n and d: records to train on, and trainable parameters. Drawn data are not drawn for it."""
+        """n and d: records to train on, and trainable parameters. It does not draw random data."""
         if isinstance(self.source, Mixture):
             return self.source.n, self.source.f
         n, f = self.data.X.shape
@@ -82,8 +82,8 @@ class Task:
         return self.size[1]
 
     def setting(self, sigma: float, **run: Any) -> Setting:
-        """A run on this task, with the task's own values for those that are not given or None. M, m
-        and the regime follow the ridge.
+        """Make a run on this task, with the task's own values for fields that are None or not
+        given. M, m and the regime follow the ridge.
 
         Raises:
             ValueError: a value is not allowed.
