@@ -1,5 +1,5 @@
-"""Training methods in figures: a mark, a colour and a short name for each, and their points in the
-order of their success.
+"""Training methods in figures: a mark, a colour and a short name for each, and their points in
+order of success.
 """
 
 from typing import TYPE_CHECKING, NamedTuple

@@ -2,7 +2,7 @@
 
 Answers are cached. A call that takes less than a redraw is computed at once, so that a figure
 follows the slider. All others go to the pool of processes, and so do calls that no figure waits
-for. How long a kind of call takes is measured each time.
+for. The time that a kind of call takes is measured with each call.
 """
 
 from collections.abc import Callable
@@ -87,8 +87,8 @@ def quick(function: Callable[..., Any], *args: Any) -> bool:
 
 
 class _Kind(NamedTuple):
-    """What calls that take about equally long share: function, assumptions, accounting and digits
-    of T.
+    """What is common to calls that take about equally long: function, assumptions, accounting and
+    the number of T's digits.
     """
 
     function: str

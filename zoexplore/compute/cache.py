@@ -1,4 +1,4 @@
-"""The cache of answers that all sessions of a server share: whose answers it keeps, how many."""
+"""The cache of answers that all sessions of a server share."""
 
 import threading
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from cachetools import cached as kept
 from cachetools.keys import hashkey
 
 F = TypeVar("F", bound=Callable[..., Any])
-MOST = 2000  # answers, of which few take more than 50 kB
+MOST = 2000  # the most answers kept, of which few take more than 50 kB
 
 
 _answers: LRUCache[Any, Any] = LRUCache(MOST)

@@ -239,14 +239,14 @@ class Pool:
 
 
 def _place(call: Call) -> tuple[Any, ...]:
-    """Return a call's place in the order of beginning: calls for sliders and calls of long ago come
-    first, then each session's first call.
+    """Return a call's place in the queue: calls for sliders and calls of long ago come first, then
+    each session's first call.
     """
     return not (call.urgent or call.made < time.monotonic() - AGO), call.turn
 
 
 def _tried(process: Process, call: Call) -> tuple[Any, BaseException | None]:
-    """Return what a call returns, or the error that it raises: whatever comes is its answer."""
+    """Return what a call returns, or whatever error it raises."""
     try:
         return process.compute(call.function, call.args, call.item), None
     except BaseException as error:

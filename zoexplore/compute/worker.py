@@ -26,7 +26,7 @@ _NICE = 10  # the process that serves the pages goes first
 
 
 def main() -> None:
-    """Answer the calls that come by standard input."""
+    """Answer the calls that come on standard input."""
     # terminals and notebooks send this to all their processes
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "nice"):

@@ -215,7 +215,7 @@ class _Search:
         return self.known[value]
 
     def found(self) -> Setting:
-        """Return the run with the field's best value, found from a ladder of values.
+        """Find the field's best value from a ladder of values, and return the run with it.
 
         Raises:
             Unreachable: no rung meets the target.

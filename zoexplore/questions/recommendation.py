@@ -72,8 +72,8 @@ def signal_to_noise(setting: Setting) -> float:
 
 
 def passes_of(setting: Setting) -> float:
-    """Return the forward passes a record in the whole run, 2KTb/n on average: two for each
-    direction of a step that uses the record.
+    """Return the number of forward passes a record in the whole run, 2KTb/n on average: two for
+    each direction of a step that uses the record.
 
     >>> passes_of(Setting(n=1000, d=10**6, K=16, T=100, sigma=0.01, beta=1.0, batch=50))
     160.0
@@ -192,7 +192,7 @@ def _splits(base: Setting, passes: float, known: Collection[str], is_hidden: boo
             f"passes = {passes:g} is not allowed: one step in one direction takes {need:.3g}; give at least that",
             "passes",
         )
-    work = min(passes * base.n / (2 * (base.batch or base.n)), LARGEST_INTEGER)  # K T
+    work = min(passes * base.n / (2 * (base.batch or base.n)), LARGEST_INTEGER)  # K times T
     if "T" in known:
         return [base.replace(K=min(int(work // base.T), base.d))]
     if "K" in known:

@@ -7,7 +7,7 @@ from pathlib import Path
 from time import time
 from uuid import uuid4
 
-# age in seconds of an abandoned temporary file: writing one takes far less, from memory
+# seconds after which a temporary file counts as abandoned: writing it takes far less
 ABANDONED = 3600.0
 
 

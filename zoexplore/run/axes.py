@@ -84,7 +84,7 @@ class FieldAxis(Field):
         return np.unique(spread.round()) if self.whole else spread
 
     def place(self, values: Any) -> Any:
-        """Return the positions of values on a log axis. A share's are even up to `EDGE`, and
+        """Return the positions of values on a log axis. Those of a share are even up to `EDGE`, and
         logarithmic in 1 - share above it.
         """
         if not self.linear:

@@ -10,7 +10,7 @@ _FOLDERS = Path(__file__).parents[2] / "docs", Path(__file__).parents[1] / "docs
 
 
 class Reference(NamedTuple):
-    """A page of `docs/` by its name without suffix, and a heading of it without number."""
+    """A page of `docs/`, named without suffix, and one of its headings, without number."""
 
     page: str
     heading: str

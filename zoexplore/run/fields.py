@@ -1,4 +1,5 @@
-"""Two tables from `fields.json`: a run's fields, with names, symbols and usual ranges; its options.
+"""Two tables from `fields.json`: the fields of a run, with names, symbols and usual ranges, and its
+options.
 
 `Setting` says which values are allowed; the ranges here are those of sliders and figures.
 """
@@ -20,7 +21,7 @@ class Field:
 
     Args:
         name: its name in `Setting`.
-        symbol: the paper's.
+        symbol: the paper's symbol.
         noun: the words of an axis label.
         meaning: a phrase with unit or limits.
         low, high: the range of sliders and figures.

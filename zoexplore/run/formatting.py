@@ -42,7 +42,7 @@ def format_number(x: float, figures: int = 3) -> str:
 
 
 def _up(x: float, figures: int) -> Decimal:
-    """Round the shortest decimal that is this float (1.5 for 1.5) up to `figures` digits."""
+    """Round the shortest decimal of a float, 1.5 for 1.5, up to `figures` digits."""
     return Context(prec=figures, rounding=ROUND_CEILING).create_decimal(repr(float(x)))
 
 

@@ -49,7 +49,7 @@ class Preset:
 
 def _preset(about: dict[str, Any]) -> Preset:
     """Make a preset from a line of the table: the base run that `of` names, with some fields
-    changed. A preset whose pins are a field's values counts as printed in the paper.
+    changed. A preset whose pins are a field's values is accounted as printed in the paper.
     """
     run = _BASES[about["of"]].replace(**about.get("run", {}))
     field, values = about.get("pins", ("", ()))

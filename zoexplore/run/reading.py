@@ -1,5 +1,5 @@
-"""Reads a run's fields from YAML, as texts by name, and the value of a text. Nothing else parses
-either.
+"""Reads a run's fields from YAML as texts, and a field's value from its text. Nothing else parses
+them.
 """
 
 from typing import Any
@@ -70,7 +70,7 @@ def fields_of(text: str) -> dict[str, Any]:
 
 
 def value_of(name: str, text: str) -> Any:
-    """Return the value of a field's text. A text without a value stays, for `Setting` to refuse.
+    """Return the value of a field's text. A text that has none stays, for `Setting` to refuse.
 
     >>> value_of("K", "016"), value_of("batch", "all"), value_of("T", "3:20")
     (16, None, '3:20')

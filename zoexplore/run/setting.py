@@ -1,7 +1,7 @@
 """`Setting`, one run of Noisy-ZOGD, and `Accounting`, how its privacy loss is counted.
 
 Both are frozen and hashable. An invalid value raises a `ValueError` that names the field, the value
-and the allowed values. A page can show its message as it is.
+and the allowed values. A page can show the message as it is.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ LONGEST_SHOWN = 500  # characters of a refused value that a message quotes
 LEAST_DELTA = 1e-300  # parts of a smaller delta would be subnormal doubles, which have fewer digits
 LARGEST_INTEGER = 2**53  # larger whole numbers are not exact as floats
 _ABOVE_0, _SHARE = {"above": 0.0}, {"least": 0.0, "most": 1.0}
-LIMITS: dict[str, dict[str, Any]] = {  # arguments of `number`
+LIMITS: dict[str, dict[str, Any]] = {  # arguments of `number`, by field
     "sigma": _ABOVE_0,
     "clip": _ABOVE_0,
     "R": _ABOVE_0 | {"infinite": True},
@@ -55,12 +55,12 @@ class Setting:
     possible of the loss. `zoexplore.run.presets.DEMONSTRATION` is a run to begin with.
 
     Args:
-        n: dataset size, records.
-        d: dimension, trainable parameters.
-        K: orthonormal directions a step, 1 <= K <= d.
-        T: steps.
+        n: the number of records.
+        d: the number of trainable parameters.
+        K: the number of orthonormal directions a step, 1 <= K <= d.
+        T: the number of steps.
         sigma: noise scale. One step's noise energy is (eta sigma)^2, whatever beta and K.
-        beta: directional share of the noise power, in [0, 1].
+        beta: the share of the noise power along the directions, in [0, 1].
         regime: each record's loss without the ridge is "strongly-convex", "convex" or "non-convex".
         R: radius of the ball that iterates are projected onto; `inf` for no ball.
         clip: the clip norm Delta, of each difference quotient or of a record's K quotients
@@ -73,10 +73,10 @@ class Setting:
         delta: target delta, from 1e-300 to below 1.
         clipping: "each" limits every difference quotient of a record to `clip`; "joint" scales a
             record's K quotients together to a length of at most `clip`.
-        batch: records a step, drawn as `sampling` says; `None` means all n.
-        lipschitz: the greatest length of a gradient of a record's loss without the ridge. `inf`:
-            nothing is known, and the clip may act. At most `clip`: the clip never acts, except a
-            joint one at xi > 0. `None`: the same as `clip`, whatever its value.
+        batch: the number of records a step, drawn as `sampling` says; `None` means all n.
+        lipschitz: the greatest length of a gradient of a record's loss without the ridge. `inf`
+            means that nothing is known, and the clip may act. If it is at most `clip`, the clip
+            never acts, except a joint one at xi > 0. `None` means `clip`, whatever its value.
         linear: whether every record's loss without the ridge is a function of one linear form of
             the parameters, as in logistic or least-squares regression, but not in a softmax. The
             bound "sharp" uses this if the clip may act or xi is not 0.
@@ -147,7 +147,7 @@ class Setting:
 
     @classmethod
     def of(cls, **given: Any) -> "Setting":
-        """Make a run from the field's other numbers. In place of sigma, T and batch it takes
+        """Make a run from numbers that other libraries use. In place of sigma, T and batch it takes
 
             noise_multiplier: the noise over the most that one record adds, whatever `neighbours` is
                 (see the property).
@@ -156,7 +156,7 @@ class Setting:
             sample_rate: the part of the records in a batch, in (0, 1].
 
         They are converted once. T and the batch are rounded up, and sigma down, so that epsilon is
-        never too small. A batch rounded up keeps the noise on its sum that was asked for.
+        never too small. A batch that is rounded up keeps the noise on its sum.
 
         Raises:
             Refused: as the constructor does, or a number is given in both ways.
@@ -266,8 +266,8 @@ class Accounting:
     """How a run's privacy loss is counted.
 
     Args:
-        conversion: from a budget to epsilon: "gaussian" (exact on full batches), "cks" or "mironov"
-            (docs/bounds.md, "From a budget to epsilon"; docs/batches.md).
+        conversion: how a budget becomes epsilon: "gaussian" (exact on full batches), "cks" or
+            "mironov" (docs/bounds.md, "From a budget to epsilon"; docs/batches.md).
         sensitivity: how far a record moves a step. "least": the least that is proved under the
             setting's assumptions (docs/bounds.md, "Sensitivity"). "clip": as far as the clip
             allows, even if it is supposed idle, as in the paper.
@@ -288,7 +288,7 @@ class Accounting:
         _check_options(self, "printed")
 
     def replace(self, **changes: Any) -> "Accounting":
-        """The same accounting with some options changed. Raises `Refused` as the constructor does."""
+        """Return an accounting with other options. Raises `Refused` as the constructor does."""
         _check_names("Accounting", changes, [f.name for f in fields(self)])
         return replace(self, **changes)
 

@@ -15,8 +15,8 @@ UTF_16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
 def use_utf8() -> None:
-    """Make standard streams UTF-8, except terminals, which keep their encoding. No print to either
-    fails then.
+    """Make standard streams UTF-8, except terminals, which keep their encoding. Then no print to
+    them fails.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # no notebook's stream, nor a closed one

@@ -16,9 +16,9 @@ from bokeh.model import DataModel, Model
 from bokeh.protocol.messages.patch_doc import patch_doc
 
 _LOG = logging.getLogger("zoexplore")
-EVENTS = 200  # changes and clicks in one message
-TEXT = 20_000  # characters of one text
-DEPTH = 4  # lists within lists
+EVENTS = 200  # the most changes and clicks in one message
+TEXT = 20_000  # the most characters of one text
+DEPTH = 4  # the most levels of lists within lists
 LARGEST = int(sys.float_info.max)  # a document that holds a larger whole number cannot be sent
 
 # the properties that may be set, by the name of a model or of one that it derives from

@@ -1,5 +1,5 @@
-"""Connections: fewer than the files that this process may open, so that it can always answer, log
-and begin other processes.
+"""Keeps connections fewer than the files that this process may open, so that it can always answer,
+log and begin other processes.
 """
 
 from contextlib import suppress

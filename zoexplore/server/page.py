@@ -44,7 +44,7 @@ BORROWED = frozenset({"bokeh-session-id", "bokeh-token"})
 PAUSE = 0.005  # seconds between stages of a page, in which messages can come in
 # no figure of ours is drawn by WebGL
 UNUSED = re.compile(r"<script[^>]*/bokeh-gl\.min\.js[^>]*></script>")
-LONGEST = 2000  # characters of a query that has a picture
+LONGEST = 2000  # the most characters of a query that gets a picture
 COME_BACK = 10  # seconds after which a page that asked its reader to wait reloads itself
 _MESSAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>zoexplore</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"></head>
@@ -185,7 +185,7 @@ class Preview(RequestHandler):
             raise HTTPError(414)
         try:
             made = await self.page.picture(self.request.query)
-        except Exception as error:  # of a computation; the page tells its reader of it
+        except Exception as error:  # a computation's, which the page shows its reader
             raise HTTPError(503) from error
         self.set_header("Content-Type", "image/png")
         self.set_header("Cache-Control", f"public, max-age={DAY}")

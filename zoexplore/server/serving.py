@@ -171,7 +171,7 @@ class Staged(Application):
     """
 
     page: ModuleType
-    turn: asyncio.Lock  # of the reader whose page is being made
+    turn: asyncio.Lock  # held for the reader whose page is being made
     ended = 0  # sessions that ended since memory was freed
 
     async def on_session_destroyed(self, session_context: Any) -> None:
@@ -185,7 +185,7 @@ class Staged(Application):
             gc.collect()
 
     async def on_session_created(self, session_context: Any) -> None:
-        """Make a document in stages. Other messages go first between them."""
+        """Make a document in stages, between which other messages go first."""
         await super().on_session_created(session_context)
         await session_context.with_locked_document(self._make)
 

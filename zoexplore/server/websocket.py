@@ -27,8 +27,8 @@ FAILED = "The server could not do this."
 
 
 def next_of(pending: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Take a browser's next changes off `pending`, up to the next click. A click acts on the values
-    before it, and may cost as much as a move.
+    """Take a browser's next changes off `pending`, up to the next click and with it. A click acts
+    on the values before it, and may cost as much as a move.
 
     Only the newest value of a property counts, and only the last event of a drag over a figure.
     """
@@ -178,7 +178,7 @@ class Socket(WSHandler):
             self._draining = False
 
     async def _apply(self, patch: Patch) -> None:
-        """Apply a message by Bokeh, and send its reply. The reply to an error says only that there
+        """Let Bokeh apply a message, and send the reply. The reply to an error says only that there
         was one.
         """
         if self._seat and self._joined:

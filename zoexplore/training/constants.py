@@ -2,7 +2,7 @@
 torch.
 
 Score j of a row x is w_j . x. The loss of a record is ell(x, y; w) + ridge/2 |w|^2; only the first
-part is clipped, the second is the same for every dataset.
+part is clipped, and the second is the same for every dataset.
 """
 
 from dataclasses import dataclass

@@ -52,7 +52,7 @@ class Job:
         """Return the state before the first step.
 
         Raises:
-            ValueError: the task's data cannot be had.
+            ValueError: the task's data cannot be loaded.
         """
         runs, draws = len(self.seeds) * len(self.configurations), []
         for seed in self.seeds:
@@ -69,7 +69,7 @@ class Job:
         """Continue from the state, or from the start, for about `seconds` or to the end.
 
         Raises:
-            ValueError: a loss is not finite, or the task's data cannot be had.
+            ValueError: a loss is not finite, or the task's data cannot be loaded.
         """
         state = self.begin() if state is None else state
         problem, until = problem_of(self.task), perf_counter() + seconds
@@ -189,6 +189,6 @@ def problem_of(task: Task) -> Problem:
     single precision, which takes half the time and errs far below the noise.
 
     Raises:
-        ValueError: the data cannot be had.
+        ValueError: the data cannot be loaded.
     """
     return Problem(task, torch.float32 if task.data.X.size > LARGE else torch.float64)

@@ -14,7 +14,7 @@ from typing import Any
 from zoexplore.run.setting import Setting
 from zoexplore.training.tasks import Task
 
-RECORDS = 30  # the most recorded steps of a run
+RECORDS = 30  # the greatest number of recorded steps
 NOISE = 2**32  # a number above every seed of directions
 DEFAULT_METHODS = ("noisy-zogd", "noisy-gd", "dpzero", "non-private")
 
@@ -62,8 +62,8 @@ class Configuration:
         )
 
     def noise_seed(self, seed: int) -> int:
-        """Derive the seed of a run's noise from `seed`, that of its directions and batches. It does
-        not depend on other configurations.
+        """Derive the seed of a run's noise from `seed`, the seed of its directions and batches. The
+        noise does not depend on other configurations.
         """
         return int.from_bytes(sha256(f"{NOISE + seed} {self}".encode()).digest()[:16])
 
@@ -77,7 +77,7 @@ class Method:
         title: its name in menus and legends.
         summary: one sentence.
         K: directions a step; `None` means as given, 0 means all d, in the parameters' own basis.
-        beta: directional share of the noise; `None` means as given.
+        beta: the share of the noise along the directions; `None` means as given.
         noisy: whether there is noise; without it there is one point instead of one for each sigma.
         clipping: "joint" if all quotients of a record are clipped together; `None` means as given.
         hidden: whether bounds for the last iterate alone are claimed.
@@ -111,8 +111,8 @@ class Method:
         return task.setting(sigma, **run | own | free)
 
     def run(self, task: Task, sigma: float, hidden: bool = True, **run: Any) -> Configuration:
-        """Make the run as a configuration. Bounds for the last iterate may be claimed of it if it
-        is `hidden`. Raises ValueError as `setting` does.
+        """Make the run as a configuration. Bounds for the last iterate may be claimed if it is
+        `hidden`. Raises ValueError as `setting` does.
         """
         setting, hidden = self.setting(task, sigma, **run), hidden and self.hidden
         return Configuration(self.name, setting, self.noisy, self.every_direction, hidden)

@@ -59,7 +59,7 @@ Privacy = dict[str, Charge]  # each bound's charge
 def privacy(
     task: Task, configuration: Configuration, records: tuple[int, ...], accounting: Accounting
 ) -> Privacy:
-    """Return every bound's epsilon of one configuration, the least by its accounts."""
+    """Return every bound's epsilon of one configuration, the least over its accounts."""
     nothing, refused = (inf,) * len(records), _refused(configuration)
     known = {bound: Charge(nothing, refused.get(bound, "")) for bound in BOUNDS}
     for account in accounts(task, configuration, accounting) if configuration.noisy else ():

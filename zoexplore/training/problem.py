@@ -13,12 +13,12 @@ from zoexplore.training.tasks import Task
 
 CHUNK = 2_000_000  # the most numbers in one block of derivatives
 BLOCK = 500_000  # the most numbers in a block of records, for the processor's cache
-ROUNDINGS = 8  # rounding errors in a length that is compared with the clip
+ROUNDINGS = 8  # the most rounding errors in a length that is compared with the clip
 
 
 class Problem:
-    """The losses of a task. In shapes there are C parameter vectors, n records, f features, c
-    scores, d parameters, K directions.
+    """The losses of a task. Shapes count C parameter vectors, n records, f features, c scores, d
+    parameters and K directions.
     """
 
     def __init__(self, task: Task, dtype: torch.dtype):

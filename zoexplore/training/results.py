@@ -36,7 +36,7 @@ class Point:
         target: the epsilon that sigma was solved for; None if sigma was given.
         counted: by bound, the basis of the account: a clip, or the loss's Lipschitz constant; empty
             if it does not apply.
-        tested: records behind the accuracy; 0 if unknown.
+        tested: held-out records behind the accuracy; 0 if unknown.
     """
 
     method: str
@@ -92,7 +92,7 @@ class Frontier:
 
     Args:
         task: key or title of the task.
-        points: in the order of methods and noise scales.
+        points: the points, in the order of methods and noise scales.
         accounting: how epsilon was counted.
         delta: the delta of every epsilon.
         versions: the versions of Python and the libraries that computed it, by name.
@@ -106,7 +106,7 @@ class Frontier:
 
 
 def save(frontier: Frontier, path: str | Path) -> None:
-    """Write a frontier as JSON, with Infinity for infinite numbers, as Python and JSON5 read it.
+    """Write a frontier as JSON, with Infinity for infinite numbers, as Python and JSON5 read them.
 
     Raises:
         OSError: the file cannot be written; the old file is unchanged.

@@ -25,7 +25,7 @@ from zoexplore.training.sweep_plans import SweepPlan, plan_sweep, task_of
 from zoexplore.training.tasks import Task
 
 PART = 0.25  # seconds of work in one part
-_versions = cache(versions)  # since every part of a sweep asks for them
+_versions = cache(versions)  # cached, since every part of a sweep asks for them
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Update:
     """The progress of a sweep.
 
     Args:
-        done, total: steps, of all seeds together.
+        done, total: steps of all seeds together.
         seconds_left: an estimate from the pace so far.
         frontier: the results so far (see `gathered`).
     """
@@ -67,7 +67,7 @@ def sweep(
         asked: the arguments of `plan_sweep`, in place of a plan.
 
     Raises:
-        ValueError: the plan is not allowed, data cannot be had, or a loss is not finite.
+        ValueError: the plan is not allowed, data cannot be loaded, or a loss is not finite.
         Exception: what the executor raises, as when a worker has ended.
     """
     planned = plan or plan_sweep(**asked)
@@ -116,7 +116,7 @@ def train(
         task: a key of `TASKS`, or a task of your own.
         method: a key of `METHODS`.
         sigma: noise scale; by default the second of the task's, or its only one.
-        seed: of directions, batches and initialisation.
+        seed: the seed of directions, batches and initialisation.
         others: further arguments of `frontier`: K, beta, T, accounting, progress, ...
 
     Raises:
@@ -188,7 +188,7 @@ class _Run(NamedTuple):
     place: int
 
     def along(self, name: str, count: int) -> tuple[float, ...]:
-        """Return its first `count` values of "accuracy" or "loss"."""
+        """Return the first `count` values of "accuracy" or "loss"."""
         return tuple(row[self.place] for row in getattr(self.state, name)[:count])
 
 

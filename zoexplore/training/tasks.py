@@ -12,7 +12,7 @@ from zoexplore.training.data import Data, Mixture, digit_cosines, digits, mnist
 # Fields of a run that the task sets: what is proved of its loss, and that its derivatives are
 # exact.
 FACTS = ("regime", "M", "m", "lipschitz", "linear", "xi")
-# further fields that a run here may set
+# further fields that a run of a task may set
 OTHERS = tuple(name for name in SETTING_FIELDS if name not in (*OWN, *FACTS))
 DRAWN = ("without-replacement", "poisson")  # batches that are drawn anew at each step
 
@@ -70,7 +70,9 @@ class Task:
 
     @property
     def size(self) -> tuple[int, int]:
-        """n and d: records to train on, and trainable parameters. It does not draw random data."""
+        """n and d, the records to train on and the trainable parameters, without drawing random
+        data.
+        """
         if isinstance(self.source, Mixture):
             return self.source.n, self.source.f
         n, f = self.data.X.shape
