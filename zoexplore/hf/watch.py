@@ -19,6 +19,7 @@ from zoexplore.mechanism.record import Counts
 FIRST = 100  # steps after which it is said what they did
 FEWEST = 20  # steps of a shorter run that say enough
 SAMPLED = 2**16  # coordinates whose movement is measured
+STILL = 1e-4  # the part of its length that a model moves which learns anything
 
 
 class Watch(TrainerCallback):
@@ -119,6 +120,12 @@ class Watch(TrainerCallback):
             warnings.warn(
                 f"the noise drowns the step: in {steps} steps the model moved {moved:.3g}, as far as noise alone moves it. "
                 f"Larger batches, more records or a larger ε help, and a smaller clip where few are clipped (here {clipped:.0%})",
+                stacklevel=2,
+            )
+        if 0 < moved * sqrt(setting.T / steps) < STILL * length:
+            warnings.warn(
+                f"the model stays where it is: {steps} steps moved it by {moved / length:.1g} of its length. learning_rate is "
+                f"along directions of length 1: multiply a rate of MeZO's by the number of trained parameters, d = {setting.d}",
                 stacklevel=2,
             )
         return {
