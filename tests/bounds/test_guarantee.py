@@ -321,3 +321,11 @@ def test_the_same_noise_energy_for_every_share():
             run = PAPER.replace(beta=beta, K=K)
             s1, s2 = variances(run)
             assert K * (s1 + s2) + (run.d - K) * s2 == pytest.approx((run.eta * run.sigma) ** 2)
+
+
+def test_printed_constants_change_nothing_of_a_bound_that_has_none():
+    proved, printed = (
+        guarantee(PAPER, "sharp", Accounting(sensitivity="least", printed=p)) for p in (False, True)
+    )
+    assert printed.epsilon == proved.epsilon
+    assert printed.true_positive_rate(0.01) == proved.true_positive_rate(0.01)

@@ -14,7 +14,7 @@ from zoexplore.questions.statement import statement
 from zoexplore.run.formatting import THIN, format_number, format_percent
 from zoexplore.run.presets import DEMONSTRATION, PAPER_CONVENTION
 from zoexplore.views import State
-from zoexplore.views.panels.readouts import Headline, More, assumptions, odds, times
+from zoexplore.views.panels.readouts import Headline, More, Warnings, assumptions, odds, times
 
 
 def opened(setting=DEMONSTRATION, accounting=None):
@@ -81,7 +81,7 @@ def test_no_odds_are_given_where_nothing_is_known_or_guaranteed():
     assert "No bound applies" in Headline(State(DEMONSTRATION.replace(sigma=1e-300))).odds.object
     printed = State(BEFORE.replace(R=1e-3, beta=0.0), PAPER_CONVENTION.replace(printed=True))
     view = Headline(printed)
-    assert "As printed: not a guarantee." in view.number.object and view.odds.object == "<p></p>"
+    assert view.odds.object == "<p></p>"
 
 
 def test_the_number_follows_a_held_slider_and_the_odds_its_release():
@@ -134,8 +134,14 @@ def test_the_least_bounds_assumptions_stand_beside_it_and_else_what_each_lacks()
 
 
 def test_printed_constants_mark_the_bounds_that_they_enter_and_no_other():
-    view = Headline(State(DEMONSTRATION, Accounting(printed=True)))
-    assert "not a guarantee" not in view.number.object, "the smallest is as proved"
+    state = State(DEMONSTRATION, Accounting(printed=True))
+    shown, bars = Headline(state), Warnings(state)
+    assert bars.printed.visible
+    assert "<b>0.751</b>" in shown.number.object, "the smallest is as proved"
+    assert "÷" not in shown.number.object and "falls" not in shown.number.object
+    assert shown.odds.object == Headline(State()).odds.object
+    bars.printed[1].clicks += 1
+    assert not state.printed and not bars.printed.visible and "÷" in shown.number.object
 
 
 def test_released_checkpoints_are_not_said_to_be_hidden():

@@ -5,7 +5,6 @@ import re
 import pytest
 import yaml
 
-from tests.convention import DEMONSTRATION as BEFORE
 from tests.effort import usually
 from tests.test_project import ROOT
 from tools.sentences import PARTS, plain, states
@@ -14,14 +13,14 @@ from zoexplore.bounds import BOUNDS
 from zoexplore.questions import Unreachable, calibrate, recommend
 from zoexplore.run import paper
 from zoexplore.run.formatting import THIN, format_short, format_tex
-from zoexplore.run.presets import DEMONSTRATION, PAPER_CONVENTION
+from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views import State
 from zoexplore.views.explorer import Explorer, colophon
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.figures.inside import Inside, describe_trajectory
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.panels.planner import Planner, _plan
-from zoexplore.views.panels.readouts import Headline, More
+from zoexplore.views.panels.readouts import More
 from zoexplore.views.panels.theory import Theory
 
 
@@ -78,11 +77,6 @@ def test_reasons_are_sentences_without_ids():
         "'s ", ""
     )
     assert "never acts. The clip may act" in said and "2K ≤ d. 2K = 600 exceeds" in said
-
-
-def test_printed_constants_are_used_errors_included():
-    view = Headline(State(BEFORE.replace(R=1e-3, beta=0.0), PAPER_CONVENTION.replace(printed=True)))
-    assert "used as printed, errors included" in view.number.object
 
 
 def test_a_refusal_is_in_symbols():

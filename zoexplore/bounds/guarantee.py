@@ -56,7 +56,8 @@ class Guarantee(Answers):
         bound: the registry's id.
         title: the bound's name, marked where the constants are as printed.
         setting: the run.
-        accounting: how its privacy loss was counted.
+        accounting: how its privacy loss was counted; without printed constants where the bound
+            has none.
         epsilon: the loss; inf where the bound does not apply.
         reason: why it does not apply, with numbers; or how the printed constants err; empty
             otherwise.
@@ -199,10 +200,9 @@ class Guarantee(Answers):
         of_bound = BOUNDS[self.bound].trajectory
         if of_bound is None or not self.valid:
             return None
-        accounting = accounting_for(BOUNDS[self.bound], self.accounting)
-        runs = RunArrays.of(self.setting).counted_by(accounting)
+        runs = RunArrays.of(self.setting).counted_by(self.accounting)
         with np.errstate(all="ignore"):
-            path, unit = of_bound(runs, accounting, self._solved), float(runs.unit)
+            path, unit = of_bound(runs, self.accounting, self._solved), float(runs.unit)
             if path is None:
                 return None
             drift = None if path.drift is None else path.drift * unit
@@ -258,7 +258,7 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
         bound=bound,
         title=entry.title + (" (as printed)" if printed else ""),
         setting=setting,
-        accounting=accounting,
+        accounting=counted,
         epsilon=epsilon,
         reason=_joined(printed, _why_not(failed, epsilon)),
         **{k: float(getattr(solved, k)) for k in ("rho", "delta_f", "N")},

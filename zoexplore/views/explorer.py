@@ -14,7 +14,7 @@ from zoexplore.run import paper
 from zoexplore.run.setting import Accounting, Setting
 from zoexplore.views.address import SETTABLE, Address, Bridge, Teaching
 from zoexplore.views.panels.controls import Controls
-from zoexplore.views.panels.readouts import Headline, More
+from zoexplore.views.panels.readouts import Headline, More, Warnings
 from zoexplore.views.panels.story import Story
 from zoexplore.views.panels.toolbar import Files, Toolbar
 from zoexplore.views.pins import MOST_PINS, Pins
@@ -70,7 +70,7 @@ class Explorer(pn.viewable.Viewer):
         yield
         self.tabs = Tabs(state, pins=self.pins)
         yield
-        self.headline, self.more = Headline(state), More(state)
+        self.headline, self.more, self.warnings = Headline(state), More(state), Warnings(state)
         self.publish, self.curves = self.tabs["publish"], self.tabs["curves"]
         yield
         self.curves.choice.visible, self.curves.legend.visible = shows("axis"), shows("table")
@@ -222,7 +222,7 @@ class Explorer(pn.viewable.Viewer):
                 self.prompt: True,
                 self.story.panel: self._tells,
                 self.side: shows(*SETTABLE),
-                stack(*answer, css_classes=["zx-answer"]): answer,
+                stack(self.warnings, *answer, css_classes=["zx-answer"]): answer,
                 self.bridge: self.bridge,
             }
         )

@@ -30,8 +30,8 @@ from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 AS_PRINTED = (
-    '<p class="printed" role="status"><b>As printed: not a guarantee.</b> '
-    "The paper's constants are used as printed, errors included.</p>"
+    '<p class="printed" role="status">'
+    "Drawn with the paper's printed constants: <b>no guarantee</b>.</p>"
 )
 FPR = 0.01
 _SAYS = """<h2>Statement to copy</h2>
@@ -114,15 +114,16 @@ class Headline(View):
             else (smallest(found), found["composition"])
         )
         number, instead = format_number(best.epsilon), format_number(other.epsilon)
-        by = times(other.epsilon, best.epsilon) if self.compares else ""
+        # no ratio is made of numbers that are no guarantee
+        compares = self.compares and not self.state.printed
+        by = times(other.epsilon, best.epsilon) if compares else ""
         kind, printed = (
             "every" if best.bound == "composition" else "last",
             as_printed(best.bound, best.accounting),
         )
-        told = TRAINED[kind if by else "same"] if self.compares and best.valid else ""
+        told = TRAINED[kind if by else "same"] if compares and best.valid else ""
         said = told.format(T=format_count(run[0].T), other=instead, now=number)
-        above = AS_PRINTED if printed else ""
-        self.number.object = written("readouts", "number", kind, number, by, above, said)
+        self.number.object = written("readouts", "number", kind, number, by, said)
         # the odds follow at rest: they cost as much as a redraw
         self.sketch, self.waiting = self.state.moving, False
         self.odds.styles = {theme.STATE: theme.VEILED}
@@ -140,6 +141,22 @@ class Headline(View):
                 else "No bound applies to this run: “More” says why."
             )
             self.odds.param.update(object=f"<p>{said}</p>", styles={theme.STATE: "shown"})
+
+
+class Warnings(View):
+    """Bars above every view, each with its cure: that its numbers are no guarantee."""
+
+    precedence = 1
+
+    def build(self) -> None:
+        off = widgets.button("Use proved constants", lambda: self.state.ask(printed=False))
+        self.printed = widgets.row("bar", widgets.html(AS_PRINTED), off)
+
+    async def refresh(self) -> None:
+        self.printed.visible = self.state.printed
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return widgets.component("warnings", self.printed, sheet="")
 
 
 class More(View):
@@ -214,8 +231,9 @@ class Readouts(pn.viewable.Viewer):
         super().__init__(**params)
         self.state = state or State()
         self.headline, self.more = Headline(self.state, compares=False), More(self.state)
+        self.warnings = Warnings(self.state)
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component(
-            "readouts", self.headline.number, self.headline.odds, self.more.fold
+            "readouts", self.warnings, self.headline.number, self.headline.odds, self.more.fold
         )

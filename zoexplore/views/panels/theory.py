@@ -32,7 +32,7 @@ _NO_BUDGET = (
 )
 _DERIVED = Reference("bounds", "What is misprinted in the paper")
 _PRINTED = """<p>With the box ticked, every number on this page is what the paper's printed constants give. Those are no
-guarantee: most misprints report a loss that is smaller than the true one.</p>"""
+guarantee: a misprint reports another loss than what is proved, here larger, there smaller.</p>"""
 _PROOF = "Statement and proof"
 
 
