@@ -26,8 +26,8 @@ STYLES = {bound: words.style for bound, words in WORDS.items() if words.style}
 # the style of a bound that has none of its own
 SPARE = Style(("#a3195b", "#ff86bb"), (6, 2, 2, 2), 2.2)
 
-# Colours of pins, far from one another rather than from the bounds'; letters distinguish pins
-# without colours.
+# The colours of pins, which are far from one another rather than from those of bounds. Letters
+# distinguish pins, too.
 PINS = (
     ("#b4236b", "#ff8fc0"),
     ("#5a4fcf", "#b3adff"),

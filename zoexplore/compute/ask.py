@@ -33,8 +33,8 @@ def pool() -> Pool:
 async def ask(function: Callable[..., Any], *args: Any) -> Any:
     """Return the answer of a module-level function whose module imports no Panel.
 
-    Await it in a coroutine of a `SessionTask`, as `View.refresh` is: the code after it may write to
-    the session's models.
+    Await it in a coroutine of a `SessionTask`, such as `View.refresh`. The code after it may then
+    write to the session's models.
 
     Raises:
         Exception: what the function raised.

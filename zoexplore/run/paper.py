@@ -1,4 +1,4 @@
-"""The paper behind mechanism and theorem: its citation, as in `CITATION.cff`."""
+"""The citation of the paper behind the mechanism and its theorem, as in `CITATION.cff`."""
 
 from zoexplore import __version__
 

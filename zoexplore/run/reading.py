@@ -9,7 +9,7 @@ import yaml
 from zoexplore.run.fields import FIELDS, OPTIONS
 from zoexplore.run.formatting import parse_number
 
-LARGEST_FILE = 10_000  # characters; a setting needs a few hundred
+LARGEST_FILE = 10_000  # the most characters of a file; a setting needs a few hundred
 LONGEST_REASON = 200
 HEADINGS = "setting", "accounting"
 _SWITCHES = "linear", "printed"

@@ -1,4 +1,4 @@
-"""Serving: a page behind its guards, from a laptop to the open internet."""
+"""Serves a page behind its guards, on a laptop or on the open internet."""
 
 import asyncio
 import gc

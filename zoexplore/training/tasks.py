@@ -9,8 +9,8 @@ from zoexplore.run.setting import OWN, SETTING_FIELDS, Setting
 from zoexplore.training.constants import LOSSES, Constants
 from zoexplore.training.data import Data, Mixture, digit_cosines, digits, mnist
 
-# Fields of a run that the task sets: what is proved of its loss, and that its derivatives are
-# exact.
+# Fields of a run that the task sets: the proved constants of its loss, and xi = 0, since its
+# derivatives are exact.
 FACTS = ("regime", "M", "m", "lipschitz", "linear", "xi")
 # further fields that a run of a task may set
 OTHERS = tuple(name for name in SETTING_FIELDS if name not in (*OWN, *FACTS))
