@@ -1,8 +1,8 @@
 """Bounds on the privacy loss of a run.
 
-Each has a module (`composition`, `output_perturbation`, `corollary`, `theorem`, `sharp`,
-`noisy_gd`) that ends in its `Bound(...)`: formula, colour, assumptions. `registry` lists them; they
-share the other modules.
+Each bound has a module (`composition`, `output_perturbation`, `corollary`, `theorem`, `sharp`,
+`noisy_gd`) that ends in its `Bound(...)`. `registry` lists the bounds. The other modules serve
+several of them.
 """
 
 from zoexplore.bounds import kernel_cache

@@ -1,4 +1,4 @@
-"""The assumptions of bounds, in words, with the checks that numbers allow."""
+"""The assumptions of bounds in words, with checks of those that numbers can decide."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,17 +15,19 @@ from zoexplore.run.setting import NEIGHBOURS, Accounting
 
 @dataclass(frozen=True)
 class Assumption:
-    """One assumption. Without `holds` no setting can decide it, and the user must guarantee it.
+    """Holds one assumption. Without `holds` no setting can decide it, and the user must guarantee
+    it.
 
     Args:
         words: the assumption, as a lecturer would say it.
-        holds: whether it holds, run by run.
-        shortfall: the violated condition of a single run, with its numbers; empty where another
-            assumption's says it.
-        when: the ways to count that need it; all of them where None.
-        vouched: where `holds` is true, the user must still guarantee the rest.
-        unless: the single runs that do not need it; `holds` is true of these.
-        said: the words for a single run, which mention only what applies to it; `words` where None.
+        holds: says for each run whether the assumption holds.
+        shortfall: says with numbers which condition a single run violates; empty if another
+            assumption says so already.
+        when: says which ways to count need the assumption; all of them if None.
+        vouched: whether the user must guarantee a part that `holds` cannot check.
+        unless: says which single runs do not need the assumption; `holds` is true of these.
+        said: words the assumption for a single run, with only what applies to the run; `words` if
+            None.
     """
 
     words: str
@@ -40,13 +42,13 @@ class Assumption:
         return self.when is None or self.when(accounting)
 
     def listed(self, runs: RunArrays, accounting: Accounting) -> bool:
-        """Whether a single run's guarantee rests on it."""
+        """Say whether a single run's guarantee rests on the assumption."""
         return self.needed(accounting) and not (self.unless and bool(self.unless(runs)))
 
 
 @dataclass(frozen=True)
 class Check:
-    """An assumption checked for one run. `met` is None where only the user can know; `shortfall`
+    """Holds an assumption checked for one run. `met` is None if only the user can know. `shortfall`
     says what is missing.
     """
 
@@ -68,12 +70,14 @@ def check(assumption: Assumption, runs: RunArrays, accounting: Accounting) -> Ch
 
 
 def _or_of(usual: str, of: Callable[[RunArrays], Any], other: str) -> Callable[[RunArrays], str]:
-    """The usual words, or others for the runs where a condition holds."""
+    """Return a function that gives the usual words, or the other words for a run that meets a
+    condition.
+    """
     return lambda runs: other if bool(of(runs)) else usual
 
 
 def on_the_ball(runs: RunArrays) -> str:
-    """The region on which assumptions on the loss must hold."""
+    """Name the region where assumptions on the loss must hold; empty if that is all of space."""
     return (
         ""
         if runs.R == np.inf
@@ -121,7 +125,7 @@ STEP_SIZE = Assumption(
 
 
 def why_acting(r: RunArrays) -> str:
-    """Why the clip of a single run may act, with its numbers."""
+    """Say, with numbers, why the clip of a single run may act."""
     if r.lipschitz <= r.clip:
         why = f"two points at ξ = {format_short(r.xi, 6)} can make a record's quotients {format_short(r.longest, 6)} long"
     elif np.isfinite(r.lipschitz):
@@ -212,7 +216,7 @@ _DRAWN = {
 
 
 def _seen(runs: RunArrays) -> str:
-    """What a single run's step computes along a direction."""
+    """Say which records a step of a single run uses."""
     return f"Every step uses {'all n records' if runs.batch == runs.n else _DRAWN[runs.setting.sampling]}."
 
 
@@ -223,14 +227,14 @@ _COVERED = {
 
 
 def _what_it_covers(runs: RunArrays, allowed: Numbers) -> str:
-    """The neighbours with which a bound covers batches that are drawn so."""
+    """Say which neighbours the bound covers for the run's way of drawing batches; empty if none."""
     sampling = runs.setting.sampling
     return f": {_COVERED[sampling]}" if sampling in _COVERED and sampling in dict(allowed) else ""
 
 
 def drawn(*allowed: tuple[str, str], words: str) -> Assumption:
-    """An assumption: batches are all records, or drawn by a sampling and with neighbours that the
-    bound covers.
+    """Return the assumption that every batch is all records, or that the run's pair (sampling,
+    neighbours) is one of `allowed`.
     """
     return Assumption(
         words,

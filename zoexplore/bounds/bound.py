@@ -1,4 +1,4 @@
-"""`Bound`, an entry of the registry, and `Solved`, what its function returns."""
+"""Two classes: `Bound` is an entry of the registry, and `Solved` is what its function returns."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
@@ -16,13 +16,14 @@ from zoexplore.run.setting import Accounting
 
 @dataclass(frozen=True)
 class Trajectory:
-    """What happens inside a bound: arrays over the counted steps t = tau .. T-1.
+    """Holds what happens inside a bound, as arrays over the counted steps t = tau .. T-1.
 
-    All have shape (N,), z (N + 1,). z bounds the distance at the start of each step and at the end,
-    beta is the directional share, rho the budget spent. p and a are the shifts in the span and in
-    the complement; for the theorem they are the data's part, and the drift's in any direction.
-    alpha and pi are the sharper bound's fractions, drift the lengths at which its squares are split
-    (any will do); None for the theorem.
+    All arrays have shape (N,), except z with shape (N + 1,). z bounds the distance at the start of
+    each step and at the end. beta is the directional share, and rho the budget spent. p is the
+    shift in the span, and a the shift in the complement. For the theorem p is the shift for the
+    data, and a the shift for the distance, in any direction. alpha and pi are the sharper bound's
+    fractions. drift has the lengths at which the sharper bound splits its squares (any lengths will
+    do). These three are None for the theorem.
     """
 
     tau: int
@@ -41,20 +42,21 @@ NONE: Any = np.float64(np.nan)
 
 @dataclass(frozen=True)
 class Solved:
-    """A bound over many runs: arrays that broadcast against each other. epsilon is inf where no
-    bound applies.
+    """Holds a bound over many runs, as arrays that broadcast against each other. epsilon is inf
+    where no bound applies.
 
-    delta_f is the part of delta kept for the coupling to fail, N the counted steps, z the distance
-    they start from. The others are nan in the rows that they do not concern.
+    delta_f is the part of delta kept for the coupling to fail. N is the number of counted steps,
+    and z the distance from which they start. Each other array is nan in the rows that it does not
+    concern.
 
     Args:
         renyi_order: the order at which a Renyi divergence was converted.
-        exact: 1 where the composed privacy losses were converted.
+        exact: 1 if the composed privacy losses were converted.
         beta: the constant share of the noise along the directions that the number is for.
-        moment: the order lambda of the norm, or that a plan was made for.
-        kind: what the sharper bound was the least by (`sharp.BY_COMPOSITION` and others).
-        by_linear_norm: 1 where it counted distances by the norm of linear models.
-        far, late, cube: of its plan (`rows.ROW`).
+        moment: the order lambda of the norm that the bound or its plan uses.
+        kind: which part of the sharper bound was the least (`sharp.BY_COMPOSITION` and others).
+        by_linear_norm: 1 if the sharper bound counted distances by the norm of linear models.
+        far, late, cube: the choices of the sharper bound's plan (`rows.ROW`).
     """
 
     epsilon: np.ndarray
@@ -93,17 +95,17 @@ class Solved:
 
     @classmethod
     def nothing(cls, shape: tuple[int, ...]) -> "Solved":
-        """No finite bound."""
+        """Return a result without a finite bound."""
         nan = np.full(shape, np.nan)
         return cls(np.full(shape, np.inf), nan, np.zeros(shape), nan, nan)
 
     def mask(self, allowed: Numbers) -> "Solved":
-        """The same where `allowed`, nothing found elsewhere."""
+        """Keep the result where `allowed`, and set epsilon to inf elsewhere."""
         return replace(self, epsilon=np.where(allowed, self.epsilon, np.inf))
 
     def minimum(self, other: "Solved") -> "Solved":
-        """Row by row, whichever has the smaller epsilon; where both are equal (0, say), the smaller
-        budget.
+        """Take, row by row, the result with the smaller epsilon, or the smaller budget if both
+        epsilons are equal.
         """
         tied = (self.epsilon == other.epsilon) & ~(other.rho < self.rho)
         mine = (self.epsilon < other.epsilon) | tied
@@ -112,7 +114,7 @@ class Solved:
         )
 
     def scatter(self, rows: np.ndarray, shape: tuple[int, ...]) -> "Solved":
-        """These rows in their places among all of `shape`; nothing found elsewhere."""
+        """Put these rows in their places among all of `shape`, and inf elsewhere."""
 
         def put(x: Numbers) -> Numbers:
             full = np.full(shape, np.inf)
@@ -122,12 +124,12 @@ class Solved:
         return Solved(*map(put, self._columns()))
 
     def reshape(self, shape: tuple[int, ...]) -> "Solved":
-        """The same rows in another shape."""
+        """Return the same rows in another shape."""
         return Solved(*(x.reshape(shape) if x.ndim else x for x in self._columns()))
 
     @property
     def by_losses(self) -> bool:
-        """Whether a single run's number is of privacy losses on batches, without a budget."""
+        """Whether a single run's number comes from privacy losses on batches, without a budget."""
         return bool(self.exact == 1) or bool(np.isfinite(self.renyi_order))
 
     def _columns(self) -> list[np.ndarray]:
@@ -136,25 +138,26 @@ class Solved:
 
 @dataclass(frozen=True)
 class Bound:
-    """One way to bound the privacy loss of a run; `words` says and draws it.
+    """Describes one way to bound the privacy loss of a run. Its formula and colours are in `words`.
 
     Args:
         id: its key in `BOUNDS`.
         title: its name, as shown.
         summary: the idea in a sentence.
-        source: where it is from: the paper's section, a DOI.
-        proofs: where the project's own pages state and prove it.
-        assumptions: what it takes for granted.
-        solve: the bound over many runs, where its checkable assumptions hold.
-        trajectory: for a single run, what happens inside; None where there is nothing to show.
-        epsilons: a single run's epsilon at other deltas by the same choices; None where each delta
-            needs its own.
-        printed: what differs with the paper's printed constants; empty where nothing does.
-        remark: what to know of a single run's number beside its assumptions.
-        chooses_share: whether schedule="optimal" lets it choose the directional share in place of
-            the run's beta.
-        comparator: whether it bounds another mechanism than the run's, for comparison.
-        name: its name within a sentence or beside a curve; the title in small letters where empty.
+        source: the origin of the bound: the paper's section, or a DOI.
+        proofs: the places in the project's own pages that state and prove the bound.
+        assumptions: what the bound takes for granted.
+        solve: computes the bound over many runs whose checkable assumptions hold.
+        trajectory: says what happens inside the bound for a single run; None if there is nothing to
+            show.
+        epsilons: computes a single run's epsilon at other deltas by the same choices; None if each
+            delta needs its own.
+        printed: what differs with the paper's printed constants; empty if nothing does.
+        remark: says what to know of a single run's number beside its assumptions.
+        chooses_share: whether the bound chooses the directional share under schedule="optimal", in
+            place of the run's beta.
+        comparator: whether the bound is for another mechanism than the run's, to compare with.
+        name: its name within a sentence or beside a curve; the title in small letters if empty.
         bare: whether its name takes no article.
     """
 
@@ -176,25 +179,25 @@ class Bound:
 
     @property
     def cites(self) -> str:
-        """Source and proofs, as a line of text."""
+        """The source and the proofs, as a line of text."""
         return "; ".join(filter(None, (self.source, *map(str, self.proofs))))
 
     @property
     def short(self) -> str:
-        """Its name within a sentence."""
+        """The bound's name within a sentence."""
         return self.name or self.title.lower()
 
     @property
     def in_text(self) -> str:
-        """Its name within a sentence, with its article."""
+        """The bound's name within a sentence, with its article."""
         return self.short if self.bare else f"the {self.short}"
 
     @property
     def of_this_run(self) -> bool:
-        """Whether it bounds the run itself, not another mechanism for comparison."""
+        """Whether the bound is for the run itself, not for another mechanism to compare with."""
         return not self.comparator
 
     @property
     def hides_iterates(self) -> bool:
-        """Whether it is a bound on this run that follows hidden iterates step by step."""
+        """Whether the bound is for the run itself and follows hidden iterates step by step."""
         return self.trajectory is not None and self.of_this_run

@@ -25,7 +25,7 @@ from zoexplore.bounds.visits import most_visits
 from zoexplore.run.documents import Reference
 from zoexplore.run.setting import Accounting
 
-# Where gradients have a known length, a record's share is that of its gradient on a span that
+# If gradients have a known length, a record counts by the part of its gradient in the span, which
 # nobody could aim at.
 HIDDEN_DIRECTIONS = Assumption(
     "Nobody who chooses the data knows the directions.", unless=lambda r: r.slope == np.inf
@@ -35,11 +35,11 @@ ONE_FORM = replace(LINEAR, unless=lambda r: not r.linear or r.slope == np.inf or
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """rho = T (2 Delta/n)^2 / (2 sigma^2 (beta + (1-beta) K/d)): the joint cost of the K
-    orthonormal directions, T times. On batches of b < n records the steps' cost is r_alpha at the
+    """Compute rho = T (2 Delta/n)^2 / (2 sigma^2 (beta + (1-beta) K/d)), T times the joint cost of
+    the K orthonormal directions. On batches of b < n records the cost of a step is r_alpha at the
     sensitivity 2 Delta/b instead.
     """
-    # other bounds never exceed it, and ask for the same runs
+    # the result is kept, as other bounds ask for the same runs
     known: dict[Accounting, Solved] = runs.composition_cache
     if accounting not in known:
         known[accounting] = by_batch_kind(_of_all, _of_batches, runs, accounting)
@@ -47,11 +47,11 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
-    """T r_alpha(b/n, 2 Delta/(b sigma sqrt(beta + (1-beta) K/d))); as printed, the paper's, by
-    directional noise.
+    """Compute T r_alpha(b/n, 2 Delta/(b sigma sqrt(beta + (1-beta) K/d))). As printed, use the
+    paper's divergence against the directional noise alone.
 
-    In epochs a record costs its visits alone. If gradients have a known length, it may cost less to
-    meet the record in every step, averaged over the spans.
+    In epochs a record costs its visits alone. If gradients have a known length, take the less of
+    this cost and the cost of all steps using the record, averaged over the spans.
     """
     if runs.setting.sampling in ("cyclic", "shuffled"):
         return _of_steps(runs, accounting, most_visits(runs), runs.n / runs.batch)
@@ -70,7 +70,9 @@ def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _of_steps(runs: RunArrays, accounting: Accounting, count: Numbers, ratio: Numbers) -> Solved:
-    """T steps that a record moves `ratio` times as far as one on all records."""
+    """Compose `count` steps, each of which a record moves `ratio` times as far as a step on all
+    records.
+    """
     certain = Solved.of(
         runs, accounting, _budget(runs, count, ratio * runs.B_public, runs.cooled), N=runs.T
     )
@@ -82,15 +84,15 @@ def _of_steps(runs: RunArrays, accounting: Accounting, count: Numbers, ratio: Nu
 
 
 def _budget(runs: RunArrays, count: Numbers, shift: Numbers, cooled: Numbers) -> Numbers:
-    """Of `count` steps, of which the last have the noise of a cool-down."""
+    """Return the budget of `count` steps, the last `cooled` with the noise of a cool-down."""
     late = np.minimum(cooled, count)
     return shift**2 / 2 * ((count - late) / (runs.s1 + runs.s2) + late / runs.last_noise)
 
 
 def _random_span(runs: RunArrays, accounting: Accounting, count: Numbers, ratio: Numbers) -> Solved:
-    """A step's shift is the projection of a vector onto a random span that nobody could aim at. So
-    the privacy loss is averaged over the cost of all steps' projections (docs/bounds.md,
-    "Composition"). Those of a cool-down count at their full length.
+    """Average the privacy loss over the cost of all steps' projections (docs/bounds.md,
+    "Composition"). A step's shift is the projection of a vector onto a random span that nobody
+    could aim at. The steps of a cool-down count at their full length.
     """
     late = np.where(runs.cooled >= count, 0.0, runs.cooled)
     S, part = np.where(runs.cooled >= count, runs.last_noise, runs.s1 + runs.s2), runs.K / runs.d

@@ -1,9 +1,9 @@
-"""From a Gaussian shift budget rho to (epsilon, delta) (docs/bounds.md, "From a budget").
+"""Conversion of a Gaussian shift budget rho to (epsilon, delta) (docs/bounds.md, "From a budget").
 
 Every full-batch bound is an adaptive composition of Gaussian mechanisms with one number rho = 1/2
-sum_t shift_t' Sigma_t^-1 shift_t. So the pair is sqrt(2 rho)-GDP and alpha rho-Renyi for every
-alpha > 1. All three conversions are rounded up, are never negative, and take arrays as well as
-numbers.
+sum_t shift_t' Sigma_t^-1 shift_t. So the composition is sqrt(2 rho)-GDP and alpha rho-Renyi for
+every alpha > 1. All three conversions are rounded up, are never negative, and take arrays as well
+as numbers.
 """
 
 from collections.abc import Callable
@@ -15,14 +15,15 @@ from zoexplore.bounds.kernels.gaussian import ROUND_UP
 from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.search import golden
 
-# of the conversions in kernels
+# the kernels' number of each conversion
 NUMBERS = {"mironov": gaussian.MIRONOV, "cks": gaussian.CKS, "gaussian": gaussian.GAUSSIAN}
 LEAST_ORDER, MOST_ORDER = 1 + 1e-6, 1 + 1e6  # Renyi orders that are tried
-SECTIONS = 24  # of their range, in the logarithm of alpha - 1
+SECTIONS = 24  # how often the range of log(alpha - 1) is cut
 
 
 def epsilon_of(rho: Numbers, delta: Numbers, conversion: str = "gaussian") -> Numbers:
-    """epsilon at `delta` of a shift budget `rho` >= 0; inf where delta <= 0 or rho is infinite.
+    """Return epsilon at `delta` for a shift budget `rho` >= 0; inf if delta <= 0 or rho is
+    infinite.
 
     Sources: "mironov": Mironov 2017, doi:10.1109/CSF.2017.11, Proposition 3; "cks": Canonne,
     Kamath, Steinke 2020, doi:10.48550/arXiv.2004.00010, Proposition 12; "gaussian": Balle, Wang
@@ -37,11 +38,11 @@ def epsilon_of(rho: Numbers, delta: Numbers, conversion: str = "gaussian") -> Nu
 def epsilon_at_order(
     divergence: Numbers, alpha: Numbers, delta: Numbers, conversion: str
 ) -> Numbers:
-    """epsilon at `delta` of a Renyi `divergence` at the order alpha > 1, arrays that broadcast; at
-    least 0; inf where delta <= 0.
+    """Return epsilon >= 0 at `delta` for a Renyi `divergence` at the order alpha > 1; inf if delta
+    <= 0. Arrays broadcast.
 
-    "mironov" and "cks" as above, at this order; "gaussian" needs a Gaussian budget, so "cks"
-    replaces it.
+    "mironov" and "cks" convert as in `epsilon_of`, at this order. "gaussian" needs a Gaussian
+    budget, so "cks" replaces it.
 
     >>> round(float(epsilon_at_order(0.5, 10.0, 1e-5, "cks")), 3)
     1.418
@@ -60,11 +61,11 @@ def epsilon_at_order(
 def best_order(
     divergence: Callable[[np.ndarray], np.ndarray], delta: Numbers, conversion: str
 ) -> Numbers:
-    """The Renyi order that converts to nearly the least epsilon at each `delta`, in its shape; any
-    is sound.
+    """Return the Renyi order that converts to nearly the least epsilon at each `delta`, in the
+    shape of `delta`; any order is sound.
 
     Args:
-        divergence: the run's Renyi divergences, a function of an array of orders.
+        divergence: gives the run's Renyi divergences at an array of orders.
         delta: the targets.
         conversion: as in `epsilon_at_order`.
 
@@ -81,11 +82,10 @@ def best_order(
 
 
 def delta_of(rho: Numbers, epsilon: Numbers) -> Numbers:
-    """The exact delta at `epsilon` >= 0 of a shift budget `rho`, rounded up (Balle, Wang 2018,
-    Theorem 8).
+    """Return the exact delta at `epsilon` >= 0 for a shift budget `rho`, rounded up (Balle, Wang
+    2018, Theorem 8).
 
-    At a finite epsilon it is positive: below the least positive normal number, 2.3e-308, that
-    number is returned.
+    At a finite epsilon delta is at least the least positive normal number, 2.3e-308.
 
     >>> f"{float(delta_of(0.05, 1.0)):.2g}"
     '0.00011'

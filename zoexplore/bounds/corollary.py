@@ -26,7 +26,7 @@ from zoexplore.run.setting import Accounting
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """The least N (2 Delta/n)^2/(beta sigma^2) + 2 (2R)^2 d/((1-beta) N eta^2 sigma^2) over the N
+    """Minimise N (2 Delta/n)^2/(beta sigma^2) + 2 (2R)^2 d/((1-beta) N eta^2 sigma^2) over the N
     that delta/2 allows.
     """
     if accounting.printed:
@@ -42,7 +42,7 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _printed(runs: RunArrays, accounting: Accounting) -> Solved:
-    """The smaller of the proof's two branches, with the printed 8 in the convergent one."""
+    """Take the smaller of the proof's two branches, the convergent one with the printed 8."""
     every_step = runs.T * runs.record_sensitivity**2 / 2
     convergent = 2 * runs.record_sensitivity * runs.diameter * np.sqrt(2 * runs.d)
     N = np.minimum(
@@ -54,8 +54,8 @@ def _printed(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def most_steps(runs: RunArrays) -> Numbers:
-    """The most counted steps whose chances of failing add up to at most delta/2, in the runs'
-    shape.
+    """Return the largest number of counted steps whose chances of failing add up to at most
+    delta/2, in the runs' shape.
     """
     with np.errstate(over="ignore"):
         steps = np.exp(
@@ -69,7 +69,7 @@ def _enough_directions(runs: RunArrays, accounting: Accounting) -> Numbers:
 
 
 def _too_few(runs: RunArrays) -> str:
-    # other conditions fail, and this one is for them to hold
+    # another assumption fails, without which this one means nothing
     if runs.M == np.inf or 2 * runs.K > runs.d:
         return ""
     if not runs.c < 1:
@@ -89,8 +89,8 @@ def _no_contraction(runs: RunArrays) -> str:
 
 
 def _largest_xi(runs: RunArrays) -> Numbers:
-    """The largest xi, in the runs' shape, at which the two-point error costs at most half of the
-    record's part.
+    """Return the largest xi at which the two-point error costs at most half as much as the record,
+    in the runs' shape.
     """
     return (
         np.sqrt((1 - runs.beta) / runs.beta)

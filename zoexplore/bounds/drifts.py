@@ -1,4 +1,4 @@
-"""What a step does to a distance: J's tables and constants, kept by drift and order for the next
+"""What a step does to a distance: tables of J and constants, kept by drift and order for the next
 curve.
 """
 
@@ -19,7 +19,7 @@ kept = lru_cache(maxsize=16384)
 
 
 class Drift(NamedTuple):
-    """How steps change a distance: the `DRIFT` of a row."""
+    """Says how steps change a distance, by the fields `DRIFT` of a row."""
 
     K: float
     d: float
@@ -32,12 +32,12 @@ class Drift(NamedTuple):
 
     @property
     def change(self) -> norms.Change:
-        """That of the largest step."""
+        """The change that the largest step makes."""
         return norms.Change(self.r, self.low, self.high)
 
 
 class AtOrder(NamedTuple):
-    """What rows of one drift look up at one order, as in `kernels.steps.Norms`."""
+    """Holds what rows with one drift look up at one order, as in `kernels.steps.Norms`."""
 
     table: np.ndarray
     c2: float
@@ -47,7 +47,7 @@ class AtOrder(NamedTuple):
 
 
 def norms_of(rows: Rows, orders: np.ndarray) -> Norms:
-    """What the rows look up at each of their orders, shape (rows, count)."""
+    """Collect the numbers that the rows look up at each of their orders, shape (rows, count)."""
     assert ((rows.cube == 0) | rows.may_count_entries).all(), (
         "entries count only where the clip limits each"
     )
@@ -65,10 +65,10 @@ def norms_of(rows: Rows, orders: np.ndarray) -> Norms:
 
 @kept
 def at_order(drift: Drift, order: float) -> AtOrder:
-    """J on the rays and the constants of a drift."""
+    """Compute J on the rays and the constants for a drift."""
     K, d, half = drift.K, drift.d, float(np.ceil(order / 2))
     at = drift.change, drift.slowest, d
-    certain = drift.clip == norms.IDLE and K == d  # an idle clip takes all directions
+    certain = drift.clip == norms.IDLE and K == d  # then nothing is random
     c2 = norms.largest_drift_constant(*at, order, drift.clip, certain)
     seen, of_half = (norms.moment(K, d, k) if K < d else 1.0 for k in (order, half))
     c1 = moments.sum_constant(*at, drift.clip > norms.IDLE)
@@ -76,9 +76,7 @@ def at_order(drift: Drift, order: float) -> AtOrder:
 
 
 def _table(drift: Drift, order: float, c2: float) -> Numbers:
-    """J, shape (rays,): the norm of a joint clip, of linear models, of an idle clip at a large
-    order, or of any other step.
-    """
+    """Tabulate J, shape (rays,), by the kind of clip: joint, linear, idle, or any other."""
     span, change, slowest = norms.Span(drift.K, drift.d, order), drift.change, drift.slowest
     plain = _plain(*span)
     if drift.K == drift.d and drift.clip != norms.EACH:
@@ -103,7 +101,9 @@ def _plain(K: float, d: float, order: float) -> Numbers:
 
 @lru_cache(maxsize=8192)
 def law_of_history(drift: Drift, order: float, e: float, q: float) -> tuple[np.ndarray, np.ndarray]:
-    """How far apart two runs on secret batches may be, as `kernels.history.history` has it."""
+    """Return how far apart two runs on secret batches may be and with what chances, as in
+    `kernels.history.history`.
+    """
     h, share, of = np.empty(LABELS), np.empty(LABELS), at_order(drift, order)
     history(of.table, of.c2, e, q, h, share)
     return h, share

@@ -1,4 +1,4 @@
-"""`epsilon` of a run by one bound, and its `curve` along a field."""
+"""The `epsilon` of a run by one bound, and its `curve` along a field."""
 
 from collections.abc import Iterable
 
@@ -11,11 +11,11 @@ from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.run.setting import Accounting, Setting
 
 DEFAULT = Accounting()
-BEST = "best"  # in place of a bound's id: the least of all that apply to the run
+BEST = "best"  # stands for the least bound that applies to the run
 
 
 def epsilon(setting: Setting, bound: str, accounting: Accounting = DEFAULT) -> float:
-    """epsilon of a run at setting.delta by one bound; inf where it does not apply.
+    """Return epsilon of a run at setting.delta by one bound; inf if the bound does not apply.
 
     Raises:
         ValueError: the bound is unknown.
@@ -35,17 +35,17 @@ def curve(
     bounds: Iterable[str] | None = None,
     accounting: Accounting = DEFAULT,
 ) -> dict[str, np.ndarray]:
-    """epsilon of each bound along one numeric field of the setting.
+    """Return epsilon by each bound along one numeric field of the setting.
 
     Args:
         setting: the run; its own value of `field` is not used.
         field: any numeric field of `Setting`.
         values: the field's values, shape (P,).
-        bounds: ids, or "best", as in `guarantee`; all of `BOUNDS` where None.
+        bounds: ids, or "best", as in `guarantee`; all of `BOUNDS` if None.
         accounting: how to count.
 
     Returns:
-        The epsilons of each bound, shape (P,), inf where it does not apply.
+        The epsilons by each bound, shape (P,); inf where the bound does not apply.
 
     Raises:
         ValueError: a bound or the field is unknown, or a value is not allowed.
@@ -62,14 +62,14 @@ def curve(
         RunArrays.along(setting, field, values if isinstance(values, np.ndarray) else list(values)),
         field,
     )
-    # a bound's search looks at neighbours in order
+    # the values are sorted, as a bound's search compares neighbouring runs
     ascending, places = np.unique(asked, return_inverse=True)
     runs = RunArrays.along(setting, field, ascending)
     found = {
         bound: np.broadcast_to(_epsilons(bound, runs, accounting), runs.shape) for bound in chosen
     }
     if field == "delta":
-        # what holds at a delta holds at any larger one
+        # an epsilon that holds at a delta holds at any larger delta
         found = {bound: np.minimum.accumulate(line) for bound, line in found.items()}
     return {bound: line[places] for bound, line in found.items()}
 
@@ -79,7 +79,7 @@ def on_this_run() -> list[str]:
 
 
 def entry_of(bound: str) -> Bound | None:
-    """The bound of an id; None for the best."""
+    """Return the bound with an id, or None for "best"."""
     if bound not in (*BOUNDS, BEST):
         raise ValueError(
             f"bound = {bound!r} is not allowed: give one of {', '.join(map(repr, (*BOUNDS, BEST)))}"
@@ -88,7 +88,7 @@ def entry_of(bound: str) -> Bound | None:
 
 
 def accounting_for(entry: Bound, accounting: Accounting) -> Accounting:
-    """The accounting that the bound can follow: without printed constants where it has none."""
+    """Return the accounting that the bound can follow, without printed constants if it has none."""
     return accounting if entry.printed else accounting.replace(printed=False)
 
 
@@ -111,12 +111,12 @@ def _epsilons(bound: str, runs: RunArrays, accounting: Accounting) -> Numbers:
 
 
 def solve(entry: Bound, runs: RunArrays, accounting: Accounting, applies: np.ndarray) -> Solved:
-    """The bound where it applies (of the runs' shape), inf elsewhere and where numbers leave the
-    floating-point range.
+    """Compute the bound where `applies` (in the runs' shape); inf elsewhere and where numbers leave
+    the floating-point range.
     """
     if not applies.any():
         return Solved.nothing(())
     with np.errstate(all="ignore"):
         solved = entry.solve(runs, accounting)
-    sound = applies & (solved.epsilon >= 0)  # false for nan too
+    sound = applies & (solved.epsilon >= 0)  # also false for nan
     return solved.mask(sound)

@@ -1,4 +1,6 @@
-"""The hidden-state theorem's program of runs, on all records and on batches; arrays that broadcast."""
+"""The program of runs that the hidden-state theorem minimises, on all records and on batches;
+arrays broadcast.
+"""
 
 import numpy as np
 
@@ -9,7 +11,7 @@ from zoexplore.bounds.run_arrays import RunArrays
 
 
 def program_of(runs: RunArrays, beta: Numbers, data: Numbers) -> Program:
-    """What is minimised at shares `beta`, where a step's data costs `data` over them."""
+    """Return the program at the shares `beta`, for which a step's data costs `data` / `beta`."""
     return Program(
         runs.K,
         runs.d,
@@ -24,12 +26,16 @@ def program_of(runs: RunArrays, beta: Numbers, data: Numbers) -> Program:
 
 
 def start_of(program: Program, T: Numbers, N: Numbers) -> Numbers:
-    """The distance from which the last N of T steps start, in the shape that all broadcast to."""
+    """Return the distance from which the last N of T steps start, in the shape that all broadcast
+    to.
+    """
     return np.minimum(program.diameter, program.separation * (T - N))
 
 
 def _drift(runs: RunArrays) -> np.ndarray:
-    """c2, in the runs' shape; one that underflows is rounded up, so that ratios to it stay finite."""
+    """Return c2, in the runs' shape. A c2 that underflows is rounded up, so that ratios to it stay
+    finite.
+    """
     return np.where(
         runs.xi > 0,
         np.maximum(runs.bias_term * np.sqrt(runs.K), 1e-100 * runs.step_sensitivity),

@@ -1,4 +1,4 @@
-"""`Guarantee`: what one bound says of one run, with all that follows from it."""
+"""`Guarantee`: what one bound says of one run, and what follows from that."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,13 +27,13 @@ from zoexplore.run.formatting import format_short
 from zoexplore.run.setting import Accounting, Setting
 
 EXACT = "converted exactly, by the composed privacy-loss distribution of the steps"
-# at which it is taken
+# the deltas at which a guarantee's risk is computed
 RISK_DELTAS = np.concatenate([np.geomspace(1e-12, 1e-2, 61)[:-1], np.geomspace(1e-2, 0.9, 60)])
 
 
 class GaussianDP(NamedTuple):
-    """mu-Gaussian differential privacy of a coupled run; with probability up to delta_f the run is
-    not the coupled one.
+    """Says that a coupled run is mu-Gaussian differentially private. The actual run differs from
+    the coupled one with probability at most delta_f.
     """
 
     mu: float
@@ -41,7 +41,9 @@ class GaussianDP(NamedTuple):
 
 
 class ZeroConcentrated(NamedTuple):
-    """rho-zCDP of a coupled run; with probability up to delta_f the run is not the coupled one."""
+    """Says that a coupled run is rho-zCDP. The actual run differs from the coupled one with
+    probability at most delta_f.
+    """
 
     rho: float
     delta_f: float
@@ -49,29 +51,29 @@ class ZeroConcentrated(NamedTuple):
 
 @dataclass(frozen=True)
 class Guarantee(Answers):
-    """What one bound says of one run: (epsilon, setting.delta)-differential privacy for the last
-    iterate.
+    """Holds what one bound says of one run: (epsilon, setting.delta)-differential privacy for the
+    last iterate.
 
     Args:
         bound: the registry's id.
-        title: the bound's name, marked where the constants are as printed.
+        title: the bound's name, marked if the constants are as printed.
         setting: the run.
-        accounting: how its privacy loss was counted; without printed constants where the bound
+        accounting: how the run's privacy loss was counted; without printed constants if the bound
             has none.
-        epsilon: the loss; inf where the bound does not apply.
-        reason: why it does not apply, with numbers; or how the printed constants err; empty
+        epsilon: the privacy loss; inf if the bound does not apply.
+        reason: why the bound does not apply, with numbers; or how the printed constants err; empty
             otherwise.
-        rho: the Gaussian shift budget; nan where there is none.
-        order: the Renyi order at which epsilon was converted; nan where it was converted exactly.
-        moment: the order lambda of the moments that a sharper bound's tails are taken at; nan for
-            the other bounds.
-        note: what to know of the number beside its assumptions; empty if nothing.
+        rho: the Gaussian shift budget; nan if there is none.
+        order: the Renyi order at which epsilon was converted; nan if epsilon was converted exactly.
+        moment: the order lambda of the moments that give the sharper bound's tails; nan for the
+            other bounds.
+        note: what to know of epsilon beside the assumptions; empty if nothing.
         delta_f: the part of delta kept for the coupling to fail; epsilon is taken at delta -
             delta_f.
-        N: steps counted.
-        start: the distance from which they are counted: 0, up to 2R.
+        N: the number of steps counted.
+        start: the distance from which the steps are counted, between 0 and 2R.
         checks: every assumption, checked for the run.
-        source: where the bound is from.
+        source: where the bound comes from.
     """
 
     bound: str
@@ -97,23 +99,23 @@ class Guarantee(Answers):
 
     @property
     def supposes(self) -> tuple[str, ...]:
-        """What the guarantee rests on that no number can check, a sentence each. Numbers under
-        different assumptions should not be compared without saying so.
+        """What the guarantee rests on and no number can check, a sentence each. Whoever compares
+        epsilons under different assumptions should say so.
         """
         return tuple(c.words for c in self.checks if c.met is None)
 
     @property
     def truth(self) -> str:
-        """That composition is the truth for the run, or nearly so, with the number; empty where
+        """Says, with the number, that composition is exact or nearly exact for this run; empty if
         hiding may help (docs/bounds.md, section 11).
         """
         return truth(self.setting)
 
     @cached_property
     def beta(self) -> float | np.ndarray:
-        """The directional share that the number is for: the run's own, or under schedule="optimal"
-        the accountant's choice. That is a constant, or a share for each of the last N steps, shape
-        (N,); steps before them may have any.
+        """The directional share for which epsilon holds: the run's own share, or the accountant's
+        choice under schedule="optimal". The choice is a constant, or a share for each of the last N
+        steps, shape (N,); earlier steps may have any share.
         """
         if not self._share_is_chosen:
             return self.setting.beta
@@ -132,9 +134,9 @@ class Guarantee(Answers):
 
     @cached_property
     def risk(self) -> TradeOff:
-        """What the guarantee allows an attacker (docs/concepts.md, "What an attacker can do"): by
-        its Gaussian shift and, where choices or conversion depend on delta, by its epsilon at some
-        hundred deltas.
+        """What the guarantee allows an attacker (docs/concepts.md, "What an attacker can do"). This
+        follows from the Gaussian shift and, if choices or conversion depend on delta, from epsilon
+        at about a hundred deltas.
         """
         if not self.valid:
             return TradeOff()
@@ -148,8 +150,8 @@ class Guarantee(Answers):
         return TradeOff(*gaussian, epsilons=tuple(epsilons), deltas=tuple(deltas))
 
     def _at_other_deltas(self) -> np.ndarray:
-        """epsilon at `RISK_DELTAS`, shape (deltas,): by the same choices if these serve all deltas,
-        else computed anew.
+        """Return epsilon at `RISK_DELTAS`, shape (deltas,), by the same choices if these serve all
+        deltas, or else computed anew.
         """
         of_bound, run, accounting = BOUNDS[self.bound].epsilons, self.setting, self.accounting
         if of_bound is not None:
@@ -159,22 +161,22 @@ class Guarantee(Answers):
                 )
             if found is not None:
                 return found
-        if self._share_is_chosen:  # one run, whose share does not depend on delta
+        if self._share_is_chosen:  # the run keeps its share at all deltas
             run, accounting = run.replace(beta=self.beta), accounting.replace(schedule="constant")
         return curve(run, "delta", RISK_DELTAS, [self.bound], accounting)[self.bound]
 
     @property
     def _depends_on_delta(self) -> bool:
-        """Whether the bound's choices or its conversion depend on delta: at others it then says
-        more than its Gaussian shift.
+        """Whether the bound's choices or its conversion depend on delta. If so, the bound says more
+        at other deltas than its Gaussian shift does.
         """
         return not self.rho < inf or self.delta_f > 0 or BOUNDS[self.bound].chooses_share
 
     @property
     def _can_be_taken_anew(self) -> bool:
-        """Whether `curve` can compute the bound at other deltas. It cannot for shares that vary
-        with the step; nor where the mechanism's report has put in other numbers, of a run whose
-        steps differ (`mechanism.guarantees`).
+        """Whether `curve` can compute the bound at other deltas. It cannot if shares vary with the
+        step, or if the mechanism replaced numbers for a run whose steps differ
+        (`mechanism.guarantees`).
         """
         varies = self._share_is_chosen and np.ndim(self.beta) > 0
         own, found = ((float(of.epsilon), float(of.rho)) for of in (self, self._solved))
@@ -182,20 +184,20 @@ class Guarantee(Answers):
 
     @property
     def gaussian_dp(self) -> GaussianDP | None:
-        """mu-GDP but for a probability delta_f; None where there is no Gaussian budget."""
+        """The guarantee as mu-GDP but for a probability delta_f; None without a Gaussian budget."""
         return (
             GaussianDP(sqrt(2 * self.rho), self.delta_f) if self.valid and self.rho < inf else None
         )
 
     @property
     def zero_concentrated(self) -> ZeroConcentrated | None:
-        """rho-zCDP but for a probability delta_f; None where there is no Gaussian budget."""
+        """The guarantee as rho-zCDP but for a probability delta_f; None without a Gaussian budget."""
         return ZeroConcentrated(self.rho, self.delta_f) if self.valid and self.rho < inf else None
 
     @cached_property
     def trajectory(self) -> Trajectory | None:
-        """The shifts, distances and shares behind the number; None where the bound has none or does
-        not apply.
+        """The shifts, distances and shares behind epsilon; None if the bound has none or does not
+        apply.
         """
         of_bound = BOUNDS[self.bound].trajectory
         if of_bound is None or not self.valid:
@@ -210,13 +212,12 @@ class Guarantee(Answers):
 
 
 def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) -> Guarantee:
-    """What a bound says of a run, with the reason where it says nothing.
+    """Return what a bound says of a run, or the reason why the bound does not apply.
 
     Args:
         setting: the run.
-        bound: an id of `BOUNDS`, or "best": the least of those on this run, under what it supposes;
-            `.bound` names it. With
-        printed constants there is none: they give no guarantee.
+        bound: an id of `BOUNDS`, or "best" for the least of the bounds on this run. `.bound` then
+            names the bound. "best" never takes printed constants, as they guarantee nothing.
         accounting: how to count.
 
     Raises:
@@ -277,15 +278,15 @@ def _joined(*said: str) -> str:
 
 
 def _why_not(failed: list[Check], epsilon: float) -> str:
-    """Why the bound says nothing, with numbers; empty where it says something."""
+    """Say, with numbers, why the bound gives no epsilon; empty if it gives one."""
     if failed or epsilon < inf:
         return _joined(*(c.shortfall for c in failed))
     return "no choice of steps gives a finite number: the budget is infinite or beyond floating-point numbers"
 
 
 def _note(entry: Bound, runs: RunArrays, solved: Solved, accounting: Accounting) -> str:
-    """How a single run's finite epsilon was converted, what the bound remarks on it, and which
-    share it is for.
+    """Say how a single run's finite epsilon was converted, what the bound remarks on the epsilon,
+    and for which share it holds.
     """
     converted = EXACT if solved.exact == 1 else remark(accounting, float(solved.renyi_order))
     said = entry.remark(runs, solved) if entry.remark else ""
@@ -293,7 +294,7 @@ def _note(entry: Bound, runs: RunArrays, solved: Solved, accounting: Accounting)
 
 
 def _about_share(entry: Bound, runs: RunArrays, solved: Solved, accounting: Accounting) -> str:
-    """Which share the number is for, where it is not the run's own constant."""
+    """Say for which share epsilon holds; empty if that is the run's own constant."""
     if accounting.schedule != "optimal" or not entry.chooses_share:
         return ""
     own, chosen = runs.setting.beta, float(solved.beta)
@@ -308,7 +309,7 @@ def _about_share(entry: Bound, runs: RunArrays, solved: Solved, accounting: Acco
 
 
 def as_printed(bound: str, accounting: Accounting) -> str:
-    """How the printed constants of a bound err, where the accounting takes them; else empty.
+    """Say how the printed constants of a bound err; empty if the accounting does not use them.
 
     >>> as_printed("output-perturbation", Accounting(printed=True))
     'as printed, not a guarantee: the last update is taken to move nothing: the distance before the noise is 2R alone'

@@ -1,4 +1,4 @@
-"""The sharper bound on full batches and in epochs: which plans runs are counted by, and epsilon
+"""The sharper bound on full batches and in epochs: the choice of plans for runs, and epsilon
 (docs/sharp.md).
 """
 
@@ -19,29 +19,31 @@ from zoexplore.bounds.search import best_noise, spread
 from zoexplore.run.setting import NUMERIC_FIELDS, Accounting
 
 COUNTED = [(name, float) for name in ("epsilon", "twice_rho", "delta_f", "steps", "z0")]
-FAR_BEHIND = 2.0  # plans that cost more than this times the least of their order are left out,
-# as are those within SAME of another; within TIE a plan from distance 0 is preferred
+FAR_BEHIND = 2.0  # a plan is dropped if it costs more than this times the least of its order
+# relative differences: below SAME one of two plans is dropped, below TIE a plan from distance 0
+# is preferred
 SAME, TIE = 3e-5, 1e-4
-# likewise beyond this times their run's least, at chances of delta to these powers
+# a plan is dropped if its cost exceeds BEHIND times its run's least, at each of the chances
+# delta**power with the powers PROMISED
 BEHIND, PROMISED = 1.3, (0.3, 0.9)
-BALLS_UP_TO, BALLS_OF = 100, 30  # the largest d, and K, at which records also count by length
-CUBE = 0.8  # what a cube adds to a squared distance, over what a ball adds, in many dimensions
-# runs along a curve that choose plans, and how often nodes that differ get one between them
+BALLS_UP_TO, BALLS_OF = 100, 30  # below this d or this K records also count by length
+CUBE = 0.8  # in many dimensions a cube adds this part of what a ball adds to a squared distance
+# the number of runs along a curve that choose plans, and how often runs between them are added
 MOST_NODES, SPLITS = 9, 2
 FARTHEST = 1e150  # the largest useful diameter
 
 
 class Effort(NamedTuple):
-    """What is tried for a conversion."""
+    """Says what is tried for a conversion."""
 
-    plans: tuple[float, ...]  # orders of the norm to plan for
-    tails: np.ndarray  # orders of the norms that tails are taken from
-    luck: float  # plans allow for costs that are exceeded with a chance of this power of delta
-    rounds: int  # of planning, at most
+    plans: tuple[float, ...]  # the orders of the norm that plans are made for
+    tails: np.ndarray  # the orders of the norm that tails are taken at
+    luck: float  # plans allow for the cost that is exceeded with a chance of delta**luck
+    rounds: int  # the most rounds of planning
 
 
 ON_AVERAGE = Effort((2.0, 4.0, 8.0, 16.0, 48.0), ORDERS, 0.15, 8)
-OF_BUDGET = Effort(  # one order decides, and has to be near the best
+OF_BUDGET = Effort(  # one order decides, so more orders are tried
     (2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 96.0, 256.0),
     np.union1d(ORDERS, [96.0, 128.0, 192.0, 400.0, 600.0, 1000.0]),
     1.0,
@@ -50,15 +52,16 @@ OF_BUDGET = Effort(  # one order decides, and has to be near the best
 
 
 def effort(conversion: int) -> Effort:
-    """What is tried for the conversion, `conversion.NUMBERS`."""
+    """Return what is tried for a conversion, a number of `conversion.NUMBERS`."""
     return ON_AVERAGE if conversion == GAUSSIAN else OF_BUDGET
 
 
 def _count(rows: Rows, plans: Plans, conversion: int, run: np.ndarray) -> np.ndarray:
-    """The results of plans, `COUNTED`; inf for those that do not promise the least of their run.
+    """Return the results of plans, `COUNTED`; inf for a plan that does not promise the least
+    epsilon of its run.
 
     Args:
-        run: which run each row is of.
+        run: the number of the run that each row belongs to.
     """
     found = np.full(rows.size, np.inf, COUNTED)
     if not rows.size:
@@ -75,8 +78,8 @@ def _count(rows: Rows, plans: Plans, conversion: int, run: np.ndarray) -> np.nda
 
 
 def _promising(kind: np.ndarray, cost: np.ndarray, width: float) -> np.ndarray:
-    """The rows, shape (some,), whose cost is within `width` of the least of their kind; of equal
-    ones the first.
+    """Return the rows, shape (some,), whose cost is within a factor `width` of the least of their
+    kind; among equal rows only the first.
     """
     order = np.lexsort((cost, kind))
     kind, cost = kind[order], cost[order]
@@ -88,8 +91,8 @@ def _promising(kind: np.ndarray, cost: np.ndarray, width: float) -> np.ndarray:
 
 
 def _settle(rows: Rows, run: np.ndarray, conversion: int) -> tuple[Rows, np.ndarray]:
-    """Every run's row and order with the least epsilon, and its result, shape (runs,). `run`: each
-    row's, shape (rows,).
+    """Find every run's best row, with its order, and its result, both of shape (runs,). `run` is
+    the run of each row, shape (rows,).
     """
     orders, first = effort(conversion).plans, rows.at(np.zeros(run.max() + 1, int))
     tried, run = np.tile(rows, len(orders)).view(Rows), np.tile(run, len(orders))
@@ -102,10 +105,10 @@ def _settle(rows: Rows, run: np.ndarray, conversion: int) -> tuple[Rows, np.ndar
 
 
 def _least(best: Rows, tried: Rows, run: np.ndarray, found: np.ndarray) -> tuple[Rows, np.ndarray]:
-    """Every run's row with the least epsilon, and its result, shape (runs,); that of `best` and inf
-    where none was tried.
+    """Find every run's row with the least epsilon, and its result, both of shape (runs,). A run
+    without tried rows keeps its row of `best`, and epsilon inf.
     """
-    # prefers a start from distance 0
+    # a start from distance 0 is preferred
     order = np.lexsort((found["epsilon"] * (1 + TIE * tried.far), run))
     at, where = np.unique(run[order], return_index=True)
     least = np.full(best.size, np.inf, COUNTED)
@@ -115,12 +118,12 @@ def _least(best: Rows, tried: Rows, run: np.ndarray, found: np.ndarray) -> tuple
 
 
 def forgotten(runs: RunArrays, steps: float, accounting: Accounting) -> Solved:
-    """The cost of a single run that goes on for so many steps without the record: of the distance
-    that is left (docs/batches.md, "Forgetting").
+    """Compute the cost of the distance that is left after a single run goes on for `steps` steps
+    without the record (docs/batches.md, "Forgetting").
     """
     conversion = NUMBERS[accounting.conversion]
     rows, run = _rows(runs.changed(T=runs.T + steps), runs.beta, conversion)
-    # of strong convexity, where both runs lack the record
+    # the part of the strong convexity that is left without the record
     left = np.maximum(1.0 - runs.records_per_person / runs.n, 0.0)
     low = np.where(rows.low > 0, rows.low * left, rows.low)
     rows = rows.changed(low=low, cooled=steps, last_beta=rows.beta, forgets=1.0)
@@ -129,8 +132,8 @@ def forgotten(runs: RunArrays, steps: float, accounting: Accounting) -> Solved:
 
 
 def _row(runs: RunArrays, beta: Numbers, conversion: int, far: bool, late: bool) -> Rows:
-    """Every run from the diameter (`far`) or from distance 0; all steps, or one in each epoch, use
-    the record.
+    """Make every run's row, from the diameter if `far`, else from distance 0. All steps use the
+    record, or one in each epoch.
     """
     share = runs.delta ** effort(conversion).luck
     if visits.cyclic(runs):
@@ -141,8 +144,9 @@ def _row(runs: RunArrays, beta: Numbers, conversion: int, far: bool, late: bool)
 
 
 def _rows(runs: RunArrays, beta: Numbers, conversion: int) -> tuple[Rows, np.ndarray]:
-    """Every run from distance 0, hiding soon or late, and from the diameter, with its record
-    counted entry by entry or by its length. Second, the run of each row, shape (rows,).
+    """Make every run's rows: from distance 0, hiding soon or late, and from the diameter, each with
+    the record counted entry by entry or by length. The second array says which run each row belongs
+    to, shape (rows,).
     """
     starts = (False, False), (False, True), (True, False)
     rows = np.concatenate([_row(runs, beta, conversion, *start) for start in starts]).view(Rows)
@@ -166,8 +170,8 @@ def _between(
     around: tuple[np.ndarray, np.ndarray],
     conversion: int,
 ) -> tuple[Rows, np.ndarray]:
-    """The better result, shape (runs,), by the choices of the two nodes `around` each run. They are
-    preferences: a run is counted by rows of its own.
+    """Compute the better result, shape (runs,), by the choices of the two nodes `around` each run.
+    The choices are only preferences: each run is counted by its own rows.
     """
     before, after = around
     index = [np.flatnonzero(_alike(rows, chosen.at(node[run]))) for node in around]
@@ -180,18 +184,19 @@ def _between(
 
 
 def _alike(rows: Rows, others: Rows) -> Numbers:
-    """Whether rows start and hide as others do, shape (rows,)."""
+    """Say whether rows start and hide as the others do, shape (rows,)."""
     return (rows.far == others.far) & (rows.late == others.late)
 
 
 def _same(rows: Rows, others: Rows) -> Numbers:
-    """Whether all of their choices are the same, shape (rows,)."""
+    """Say whether rows made all the choices that the others made, shape (rows,)."""
     return _alike(rows, others) & (rows.cube == others.cube) & (rows.order == others.order)
 
 
 def _solve(runs: RunArrays, beta: Numbers, accounting: Accounting) -> tuple[Rows, np.ndarray]:
-    """Every run's result, shape (runs,). Of many, `MOST_NODES` and those between nodes that choose
-    differently compare all plans; others take those of the nodes around.
+    """Compute every run's result, shape (runs,). Of many runs only `MOST_NODES`, and runs between
+    nodes that choose differently, compare all plans. The other runs take the choices of the nodes
+    around them.
     """
     conversion, size = NUMBERS[accounting.conversion], int(np.prod(runs.shape))
     rows, run = _rows(runs, beta, conversion)
@@ -215,22 +220,22 @@ def _solve(runs: RunArrays, beta: Numbers, accounting: Accounting) -> tuple[Rows
 
 
 def _middles(nodes: np.ndarray, chosen: Rows) -> Numbers:
-    """The runs halfway between neighbouring nodes, shape (nodes,), that chose differently."""
+    """Return the runs halfway between neighbouring nodes, shape (nodes,), with different choices."""
     before, after = nodes[:-1], nodes[1:]
     halves = (before + after) // 2
     return halves[~_same(chosen.at(before), chosen.at(after)) & (halves > before)]
 
 
 def solve(runs: RunArrays, beta: Numbers, accounting: Accounting) -> Solved:
-    """The least epsilon of every run at a share beta of its noise; at the best constant one where
-    it is None.
+    """Compute the least epsilon of every run at a share beta of its noise, or at the best constant
+    share if beta is None.
     """
     if beta is None:
         beta = best_noise(runs, lambda some, beta: solve(some, beta, accounting).epsilon)
     best, found = _solve(runs, beta, accounting)
     only_T = not any(np.ndim(getattr(runs, name)) for name in NUMERIC_FIELDS if name != "T")
     if only_T and runs.T.size > 1 and (np.diff(runs.T) > 0).all():
-        # what holds of a longer run holds of its last steps, which start from one point too
+        # a shorter run is the last steps of a longer one, so the longer run's epsilon holds for it
         found["epsilon"] = np.minimum.accumulate(found["epsilon"][::-1])[::-1]
     return _solved(best, found).reshape(runs.shape)
 
@@ -248,7 +253,7 @@ def _solved(best: Rows, found: np.ndarray) -> Solved:
 
 
 def _chosen(runs: RunArrays, accounting: Accounting, solved: Solved) -> tuple[Rows, Plans]:
-    """The chosen row of one run, and its plan."""
+    """Return the chosen row of one run, and its plan."""
     conversion = NUMBERS[accounting.conversion]
     rows = _row(runs, float(solved.beta), conversion, bool(solved.far > 0), bool(solved.late > 0))
     rows = rows.changed(cube=solved.cube, order=solved.moment)
@@ -256,7 +261,7 @@ def _chosen(runs: RunArrays, accounting: Accounting, solved: Solved) -> tuple[Ro
 
 
 def tails(runs: RunArrays, accounting: Accounting, solved: Solved) -> Tails:
-    """The tails of one run's cost."""
+    """Return the tails of one run's cost."""
     return tails_of(
         *_chosen(runs, accounting, solved), effort(NUMBERS[accounting.conversion]).tails[None, :]
     )
@@ -265,15 +270,17 @@ def tails(runs: RunArrays, accounting: Accounting, solved: Solved) -> Tails:
 def epsilons(
     runs: RunArrays, accounting: Accounting, solved: Solved, deltas: np.ndarray
 ) -> Numbers:
-    """One run's epsilon at each of the deltas, shape (P,), all by the plan made for its own."""
+    """Compute one run's epsilon at each of the deltas, shape (P,), all by the plan made for the
+    run's own delta.
+    """
     found = tails(runs, accounting, solved).at(np.zeros(deltas.size, int))
     return convert(*found, found.X.shape[1], deltas, GAUSSIAN)[:, 0]
 
 
 def path(runs: RunArrays, accounting: Accounting, solved: Solved) -> tuple[np.ndarray, ...]:
-    """One run's plan, for the N counted steps, each of shape (N,): (alpha, pi, the distances, the
-    lengths at which squares of sums are split, how much of a squared distance a step counts across
-    the span, and in it).
+    """Return one run's plan over the N counted steps, each array of shape (N,): (alpha, pi, the
+    distances, the lengths at which squares of sums are split, the factors of a squared distance
+    across the span, the factors in the span).
     """
     rows, plans = _chosen(runs, accounting, solved)
     z, lengths = followed(rows, plans)

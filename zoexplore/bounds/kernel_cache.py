@@ -1,12 +1,12 @@
-"""Where numba keeps compiled kernels: the first writable folder, and anew when any file of kernels
-changes.
+"""Where numba keeps compiled kernels: in the first writable folder, in a new subfolder after any
+kernel file changes.
 
-A cached kernel contains the ones that it calls, from any file, but numba only checks the kernel's
-own file. It also fails on an index of kernels whose types have gone. So each state of `kernels/`
-has a folder of its own, and no number comes from old code.
+A cached kernel contains the kernels that it calls, from any file, but numba only checks the
+kernel's own file. numba also fails on an index of kernels whose types have gone. So each state of
+`kernels/` has a folder of its own, and no number comes from old code.
 
-On a read-only installation without a home, as in containers, they go to a temporary folder that is
-removed with the process. Where nothing is writable, each process compiles again. Kernels of other
+On a read-only installation without a home, as in containers, kernels go to a temporary folder that
+is removed with the process. If no folder is writable, each process compiles again. Kernels of other
 packages are cached as numba does by default.
 """
 
@@ -25,11 +25,11 @@ from typing import Any
 
 _LOG = logging.getLogger("zoexplore")
 VARIABLE = "NUMBA_CACHE_DIR"
-# tells processes that this one starts of its temporary folder
+# names this process's temporary folder to the processes that it starts
 FOR_PROCESSES = "ZOEXPLORE_CACHE_DIR"
 KERNELS = Path(__file__).with_name("kernels")
-OF_STATE = "kernels-"  # begins the names of folders, one for each state of the kernels
-ROOM = 16 << 20  # bytes: all kernels take half of it
+OF_STATE = "kernels-"  # begins the name of each folder, which holds one state of the kernels
+ROOM = 16 << 20  # bytes, twice what all kernels take
 _UNKNOWN = (None, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 
@@ -39,20 +39,20 @@ class Locator:
     """
 
     def __init__(self, function: Callable[..., Any], file: str):
-        self._py_file = file  # numba names it in its warnings
+        self._py_file = file  # numba names this file in its warnings
         self._line = function.__code__.co_firstlineno
 
     @classmethod
     def from_function(cls, function: Callable[..., Any], file: str) -> "Locator | None":
-        """A locator for a kernel, None for any other function."""
+        """Return a locator for a kernel, or None for any other function."""
         return cls(function, file) if Path(file).parent == KERNELS else None
 
     def get_cache_path(self) -> str:
-        """The folder of all kernels, as they are now."""
+        """Return the folder of the kernels in their present state."""
         return str(_folder() / f"{OF_STATE}{_stamp()[:12]}")  # type: ignore[operator]
 
     def ensure_cache_path(self) -> None:
-        """Make the folder where it is missing, in place of those of earlier states."""
+        """Make the folder if it is missing, and remove the folders of earlier states."""
         folder = Path(self.get_cache_path())
         if not folder.is_dir():
             for earlier in folder.parent.glob(f"{OF_STATE}*"):
@@ -60,18 +60,16 @@ class Locator:
             folder.mkdir(parents=True, exist_ok=True)
 
     def get_source_stamp(self) -> str:
-        """One stamp for all kernels, which changes when any of their files does."""
+        """Return one stamp for all kernels, which changes with any of their files."""
         return _stamp()
 
     def get_disambiguator(self) -> str:
-        """Distinguishes functions of the same name."""
+        """Distinguish functions of the same name."""
         return str(self._line)
 
 
 def install() -> None:
-    """Make numba ask `Locator` first, by its own setting for that; call this before importing a
-    kernel.
-    """
+    """Make numba ask `Locator` first, by numba's own setting. Call this before any kernel's import."""
     from numba.core import caching, config
 
     others = config.CACHE_LOCATOR_CLASSES or ",".join(
@@ -81,18 +79,18 @@ def install() -> None:
 
 
 def kept() -> bool:
-    """Whether kernels can be cached. Where they cannot, numba must not try: it raises an error if
-    it cannot save.
+    """Say whether kernels can be cached. If not, numba must not try, as it raises an error when it
+    cannot save.
     """
     return _folder() is not None
 
 
 @cache
 def _folder() -> Path | None:
-    """The first writable folder: NUMBA_CACHE_DIR's, the one beside the code, the user's, a
-    temporary one; or None.
+    """Return the first writable folder: NUMBA_CACHE_DIR's, the one beside the code, the user's, or
+    a temporary one; None if there is none.
     """
-    # of this installation
+    # the name of this installation's folder
     ours = f"zoexplore-{hashlib.sha256(str(KERNELS).encode()).hexdigest()[:12]}"
     of_user = (
         Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "numba" / ours
@@ -117,7 +115,7 @@ def _folder() -> Path | None:
 
 @cache
 def _stamp() -> str:
-    """A digest of all kernel files."""
+    """Return a digest of all kernel files."""
     files = sorted(KERNELS.glob("*.py"))
     return hashlib.sha256(
         b"".join(file.name.encode() + file.read_bytes() for file in files)
@@ -125,15 +123,15 @@ def _stamp() -> str:
 
 
 def _has_room(folder: Path) -> bool:
-    """Whether so many bytes can be written there, as far as the disk and quotas that reserve space
-    say.
+    """Say whether `ROOM` bytes can be written in the folder, as far as the disk and quotas that
+    reserve space tell.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as file:
             try:
                 os.posix_fallocate(file.fileno(), 0, ROOM)
-            # there is no such function; or not for this kind of disk
+            # the function is missing, or this kind of disk does not allow it
             except (AttributeError, OSError) as error:
                 return (
                     getattr(error, "errno", None) in _UNKNOWN

@@ -1,9 +1,9 @@
-"""Privacy losses of a mechanism of which pairs (epsilon, delta) are known that all hold
+"""Privacy losses of a mechanism that is known by pairs (epsilon, delta), all of which hold
 (docs/batches.md, "Several runs").
 
-Its hockey-stick divergence at exp(epsilon_i) is at most delta_i in both orders, and convex in
-exp(epsilon). So it lies below the lower hull of these points, which is the divergence of a pair of
-discrete laws: at each corner the hull's slope falls by the second law's mass.
+The mechanism's hockey-stick divergence at exp(epsilon_i) is at most delta_i in both directions, and
+convex in exp(epsilon). So it lies below the lower hull of these points, which is the divergence of
+a pair of discrete laws: at each corner the hull's slope falls by the second law's mass.
 """
 
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ import numpy as np
 from zoexplore.bounds.loss_distribution import Atoms
 from zoexplore.bounds.tradeoff import TradeOff
 
-SLACK = 1e-12  # relative, of deltas, for the hull's roundings
-LARGEST = 600.0  # loss whose exponential is taken
-LEAST = 1e-6  # loss of a corner: below, roundings are as large as its mass
+SLACK = 1e-12  # by which each delta is raised, relatively, for the hull's roundings
+LARGEST = 600.0  # the largest loss whose exponential is taken
+LEAST = 1e-6  # the least loss of a corner: below it, roundings are as large as the mass
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """`count` mechanisms, each with all these pairs, shape (P,)."""
+    """Describes `count` mechanisms, each with all these pairs, shape (P,)."""
 
     epsilons: tuple[float, ...]
     deltas: tuple[float, ...]
@@ -29,8 +29,8 @@ class Pairs:
 
     @cached_property
     def _corners(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-        """The hull's losses above 0, both laws' masses there, all of shape (C,), and the mass that
-        counts as infinite.
+        """The hull's losses above 0, the masses of both laws there, all of shape (C,), and the mass
+        that counts as infinite.
         """
         kept = [
             (e, d) for e, d in zip(self.epsilons, self.deltas, strict=True) if LEAST < e <= LARGEST
@@ -49,12 +49,12 @@ class Pairs:
 
     @property
     def atoms(self) -> Atoms:
-        """The hull's losses, those below 0 and 0 among them."""
+        """The losses on the hull, with those below 0 and 0 itself."""
         e, first, second, lost = self._corners
         rest = max(1.0 - lost - float((first + second).sum()), 0.0)
         return Atoms(np.r_[-e[::-1], 0.0, e], np.r_[second[::-1], rest, first], lost, self.count)
 
 
 def _bends(a: tuple[float, ...], b: tuple[float, ...], c: tuple[float, ...]) -> bool:
-    """Whether b lies below the chord from a to c."""
+    """Say whether b lies below the chord from a to c."""
     return (b[2] - a[2]) * (c[1] - b[1]) < (c[2] - b[2]) * (b[1] - a[1])

@@ -1,8 +1,8 @@
 """Exact conversion of steps on sampled batches and Gaussian shifts (docs/batches.md, "Exact
 conversion").
 
-Each step's privacy loss has the law of a dominating pair; T steps compose as the sum of independent
-ones, whose hockey-stick divergence is summed from its transform. Every number is rounded up.
+Each step's privacy loss has the law of a dominating pair. T steps compose as the sum of independent
+losses, whose hockey-stick divergence is summed from its transform. Every number is rounded up.
 """
 
 from collections.abc import Sequence
@@ -15,18 +15,18 @@ from zoexplore.bounds.kernels import laws, products
 from zoexplore.bounds.kernels.gaussian import ROUND_UP
 from zoexplore.bounds.numbers import Numbers
 
-ORDERS = {  # of the neighbours, whose pairs' losses must both be counted
+ORDERS = {  # the directions of the pair of neighbours, which must all be counted
     "without-replacement": (laws.WITHOUT_REPLACEMENT,),
     "poisson": (laws.REMOVE, laws.ADD),
 }
-# beyond these q and mu a step counts as one on all records
+# smaller q and mu are raised to these; with a larger mu a step counts as one on all records
 LEAST_RATE, LEAST_SHIFT, MOST_SHIFT = 1e-100, 1e-8, 1e3
 
 
 class Part(NamedTuple):
-    """Equal steps, run by run: how many, shape (P,), the chance q that one has the record, and by
-    how many standard deviations it then moves it, one of several by chance: mu, ascending, and share
-    of shape (P, C).
+    """Holds equal steps, run by run: their number, shape (P,), and the chance q that a step has the
+    record. The record then moves the step by one of several mu, in standard deviations of the
+    noise, each with a chance `share`. mu ascends; mu and share have shape (P, C).
     """
 
     steps: np.ndarray
@@ -38,11 +38,11 @@ class Part(NamedTuple):
     def of(
         cls, steps: Numbers, q: Numbers, mu: Numbers, share: Numbers, shape: tuple[int, ...] = (1,)
     ) -> "Part":
-        """Of runs of that shape, arrays that broadcast, mu and share with one axis more; losses
-        that would be lost in rounding are raised.
+        """Make the part for runs with this shape, from arrays that broadcast; mu and share have one
+        axis more. Effects that rounding would lose are raised.
         """
         of_mu = (*shape, np.shape(mu)[-1])
-        # copies: numba and NumPy warn of arrays that share memory
+        # numba and NumPy warn of arrays that share memory, so these are copies
         steps, q = (np.array(np.broadcast_to(x, shape), float).ravel() for x in (steps, q))
         mu, share = (
             np.array(np.broadcast_to(x, of_mu), float).reshape(-1, of_mu[-1]) for x in (mu, share)
@@ -50,13 +50,13 @@ class Part(NamedTuple):
         return cls(steps, np.maximum(q, LEAST_RATE), np.maximum(mu, LEAST_SHIFT), share)
 
     def at(self, index: np.ndarray) -> "Part":
-        """Those of some of the runs."""
+        """Return the part for some of the runs."""
         return Part(*(x[index] for x in self))
 
 
 class Atoms(NamedTuple):
-    """Losses that are known one by one: ascending, and their masses, shape (A,); the mass that
-    counts as infinite; how often all that occurs.
+    """Holds losses that are known one by one: `v`, ascending, and `mass`, both of shape (A,).
+    `lost` is the mass that counts as infinite, and `copies` how often these losses occur.
     """
 
     v: np.ndarray
@@ -73,11 +73,11 @@ class Atoms(NamedTuple):
 def epsilon_of_parts(
     sampling: str, parts: list[Part], rho: Numbers, delta: np.ndarray, known: Sequence[Atoms] = ()
 ) -> np.ndarray:
-    """epsilon at each delta, shape (P,), in the worse order of the neighbours, of all steps, a
-    Gaussian shift of the budget rho and the `known` losses together.
+    """Return epsilon at each delta, shape (P,), for the worse direction of the pair of neighbours.
+    All steps, a Gaussian shift with the budget rho and the `known` losses count together.
     """
     found = [composed(kind, parts, delta, rho, known) for kind in ORDERS[sampling]]
-    # delta at epsilon 0 is a total variation, the same in both orders
+    # delta at epsilon 0 is the total variation, the same in both directions
     return np.where(found[0] == 0, 0.0, np.maximum.reduce(found))
 
 
@@ -89,23 +89,24 @@ def composed(
     known: Sequence[Atoms] = (),
     hidden: Part | None = None,
 ) -> np.ndarray:
-    """epsilon at each delta, shape (P,), of one order of the neighbours; inf where none is found.
+    """Return epsilon at each delta, shape (P,), for one direction of the pair of neighbours; inf if
+    none is found.
 
     Args:
-        kind: whose pair (`laws`).
+        kind: the direction's pair of laws (a number of `laws`).
         parts: the steps of every run.
         delta: the targets.
         rho: the budget of a Gaussian shift.
-        known: losses that every run has.
-        hidden: Gaussian shifts, of which nobody learns which was drawn.
+        known: the losses that every run has.
+        hidden: Gaussian shifts, one of which is drawn and not revealed.
     """
     each = np.ones(delta.size)
 
     def rare(part: Part) -> Numbers:
         return np.log(np.maximum(part.steps, 1.0) * (len(parts) + 1) / (laws.CUT * delta))
 
-    # of every kind: each run's law; their losses, masses and numbers; what each run's counts as
-    # infinite, and how often each run has one
+    # for every kind: each run's law; the laws' losses, masses and sizes; each run's mass that
+    # counts as infinite; how often each run has the law
     found = [(*_laws_of(kind, part, rare(part)), part.steps) for part in parts]
     for law in known:
         alike = law.v[None], law.mass[None], np.array([law.v.size])
@@ -134,8 +135,8 @@ def composed(
 
 
 def _laws_of(kind: int, part: Part, each: np.ndarray) -> Numbers:
-    """(Each run's law; losses, masses and numbers of the laws, equal ones once; each run's mass
-    that counts as infinite).
+    """Return each run's law; the losses, masses and sizes of the distinct laws; and each run's mass
+    that counts as infinite.
     """
     rows = np.column_stack([part.q, np.minimum(part.mu, MOST_SHIFT), part.share])
     first, index = _distinct(rows)
@@ -150,7 +151,9 @@ def _laws_of(kind: int, part: Part, each: np.ndarray) -> Numbers:
 
 
 def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(The first of each kind of row, shape (kinds,); which kind each is, shape (rows,))."""
+    """Return the first of each kind of row, shape (kinds,), and the kind of each row, shape
+    (rows,).
+    """
     _, first, kind = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     return first, kind.ravel()
 
@@ -161,18 +164,19 @@ Kind = tuple[Numbers, Numbers, Numbers, Numbers]
 def epsilon_of_steps(
     kinds: list[Kind], rho: Numbers, delta: Numbers, sampling: str = "without-replacement"
 ) -> np.ndarray:
-    """epsilon >= 0 at `delta` of steps on batches and of a Gaussian shift, arrays that broadcast
-    against each other; inf where delta <= 0 or a budget is infinite.
+    """Return epsilon >= 0 at `delta` for steps on batches and a Gaussian shift; inf if delta <= 0
+    or a budget is infinite. Arrays broadcast.
 
     Args:
-        kinds: of equal steps: how many; the probability q that a batch has the differing record, in
-            (0, 1], where 1 is the full batch; and, with one axis more, by how many standard
-            deviations of its noise the record then moves the step, one of several by chance (as a
-            random span sees of it), and these chances.
-        rho: budget of the Gaussian shift.
+        kinds: for each kind of equal steps: (the number of steps, q, mu, chances). q in (0, 1] is
+            the probability that a batch has the differing record, 1 for the full batch. mu, with
+            one axis more, has the standard deviations of the noise by which the record may then
+            move the step, one of several by chance (by what a random span sees of it). The last has
+            these chances.
+        rho: the budget of the Gaussian shift.
         delta: the targets.
         sampling: "without-replacement" (replace one: docs/batches.md, Lemma 1) or "poisson" (add or
-            remove one; a step is moved by the added record).
+            remove one; the added record moves a step).
     """
     seen = [x for N, q, mu, _ in kinds for x in (N, q, np.max(mu, axis=-1))]
     shape = np.broadcast_shapes(*map(np.shape, (rho, delta, *seen)))
@@ -180,16 +184,16 @@ def epsilon_of_steps(
     rho, delta = (np.array(np.broadcast_to(x, shape), float).ravel() for x in (rho, delta))
     with np.errstate(all="ignore"):
         steps, most = sum(part.steps for part in parts), [part.mu.max(axis=1) for part in parts]
-        # never less than what is sampled costs
+        # steps on all records never cost less than steps on batches
         gaussian = rho + sum(
             np.where(part.steps > 0, part.steps * mu**2 / 2, 0.0)
             for part, mu in zip(parts, most, strict=True)
         )
         found = np.array(epsilon_of(gaussian, delta), float)
-        # whether, in any step
+        # any step has the record with the chance -expm1(missed)
         missed = sum(part.steps * np.log1p(-np.minimum(part.q, 1.0)) for part in parts)
         found[(rho == 0) & (-np.expm1(missed) * ROUND_UP <= delta)] = 0.0
-        # one step's profile: q delta_G(gamma) at 1 + q (gamma - 1) (docs/batches.md, Lemma 1)
+        # one step's delta at 1 + q (gamma - 1) is q delta_G(gamma) (docs/batches.md, Lemma 1)
         q = parts[0].q
         sampled = np.logical_and.reduce([part.q < 1 for part in parts]) & (steps > 0)
         alone = sampled & (steps == 1) & (rho == 0) & (len(parts) == parts[0].mu.shape[1] == 1)
@@ -204,9 +208,9 @@ def epsilon_of_steps(
 
 
 class Losses(NamedTuple):
-    """The privacy loss of N equal steps on batches and of a Gaussian shift of budget rho, arrays
-    that broadcast: a batch has the differing record with probability q, which then moves the step
-    by mu standard deviations of its noise (`epsilon_of_steps`).
+    """Holds the privacy loss of N equal steps on batches and a Gaussian shift with the budget rho;
+    arrays broadcast. A batch has the differing record with probability q. The record then moves the
+    step by mu standard deviations of its noise (`epsilon_of_steps`).
 
     >>> run = Losses(N=200.0, rho=0.0, q=0.0032, mu=0.625)
     >>> round(float(run.epsilon(1e-5)), 3)
@@ -220,6 +224,6 @@ class Losses(NamedTuple):
     sampling: str = "without-replacement"
 
     def epsilon(self, delta: Numbers) -> np.ndarray:
-        """epsilon >= 0 at `delta`, in the shape that all broadcast to."""
+        """Return epsilon >= 0 at `delta`, in the shape that all broadcast to."""
         steps = self.N, self.q, np.asarray(self.mu)[..., None], np.ones(1)
         return epsilon_of_steps([steps], self.rho, delta, self.sampling)

@@ -1,5 +1,5 @@
-"""Where composition is the truth: below what no analysis that reveals the directions can go
-(docs/bounds.md, section 11).
+"""Where composition is the truth: the least epsilon that analyses which reveal the directions can
+prove (docs/bounds.md, section 11).
 """
 
 from decimal import ROUND_FLOOR, Context
@@ -11,18 +11,18 @@ from zoexplore.run.formatting import format_short
 from zoexplore.run.setting import Setting
 
 PUBLIC = "composition"
-FEW_DIRECTIONS = 0.25  # K T/d up to which "far below" is said
-LITTLE = 1.25  # times what must be paid: no more than that can be gained
+FEW_DIRECTIONS = 0.25  # the largest K T/d at which K T counts as far below d
+LITTLE = 1.25  # composition is the truth up to this factor of the least provable epsilon
 
 
 def least_provable(setting: Setting) -> float:
-    """About the least epsilon that an analysis which reveals the directions can prove of the last
-    iterate; 0 where none is known.
+    """Return about the least epsilon that an analysis which reveals the directions can prove for
+    the last iterate; 0 if none is known.
 
-    The losses may be linear, and K T directions in d dimensions are nearly orthogonal: then the
-    last iterate shows what a record added along each, under that step's own noise and what all
-    steps' noise across their directions adds there (docs/bounds.md, section 11). Steps that
-    contract do so along K directions, so that a squared distance keeps exp(-K T/d) of it.
+    The losses may be linear, and K T directions in d dimensions are nearly orthogonal. Then the
+    last iterate shows what a record added along each direction (docs/bounds.md, section 11). Over
+    that lie the step's own noise along the direction, and all steps' noise across their directions.
+    Steps that contract do so along K directions, so that exp(-K T/d) of a squared distance stays.
 
     >>> run = Setting(n=20_000, d=10**9, K=64, T=10_000, sigma=0.01, beta=0.5, batch=200)
     >>> round(least_provable(run), 3)
@@ -42,8 +42,8 @@ def least_provable(setting: Setting) -> float:
     across = sum(count * (1 - beta) for beta, count in shares) * s.K / s.d / (1 - sqrt(part)) ** 2
     pulled = exp(part) if s.m > 0 or s.ridge > 0 else 1.0
     shown = {"beta": 1.0, "cooldown": 0, "sigma": s.sigma * sqrt((along + across) * pulled)}
-    # Where all other records push one way, one that is replaced pushes twice as far as one that is
-    # removed, and is met as often.
+    # If all other records push one way, a replaced record pushes twice as far as a removed one, and
+    # is met as often.
     kick = s.clip if s.full_batch or s.neighbours == "add-remove" else 2 * s.clip
     pair = {} if s.full_batch else {"neighbours": "add-remove", "sampling": "poisson", "clip": kick}
     return epsilon(s.replace(**shown, **pair), PUBLIC)
@@ -54,8 +54,8 @@ def _is_fresh(setting: Setting) -> bool:
 
 
 def truth(setting: Setting) -> str:
-    """That composition is the truth, or nearly so, with the number; empty where nothing is known of
-    it.
+    """Say, with the number, that composition is exact or nearly exact; empty if nothing is known of
+    that.
 
     >>> truth(Setting(n=20_000, d=10**9, K=1, T=1000, sigma=0.001, beta=0.5)).partition(",")[0]
     'KT ≪ d: composition is the truth'

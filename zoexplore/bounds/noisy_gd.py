@@ -23,8 +23,8 @@ from zoexplore.run.setting import Accounting
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """The optimal shifts for w - eta_1 g + noise of variance eta^2 sigma^2/d a coordinate, eta_1 =
-    eta/d.
+    """Compute the optimal shifts for w - eta_1 g + noise, where eta_1 = eta/d and each coordinate's
+    noise has variance eta^2 sigma^2/d.
     """
     c, drift, S = _step(runs)
     rho, N, z = full_span.least_budget(c, runs.T, runs.diameter, drift, S)
@@ -32,8 +32,8 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _step(runs: RunArrays) -> Numbers:
-    """Lipschitz constant, sensitivity and noise variance of one step; with a joint clip that acts,
-    of clipped gradients.
+    """Return the Lipschitz constant, sensitivity and noise variance of one step. If a joint clip
+    acts, gradients are clipped.
     """
     c = runs.largest(lambda part: lipschitz(runs.regime, part * runs.eta / runs.d, runs.M, runs.m))
     if runs.setting.clipping == "joint":
@@ -49,7 +49,7 @@ def _step(runs: RunArrays) -> Numbers:
 
 
 def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Trajectory:
-    """The shifts and distances behind one run's bound."""
+    """Return the shifts and distances behind one run's bound."""
     c, drift, S = _step(runs)
     return full_span.trajectory(c, runs.T, solved.N, solved.z, drift, S, 0.0)
 

@@ -37,14 +37,14 @@ ANY_BATCH = drawn(
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Before the last step two runs are at most 2R apart; in the span updates separate them by U
-    more.
+    """Hide the distance before the last step, at most 2R, and the U by which updates add to it in
+    the span.
 
-    U is 2 eta Delta/sqrt(K), or less by the length of gradients. With x the cosine of the angle
-    between the distance and the span the cost is half of (2R r x + U)^2/S + 4 R^2 (1 - x^2)/s2.
-    Here r > 1 only if the ridge's own step overshoots. The worst x is r U s2/(2R (S - r^2 s2)), at
-    most 1 (and 1 where K = d). The batch plays no part: given both runs' iterates and batches the
-    last step is Gaussian, and mixing these costs no more.
+    U is 2 eta Delta/sqrt(K), or less by the length of gradients. Let x be the cosine of the angle
+    between the distance and the span. Then the cost is half of (2R r x + U)^2/S + 4 R^2 (1 -
+    x^2)/s2. Here r > 1 only if the ridge's own step overshoots. The worst x is r U s2/(2R (S - r^2
+    s2)), at most 1 (and 1 if K = d). The batch plays no part: given both runs' iterates and batches
+    the last step is Gaussian, and mixing these costs no more.
     """
     if accounting.printed:
         return Solved.of(

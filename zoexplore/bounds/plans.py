@@ -1,7 +1,7 @@
 """Plans of the sharper bound for many runs, and the tails of their random cost (docs/sharp.md, "The
 recursion").
 
-Whatever is chosen here is sound: any fractions are, at any orders of the norm.
+Any fractions are sound, at any orders of the norm, so every choice here is.
 """
 
 from typing import NamedTuple
@@ -14,16 +14,16 @@ from zoexplore.bounds.kernels.blocks import blocks_of
 from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.rows import Rows
 
-# of norms, for tails
+# the orders of the norm that tails are taken at
 ORDERS = np.array([2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 256.0, 2048.0])
-# of an epoch: the step that uses the record, and the others in PARTS - 1 parts with constant
-# fractions
+# the parts of an epoch: the step that uses the record, and PARTS - 1 parts of the other steps,
+# each with constant fractions
 PARTS = 9
 
 
 class Plans(NamedTuple):
-    """Row by row typical distances (places), fractions (4, places), and the counted blocks and
-    steps, or epochs, and the planned cost (one number each).
+    """Holds plans row by row: typical distances (places), fractions (4, places), and one number
+    each of counted blocks, steps or epochs, and planned cost.
     """
 
     x: np.ndarray
@@ -33,13 +33,13 @@ class Plans(NamedTuple):
     cost: np.ndarray
 
     def at(self, index: np.ndarray) -> "Plans":
-        """Some of the plans."""
+        """Return some of the plans."""
         return Plans(*(column[index] for column in self))
 
 
 class Tails(NamedTuple):
-    """How often plans' costs exceed a number: Y + X p^(-1/power) with a probability of at most p,
-    shapes (rows, tails).
+    """Says how often plans' costs exceed a number: Y + X p^(-1/power) with a probability of at most
+    p, shapes (rows, tails).
     """
 
     X: np.ndarray
@@ -47,12 +47,12 @@ class Tails(NamedTuple):
     power: np.ndarray
 
     def at(self, index: np.ndarray) -> "Tails":
-        """Those of some of the rows."""
+        """Return the tails of some of the rows."""
         return Tails(*(column[index] for column in self))
 
     def exceeded(self, level: np.ndarray) -> Numbers:
-        """The cost that each tail exceeds with a probability of at most `level`, shape (rows,
-        tails).
+        """Return the cost that each tail exceeds with a probability of at most `level`, shape
+        (rows, tails).
         """
         with np.errstate(all="ignore"):
             return np.nan_to_num(
@@ -61,12 +61,14 @@ class Tails(NamedTuple):
 
 
 def _parts(rows: Rows) -> int:
-    """How many parts a step that uses the record and those before it are cut into."""
+    """Return the number of parts into which a step that uses the record, with the steps before it,
+    is cut.
+    """
     return PARTS if rows.apart.any() else 1
 
 
 def plan(rows: Rows, rounds: int) -> Plans:
-    """A plan for each row's order, after so many rounds at most."""
+    """Make a plan for each row's order, after at most `rounds` rounds."""
     norms = norms_of(rows, rows.order[:, None].copy())
     blocks = max(
         blocks_of(rows.most[of], far)
@@ -80,7 +82,9 @@ def plan(rows: Rows, rounds: int) -> Plans:
 
 
 def tails_of(rows: Rows, plans: Plans, orders: np.ndarray) -> Tails:
-    """Norms of the plans' costs, at each of the orders, shape (rows, orders)."""
+    """Compute the tails of the plans' costs from a norm at each of the orders, shape (rows,
+    orders).
+    """
     found = kernels.tails_of(
         rows, norms_of(rows, orders), _parts(rows), plans.x, plans.fractions, plans.counted
     )
@@ -89,8 +93,8 @@ def tails_of(rows: Rows, plans: Plans, orders: np.ndarray) -> Tails:
 
 
 def followed(rows: Rows, plans: Plans) -> tuple[np.ndarray, np.ndarray]:
-    """The distances that one row's plan leads to, from the end, and the blocks' numbers of steps,
-    both of shape (blocks,).
+    """Return the distances to which one row's plan leads, from the end, and the blocks' numbers of
+    steps, both of shape (blocks,).
     """
     count = int(plans.counted[0])
     run = kernels.run_of(rows, norms_of(rows, rows.order[:, None].copy()), 0, 1, plans.x.shape[1])

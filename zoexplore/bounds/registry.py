@@ -1,5 +1,5 @@
-"""All bounds, in the order in which a page lists them. A new bound is a module beside this one and
-an entry here.
+"""All bounds, in the order in which a page lists them. To add a bound, write a module beside this
+one and an entry here.
 """
 
 from zoexplore.bounds.composition import COMPOSITION
