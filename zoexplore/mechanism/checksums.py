@@ -1,11 +1,9 @@
-"""Checksums of tensors' bits, and a model's fingerprint, which shows changes by other code during a
-run.
+"""Checksums of tensors' bits, and a model's fingerprint, which shows whether other code changed it.
 
-The bits are read as words of at most 32 bits and added up modulo 2^64, each times a 32-bit
-multiplier for its place: a multilinear hash (Carter, Wegman 1979,
-doi:10.1016/0022-0000(79)90044-8). With random multipliers any change goes unseen with a chance of
-at most 2^-31. They are public and fixed, so that checksums can be saved and compared; they do not
-stop a deliberate forgery.
+A checksum is the sum, modulo 2^64, of a tensor's words of at most 32 bits, each times the 32-bit
+multiplier of its place: a multilinear hash (Carter, Wegman 1979, doi:10.1016/0022-0000(79)90044-8).
+Random multipliers would miss a change with a chance of at most 2^-31. The multipliers are fixed and
+public, so that checksums can be saved and compared. They do not stop a deliberate forgery.
 """
 
 import itertools
@@ -23,14 +21,14 @@ from zoexplore.mechanism.parallel import digest
 MULTIPLIERS = torch.from_numpy(
     np.random.Generator(np.random.PCG64(2**61 - 1)).integers(1, 2**32, 2**18)
 )
-# odd: the factor of what came before, at each repetition of the multipliers
+# an odd factor of the sum so far, each time the multipliers begin again
 STRIDE = 0x1E3779B97F4A7C15
-STRIDE_OF_COLUMNS = 0x2545F4914F6CDD1D  # also odd
-WORDS = {1: torch.uint8, 2: torch.int16}  # by bytes; longer numbers are several words of 32 bits
+STRIDE_OF_COLUMNS = 0x2545F4914F6CDD1D  # an odd factor from tensor to tensor
+WORDS = {1: torch.uint8, 2: torch.int16}  # by a number's bytes; longer numbers are 32-bit words
 
 
 def checksums(tensors: Iterable[Tensor]) -> list[int]:
-    """One checksum for each tensor, the same on every device for equal bits in equal order.
+    """Return a checksum of each tensor, the same on every device for equal bits in equal order.
 
     Raises:
         ValueError: a tensor is sparse, or on the meta device.
@@ -41,7 +39,7 @@ def checksums(tensors: Iterable[Tensor]) -> list[int]:
 
 
 def _of_one(tensor: Tensor) -> Tensor:
-    """The checksum of a tensor, or of what it is made of, shape (1,)."""
+    """Compute a tensor's checksum from its plain parts, shape (1,)."""
     first, *others = (_of_rows(_words(part).view(1, -1)) for part in _parts(tensor))
     for each in others:
         first = first * STRIDE_OF_COLUMNS + each
@@ -49,7 +47,7 @@ def _of_one(tensor: Tensor) -> Tensor:
 
 
 def _parts(tensor: Tensor) -> list[Tensor]:
-    """The plain tensors that one is made of, as a quantised one is of whole numbers and scales."""
+    """List the plain tensors that a tensor is made of: whole numbers and scales if it is quantised."""
     if type(tensor) in (Tensor, nn.Parameter) or not hasattr(tensor, "__tensor_flatten__"):
         return [tensor]
     return [
@@ -58,7 +56,7 @@ def _parts(tensor: Tensor) -> list[Tensor]:
 
 
 def of_records(batch: Any, b: int) -> np.ndarray:
-    """A checksum for each record of a batch of tensors, shape (b,), int64."""
+    """Compute a checksum of each record of a batch of tensors, shape (b,), int64."""
     total = torch.zeros(b, dtype=torch.int64)
     for tensor in tree_leaves(batch):
         if isinstance(tensor, Tensor) and tensor.numel():
@@ -69,7 +67,7 @@ def of_records(batch: Any, b: int) -> np.ndarray:
 
 
 def _words(tensor: Tensor) -> Tensor:
-    """View all bits as words, row by row."""
+    """View a tensor's bits as words, row by row."""
     if tensor.layout != torch.strided or tensor.device.type == "meta":
         raise ValueError(
             f"a tensor of layout {tensor.layout} on {tensor.device} is not allowed: give plain tensors with numbers"
@@ -89,7 +87,7 @@ def _of_rows(words: Tensor) -> Tensor:
 
 
 def _sums(words: Tensor, multipliers: Tensor) -> Tensor:
-    """The products' sum in every row, modulo 2^64; a CPU holds no products."""
+    """Sum words times multipliers in every row, modulo 2^64. On a CPU no products are stored."""
     if words.device.type != "cpu":
         return (words * multipliers).sum(1)
     return torch.from_numpy(np.einsum("ij,j->i", words.numpy(), multipliers.numpy()))
@@ -99,16 +97,16 @@ class Changed(RuntimeError):
     """Parameters or buffers differ from those after the run's last step."""
 
 
-_owners = WeakTensorKeyDictionary()  # the run that moved a tensor
+_owners = WeakTensorKeyDictionary()  # the run that moved each tensor
 
 
 class Fingerprint:
-    """Checksums of a whole model after the run's last step, so that a report covers all of its
-    steps.
+    """The checksums of a whole model after a run's last step, which show whether other code changed
+    it.
 
     Args:
-        objective: has what is `trained`, the `rest` of the model, and what of it is `saved`. Other
-            buffers, such as caches, may be made anew in another shape.
+        objective: holds the `trained` tensors, the `rest` of the model, and the names that are
+            `saved`. Unsaved buffers, such as caches, may be made anew in another shape.
 
     Raises:
         ValueError: a part is no plain tensor.
@@ -118,7 +116,7 @@ class Fingerprint:
         self.trained: dict[str, Tensor] = objective.trained
         self.rest: Callable[[], dict[str, Tensor]] = objective.rest
         self.saved: Callable[[], set[str]] = objective.saved
-        self.run = object()  # identifies the run that moves them
+        self.run = object()  # identifies the run that moves the tensors
         self.start()
 
     def start(self) -> None:
@@ -128,14 +126,12 @@ class Fingerprint:
         self.renew()
 
     def renew(self) -> None:
-        """Renew the checksums of trained tensors after a step; those of the rest stay as at the
-        start.
-        """
+        """Renew the checksums of trained tensors after a step. Those of the rest stay."""
         self.last, self.seen = bits(self.trained), self.versions()
 
     def goes_back(self, kept: Sequence[int]) -> bool:
-        """Whether the trained tensors are as when one of these digests was taken; then they are
-        where the run stands.
+        """Whether the trained tensors have one of the digests `kept`. If so, the run stands there
+        now.
         """
         is_back = digest(bits(self.trained)) in kept
         if is_back:
@@ -143,11 +139,11 @@ class Fingerprint:
         return is_back
 
     def changes(self, *, by_versions: bool = False) -> str:
-        """The names that changed since then; empty if none.
+        """Say what other code changed since the last step; empty if nothing.
 
         Args:
-            by_versions: tell frozen tensors by torch's count of writes and where they lie. A write
-                that torch does not count, as through `data`, is found where they are hashed.
+            by_versions: compare frozen tensors only by torch's count of writes and their place in
+                memory. Only hashing finds a write that torch does not count, as through `data`.
         """
         if names := differing(self.last, bits(self.trained)):
             return f"{_listed(names)} changed since the last step, and not by this run"
@@ -157,13 +153,13 @@ class Fingerprint:
             return ""
         now = bits(rest)
         before, after = kinds(self._frozen), kinds(now)
-        # caches are made anew in another shape, and saved nowhere
+        # caches may be made anew in another shape; they are not saved
         if names := [
             name
             for name in differing(self._frozen, now)
             if name in saved or before.get(name) == after.get(name)
         ]:
-            self._marks = {}  # so that it is found again
+            self._marks = {}  # so that the next call finds it again
             return f"{_listed(names)}, which this run does not train, changed since it began"
         self._frozen = now
         return ""
@@ -174,21 +170,23 @@ class Fingerprint:
             raise Changed(found)
 
     def versions(self) -> list[int]:
-        """Torch's count of changes of each trained tensor; -1 for inference tensors, where it does
-        not count.
+        """Return torch's count of writes to each trained tensor; -1 for inference tensors, which
+        have none.
         """
         return [-1 if t.is_inference() else t._version for t in self.trained.values()]
 
     def bits(self) -> tuple[Any, ...]:
-        """Checksums of the whole model after the last step."""
+        """Return the checksums of the whole model after the last step."""
         return self.last, self.frozen()
 
     def bits_of(self, tensors: Iterable[Tensor]) -> dict[str, str]:
-        """The checksums with other tensors in place of the trained ones."""
+        """Return the checksums of `tensors`, by the names of the trained ones."""
         return bits(dict(zip(self.trained, tensors, strict=True)))
 
     def frozen(self) -> dict[str, str]:
-        """Checksums of the saved but frozen parts, as text, for comparison in another process."""
+        """Return the checksums of the saved, frozen tensors, as text that other processes can
+        compare.
+        """
         saved = self.saved()
         return {name: bits for name, bits in self._frozen.items() if name in saved}
 
@@ -213,13 +211,13 @@ class Fingerprint:
         )
 
 
-UNKNOWN = object()  # a run of which nothing is known
+UNKNOWN = object()  # stands for a run of which nothing is known
 
 
 def mark_moved(module: nn.Module) -> None:
-    """Say that a module's weights were loaded, from a checkpoint of a private run, say. No
-    `NoisyZOGD` moves the module before it loads the state that was saved with these weights: its
-    report would count no step of those that led to them.
+    """Mark a module whose weights were loaded, such as from a checkpoint of a private run. A
+    `NoisyZOGD` refuses to move the module until it loads the state saved with the weights: its
+    report would miss the steps that led to them.
     """
     claim(itertools.chain(module.parameters(), module.buffers()), UNKNOWN)
 
@@ -231,7 +229,7 @@ def claim(tensors: Iterable[Tensor], run: object) -> None:
 
 
 def claimed(tensors: dict[str, Tensor], run: object = None) -> str:
-    """The name of the first of these tensors that another run has moved; empty if there is none."""
+    """Return the name of the first tensor that another run has moved; empty if there is none."""
     owned = (
         (name, _owners.get(part, run))
         for name, tensor in tensors.items()
@@ -241,7 +239,7 @@ def claimed(tensors: dict[str, Tensor], run: object = None) -> str:
 
 
 def bits(tensors: dict[str, Tensor]) -> dict[str, str]:
-    """Dtype, shape and checksum as text."""
+    """Write each tensor's dtype, shape and checksum as text."""
     sums = checksums(tensors.values())
     return {
         name: f"{t.dtype} {tuple(t.shape)} {x}"
@@ -250,8 +248,8 @@ def bits(tensors: dict[str, Tensor]) -> dict[str, str]:
 
 
 def _marks(tensors: dict[str, Tensor]) -> dict[str, object]:
-    """Where tensors lie and torch's count of writes; something new at each call where it does not
-    count.
+    """Note where each tensor lies and torch's count of writes to it. A tensor without a count gets
+    a new mark at each call.
     """
 
     def mark(t: Tensor) -> object:
@@ -263,7 +261,7 @@ def _marks(tensors: dict[str, Tensor]) -> dict[str, object]:
 
 
 def kinds(bits: dict[str, str]) -> dict[str, str]:
-    """The dtypes and shapes of tensors with these `bits`."""
+    """Return the dtypes and shapes in `bits`."""
     return {name: text.rpartition(" ")[0] for name, text in bits.items()}
 
 

@@ -1,7 +1,7 @@
-"""Guarantees of the steps that were made, which may differ or break assumptions.
+"""Guarantees of the steps that a run made, which may differ or break assumptions.
 
-The accountant knows constant runs. A run is reduced to such settings, none more private than it is,
-or its steps are added up here.
+The accountant knows constant runs only. This module reduces a run to constant ones that are no more
+private, or adds its steps up.
 """
 
 from dataclasses import replace
@@ -20,11 +20,13 @@ from zoexplore.questions.several import Composed, Part, Steps
 from zoexplore.run.setting import Accounting, Setting, VariedSetting
 
 ULPS_UP = 1 + 4e-16
-SAME = 1e-8  # relative difference of costs that count as the plan's
+SAME = 1e-8  # the relative difference up to which costs count as equal
 
 
 def composition(record: RunRecord, accounting: Accounting) -> Guarantee:
-    """Composition, for any loss; less where the length of gradients is declared."""
+    """Return composition's guarantee, for any loss. A declared length of gradients makes it
+    smaller.
+    """
     alike = alike_of(record)
     if alike is None:
         return _added_up(record, accounting)
@@ -34,9 +36,9 @@ def composition(record: RunRecord, accounting: Accounting) -> Guarantee:
 
 
 def alike_of(record: RunRecord) -> Setting | None:
-    """The constant run that costs what the entries do; None where they differ. With a plan that is
-    the plan, for as many steps, where all entries cost that but for rounding, as probes and steps
-    do: its number is the one that the target was compared with.
+    """Return the constant run that costs what the entries do; None if their costs differ. If every
+    entry costs what the plan's steps do but for rounding, it is the plan with `record.steps` steps,
+    which the target was compared with.
     """
     if record.skips_batches:
         return None
@@ -52,7 +54,7 @@ def alike_of(record: RunRecord) -> Setting | None:
 
 
 def of_last(record: RunRecord, bound: str, accounting: Accounting) -> Guarantee:
-    """A bound for the last iterate, if `against` finds no reason against it."""
+    """Return a bound's guarantee of the last iterate. Call it only if `against` finds no reason."""
     if bound == "output-perturbation":  # only the last step's noise counts
         last = replace(record.last, R=max(step.R for step in record.moving))
         return guarantee(
@@ -63,7 +65,7 @@ def of_last(record: RunRecord, bound: str, accounting: Accounting) -> Guarantee:
 
 
 def against(record: RunRecord, bound: str) -> list[str]:
-    """The conditions on a run under which a bound does not apply, beyond those of the accountant."""
+    """List why a bound does not apply to a run, beyond the accountant's own conditions."""
     if bound == "composition" or record.flaw:
         return [record.flaw] if record.flaw else []
     declared, last, d = record.declared, record.last, record.setting.d
@@ -74,7 +76,7 @@ def against(record: RunRecord, bound: str) -> list[str]:
         "losses were computed in half precision, whose rounding parts two runs where a proof brings them together": record.halves,
     }
     if bound != "output-perturbation":
-        # twice: the second share is that of the last steps
+        # the share may change once: the last steps have the second one
         varied = [*record.varies(*CONSTANT), *["beta"] * (len(record.shares) > 2)]
         missing |= {
             f"{', '.join(varied)} changed during the run, which the proof does not cover": varied,
@@ -92,7 +94,7 @@ CONSTANT = "K", "clipping", "batch", "sampling", "xi", "ridge", "R", "sigma", "c
 
 
 def _of_clip(record: RunRecord, bound: str) -> str:
-    """Why a bound does not apply where the clip may act; empty if it does."""
+    """Say why a bound does not apply if the clip may act; empty if it applies."""
     last, unproved = record.last, record.unproved
     if record.disproved or not unproved:
         return record.disproved
@@ -105,7 +107,7 @@ def _of_clip(record: RunRecord, bound: str) -> str:
 
 
 def refused(like: Guarantee, bound: str, reasons: list[str]) -> Guarantee:
-    """A bound that does not apply to a run."""
+    """Return the guarantee of a bound that does not apply: epsilon is inf, with the reasons."""
     silent: dict[str, Any] = dict.fromkeys(("rho", "order", "moment", "N", "start"), nan)
     silent |= {"bound": bound, "title": BOUNDS[bound].title, "source": BOUNDS[bound].cites}
     silent |= {"epsilon": inf, "delta_f": 0.0, "note": "", "checks": ()}
@@ -113,16 +115,16 @@ def refused(like: Guarantee, bound: str, reasons: list[str]) -> Guarantee:
 
 
 def constant(record: RunRecord) -> Setting:
-    """A run of steps of one rate. Every bound for it is at least that of the given run, whose rate
-    may have varied, and whose share of the noise may have changed once, as in a cool-down.
+    """Return a run of one rate whose every bound is at least that of the given run. The given run's
+    rate may vary, and its share of the noise may change once, as in a cool-down.
 
-    A run with the least step's noise becomes the given one by adding independent noise. Given that
-    noise, the same vector shifts the step maps for both data sets, so every bound holds, and holds
-    for the mixture. The bounds use the factor by which two runs approach each other. They also use
-    the most that a record (eta clip, or eta times its loss's slope) and two points (eta xi) move a
-    step. That factor is convex in eta, so worst at the least or the largest eta; which of them
-    depends on the norm's order, so both count (`VariedSetting`). The worse of two constant runs,
-    each at its best order, may be too small.
+    Adding independent noise turns a run with the least step's noise into the given one. Given the
+    added noise, the same vector shifts the step maps for both data sets. So every bound holds then,
+    and holds for the mixture. The bounds use the factor by which two runs approach each other. They
+    also use the most that a record (eta clip, or eta times its loss's slope) and two points (eta
+    xi) move a step. The factor is convex in eta, so it is worst at the least or the largest eta.
+    Which of the two depends on the norm's order, so both count (`VariedSetting`). The worse of two
+    constant runs, each at its best order, may be too small.
     """
     rates, shares = [step.eta for step in record.moving], record.shares
     eta, part = max(rates), min(rates) / max(rates)
@@ -137,8 +139,8 @@ def constant(record: RunRecord) -> Setting:
 
 
 def _added_up(record: RunRecord, accounting: Accounting) -> Guarantee:
-    """Composition of steps that differ: the sum of their budgets, and their privacy losses where
-    some are on sampled batches.
+    """Compose steps that differ: add their budgets up, and compose the privacy losses of those on
+    sampled batches.
     """
     how, first = accounting.replace(sensitivity="clip"), next(iter(record.looked))
     for step in {(s.sampling, s.on_all(record.setting.n)): s for s in record.looked}.values():
@@ -167,22 +169,22 @@ def _added_up(record: RunRecord, accounting: Accounting) -> Guarantee:
 
 
 def cost(record: RunRecord, step: Step) -> float:
-    """mu: how far a record moves a step that it is in, in standard deviations of the noise in the
+    """Return mu, how far a record moves a step on it, in standard deviations of the noise in the
     span.
     """
     return _moved(record.setting, step)
 
 
 def _moved(setting: Setting, of: Step | Setting) -> float:
-    """The same of a step on the setting's data."""
+    """Return the `cost` of a step on the setting's data."""
     noise = of.sigma * sqrt(of.beta + (1 - of.beta) * of.K / setting.d)
     share = float(RunArrays.of(setting).person_share)
     return share * 2 * of.clip_each / (of.batch or setting.n) / noise
 
 
 def _budget(record: RunRecord) -> float:
-    """Half the squared costs: of the steps on all records, and of those whose cyclic batch held the
-    most-used record.
+    """Add up half the squared costs of the steps on all records, and of the cyclic steps that held
+    the most-used record.
     """
     n, t, met = record.setting.n, 0, dict[int, np.ndarray]()
     for step, count in record.stages:

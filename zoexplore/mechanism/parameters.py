@@ -1,4 +1,4 @@
-"""The trained tensors as one vector of length d: read, moved and restored in place, block by block."""
+"""The trained tensors as one vector of length d, which is read and moved in place, block by block."""
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
@@ -9,14 +9,14 @@ from torch import Tensor
 
 from zoexplore.run.setting import Setting
 
-# numbers processed at once: few enough for a processor's cache, enough to keep it busy
+# the numbers in a block on a CPU: few enough for its cache, enough to keep it busy
 BLOCK = 2**16
-# the same on other devices, where every operation costs a launch: some ten blocks a layer
+# the numbers in a block on other devices, where every operation costs a launch
 LAUNCHED = 2**23
-# numbers of a model whose directions, or a copy of which, may well be kept in memory
+# the most numbers of a model whose directions, and of one whose copy, are kept in memory
 SMALL, MIDDLING = 2**19, 2**22
 HALVES = (torch.bfloat16, torch.float16)
-EXPONENT, LEAST_NORMAL = 0x7F800000, torch.finfo(torch.float32).tiny  # of a float32
+EXPONENT, LEAST_NORMAL = 0x7F800000, torch.finfo(torch.float32).tiny  # both of a float32
 KINDS = (torch.float64, torch.float32, *HALVES)
 
 
@@ -25,17 +25,18 @@ class Parameters:
 
     Args:
         tensors: with or without gradients, on one device, of floating-point kinds.
-        block: the most numbers in a block; by d where None.
+        block: the most numbers in a block; chosen by the device if None.
 
     Attributes:
         d: how many numbers there are.
         sizes: how many numbers each block has.
         firsts: the number of each tensor's first block.
-        displaced: whether they are on their way to another point, or something stopped them there.
+        displaced: whether the parameters are on their way to another point, or an interruption left
+            them there.
         working: the dtype of sums: float64, or float32 if all tensors are less precise.
 
     Raises:
-        ValueError: there is none, or they are on several devices, sparse, sharded, not
+        ValueError: there is no tensor, or the tensors are on several devices, sparse, sharded, not
             floating-point numbers, or share memory.
     """
 
@@ -73,11 +74,11 @@ class Parameters:
         return [part for t in self.tensors for part in flat(t).split(self.longest_block)]
 
     def vector(self) -> Tensor:
-        """A copy, shape (d,), in the most precise of the tensors' kinds."""
+        """Return a copy of w, shape (d,), in the most precise of the tensors' kinds."""
         return torch.cat(self.blocks)
 
     def parts(self, w: Tensor) -> list[Tensor]:
-        """A vector, shape (d,), cut and shaped as the tensors are."""
+        """Cut a vector, shape (d,), into parts of the tensors' shapes."""
         return [
             part.view_as(t)
             for part, t in zip(
@@ -90,12 +91,12 @@ class Parameters:
             block.mul_(factor)
 
     def length(self) -> float:
-        """|w|."""
+        """Return |w|."""
         lengths = [torch.linalg.vector_norm(block, dtype=torch.float64) for block in self.blocks]
         return float(torch.linalg.vector_norm(torch.stack(lengths)))
 
     def check_start(self, setting: Setting) -> None:
-        """Raises ValueError if they are no start of a run with this setting."""
+        """Raises ValueError if the parameters cannot start a run with this setting."""
         if self.d != setting.d:
             raise ValueError(
                 f"d = {setting.d} is not allowed: there are {self.d} parameters to train"
@@ -108,7 +109,7 @@ class Parameters:
             )
 
     def check_in_place(self) -> None:
-        """Raises RuntimeError where `model.to(...)` has moved a tensor, or made it of another kind."""
+        """Raises RuntimeError if `model.to(...)` has changed a tensor's device or kind."""
         devices = {t.device for t in self.tensors}
         if devices != {self.device} or [t.dtype for t in self.tensors] != self._kinds:
             raise RuntimeError(
@@ -116,9 +117,7 @@ class Parameters:
             )
 
     def _check_apart(self) -> None:
-        """Raises ValueError where numbers belong to two tensors: they would be moved twice and
-        counted twice.
-        """
+        """Raises ValueError if two tensors share numbers, which would be moved and counted twice."""
         spans = sorted((t.data_ptr(), t.nbytes) for t in self.tensors)
         if any(start + size > after for (start, size), (after, _) in pairwise(spans)):
             raise ValueError(
@@ -127,16 +126,16 @@ class Parameters:
 
 
 def add(block: Tensor, update: Tensor, rounding: torch.Generator | None) -> None:
-    """Add numbers, shape (numbers,), to a block; `update` may be overwritten. Half precision rounds
-    the sum up or down at random, so that updates below the last digit count on average. The sum has
-    its noise, so this is post-processing.
+    """Add `update`, shape (numbers,), to a block. `update` may be overwritten. Half precision
+    rounds the sum up or down at random, so that updates below the last digit count on average. The
+    sum contains the noise, so rounding it is post-processing.
     """
     if block.dtype not in HALVES or rounding is None:
         # several times as fast as adding in place with fewer digits
         block.copy_(update.double().add_(block))
         return
     total, kind = block.float().add_(update), torch.finfo(block.dtype)
-    # the power of two below each number, of which two neighbours are so many digits apart
+    # the power of two below each number, from which follows how far its neighbours are apart
     powers = total.view(torch.int32).bitwise_and(EXPONENT).view(torch.float32)
     apart = powers.mul_(kind.eps).clamp_(min=max(kind.tiny * kind.eps, LEAST_NORMAL))
     chance = torch.rand(total.shape, generator=rounding, device=total.device)
@@ -147,7 +146,7 @@ def flat(tensor: Tensor) -> Tensor:
     """View all numbers of a tensor, shape (numbers,).
 
     Raises:
-        ValueError: they do not lie one after the other.
+        ValueError: the numbers do not lie one after the other in memory.
     """
     if not tensor.is_contiguous():
         raise ValueError(

@@ -1,8 +1,7 @@
 """The parameters at points w + xi v along a direction, where losses are evaluated.
 
-They move in place and back, or every operation that reads one gets a moved copy. Copies leave the
-parameters untouched: w is exact in every dtype and after an interruption, and memory holds one copy
-at a time.
+Either the parameters move in place and back, or each operation that reads one gets a moved copy.
+Copies keep w exact in every dtype, even after an interruption. Memory holds one copy at a time.
 """
 
 from typing import Any
@@ -20,7 +19,7 @@ class Perturbed:
     """The parameters during a step: at w, or at a point where losses are evaluated.
 
     Attributes:
-        point: where they are: at w + xi v_k, for the number k of a probe and xi; None at w.
+        point: (k, xi) at w + xi v_k, where k is the number of a probe; None at w.
     """
 
     def __init__(self, parameters: Parameters, frame: Frame) -> None:
@@ -43,21 +42,22 @@ class Perturbed:
 
 
 class InPlace(Perturbed):
-    """Moves the parameters in place, and back to exactly w by a copy."""
+    """Moves the parameters in place, and restores w exactly from a copy."""
 
     def __init__(self, parameters: Parameters, frame: Frame) -> None:
         super().__init__(parameters, frame)
         self._copy: list[Tensor] = []
 
     def to(self, k: int, xi: float) -> None:
-        """Move; to the other side of the same probe by the copy alone, without the probe."""
+        """Go to w + xi v_k. From w - xi v_k the copy of w suffices: the probe is not made again."""
         blocks = self.parameters.blocks
         if self.point == (k, -xi):
             for own, block in zip(self._copy, blocks, strict=True):
                 torch.sub(own, block, out=block).add_(own)
         else:
             self.back()
-            # whole before anything moves, since an interruption brings w back from it
+            # the copy is whole before anything moves, so that w can be restored after an
+            # interruption
             self._copy = self._copy or [block.clone() for block in blocks]
             self.point, self.parameters.displaced = (k, xi), True
             self.frame.add(k, xi)
@@ -71,7 +71,7 @@ class InPlace(Perturbed):
 
 
 class Lent(Perturbed, TorchDispatchMode):
-    """w stays in place: torch's operations, `data` and `detach` among them, get copies at w + xi v_k."""
+    """Leaves w in place: torch's operations, even `data` and `detach`, get copies at w + xi v_k."""
 
     def __init__(self, parameters: Parameters, frame: Frame) -> None:
         TorchDispatchMode.__init__(self)
@@ -95,7 +95,7 @@ class Lent(Perturbed, TorchDispatchMode):
         return operation(*args, **kwargs)
 
     def _moved(self, x: Any) -> Any:
-        """A trained tensor's copy at the point; anything else itself."""
+        """Return a trained tensor's copy at the point, and anything else as it is."""
         if id(x) not in self._numbers or self.point is None:
             return x
         (k, xi), moved = self.point, x.detach().clone()

@@ -1,5 +1,5 @@
-"""The record of a run: its steps, counts, and the declared properties of the loss, which are never
-guessed or estimated.
+"""The record of a run: its steps, its counts, and the loss's declared constants, which are never
+estimated.
 """
 
 from collections.abc import Iterable
@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 
 from zoexplore.run.setting import LARGEST_INTEGER, Setting
 
-# allows what any run may have
+# a setting that allows whatever any run may have
 ANY = Setting(n=LARGEST_INTEGER, d=LARGEST_INTEGER, K=1, T=1, sigma=1.0, beta=1.0)
 
 
 @dataclass(frozen=True)
 class Step:
-    """One entry of a ledger, in the fields of `Setting`, its mean taken over `batch` records;
-    `clip` limits as `clipping` says. A step of `eta` 0 moved nothing and looked at no data. A
-    "probe" moved nothing either, and costs what a step of its noise does.
+    """An entry of a ledger, in the fields of `Setting`. Its mean is over `batch` records. A step of
+    `eta` 0 moved nothing and looked at no data. A "probe" moved nothing either, but costs what a
+    step with its noise costs.
     """
 
     K: int
@@ -38,27 +38,28 @@ class Step:
 
     @property
     def moves(self) -> bool:
-        """Whether it moved the parameters."""
+        """Whether the entry moved the parameters."""
         return self.eta > 0 and self.kind == "step"
 
     @property
     def clip_each(self) -> float:
-        """The clip on each quotient that allows a record to move the step as far."""
+        """The clip on each quotient that lets a record move a step as far as `clip` does."""
         return self.clip if self.clipping == "each" else self.clip / sqrt(self.K)
 
     def on_all(self, n: int) -> bool:
-        """Whether its batch is all n records, however it was drawn."""
+        """Whether the batch is all n records, however it was drawn."""
         return self.batch in (None, n)
 
     def is_secret(self, n: int) -> bool:
-        """Whether nobody knows which of the n records were in its batch."""
+        """Whether nobody knows which of the n records were in the batch."""
         return self.sampling != "cyclic" and not self.on_all(n)
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Steps made; quotients (records for a joint clip) checked and changed by the clip; infinite
-    quotients, counted as 0. All but the steps depend on the data.
+    """The counts of steps made, of quotients (records, for a joint clip) that were looked at and
+    clipped, and of quotients that were not finite and count as 0. All but the steps depend on the
+    data.
     """
 
     steps: int = 0
@@ -71,15 +72,15 @@ class Counts:
 
 
 class Found(NamedTuple):
-    """The scale that a run found, which is released with it.
+    """The scale that a run found and releases.
 
     Args:
-        length: r, of a random move that doubles the loss of a quarter of the records.
-        quotient: c, the median of the quotients' sizes; None where it was not looked for.
+        length: r, the length of a random move that doubles the loss of a quarter of the records.
+        quotient: c, the median of the quotients' sizes; None if it was not looked for.
         xi: half the distance of two points.
-        clip: on a quotient.
-        rate: the learning rate at first, eta/K.
-        decay: how it falls.
+        clip: the clip on a quotient.
+        rate: the first learning rate, eta/K.
+        decay: how the rate falls.
         public: whether public data told r and c.
     """
 
@@ -94,18 +95,18 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Declared:
-    """Constants of every record's loss, at every point that the data may lead to. Omitted constants
-    are unknown.
+    """The constants of every record's loss, at every point that the data may lead to. Omitted
+    constants are unknown.
 
     Args:
         regime: "strongly-convex", "convex" or "non-convex", for the clipped loss, without the
             ridge.
-        M: smoothness, the ridge's included (that of the data's part plus the ridge).
-        m: strong convexity, the ridge's included; needed in the regime "strongly-convex".
-        lipschitz: of the data's part, the one that is clipped, on the ball of radius R + xi. inf,
-            as good as None, claims nothing: the clip may act.
-        linear: the data's part is a function of one linear form of the parameters, as in `Setting`;
-            used where M is declared.
+        M: smoothness: that of the data's part plus the ridge.
+        m: strong convexity, with the ridge; needed in the regime "strongly-convex".
+        lipschitz: the Lipschitz constant of the data's part, which is clipped, on the ball of
+            radius R + xi. inf claims nothing, as None does: the clip may act.
+        linear: whether the data's part is a function of one linear form of the parameters, as in
+            `Setting`; used only if M is declared.
 
     Raises:
         ValueError: a constant is not a positive number, m exceeds M, or m is missing.
@@ -133,7 +134,7 @@ class Declared:
             )
 
     def describe(self, setting: Setting) -> Setting:
-        """The setting with declared constants for supposed ones; its step size stays.
+        """Return the setting with the declared constants in place of its own. Its step size stays.
 
         Raises:
             ValueError: the setting's ridge exceeds the declared m or M.
@@ -148,12 +149,12 @@ class Declared:
 
 
 def why_not_idle(declared: Declared, step: Step, resolved: bool = False) -> str:
-    """Empty where a step's clip provably never acts; else the missing condition.
+    """Say what a proof that a step's clip never acts still lacks; empty if nothing.
 
-    A quotient is at most the Lipschitz constant L (mean value theorem). So is the length of a
-    record's K-vector of derivatives, by Bessel's inequality; for xi > 0 each entry is off by up to
-    (M - ridge) xi/2. Quotients that were taken along other unit vectors and `resolved` are bounded
-    as the vector is; the step's xi then allows for it.
+    A quotient is at most the Lipschitz constant L, by the mean value theorem. So is the length of a
+    record's K-vector of derivatives, by Bessel's inequality. If xi > 0, each entry of the vector is
+    off by up to (M - ridge) xi/2. Quotients that were taken along other unit vectors and `resolved`
+    are bounded as the vector is; the step's xi must allow for that.
     """
     L = declared.lipschitz
     if L is None or L == inf:
@@ -174,33 +175,31 @@ def why_not_idle(declared: Declared, step: Step, resolved: bool = False) -> str:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """A run up to its last step. Its steps alone are accounted; nothing that is set afterwards
-    changes them.
+    """A run up to its last step. Only the steps made are accounted, whatever is set afterwards.
 
     Args:
-        setting: the planned run; its n, d, delta, neighbours and, in words, T count. Its regime, M,
-            m and linear are suppositions; those of `declared` count.
-        stages: the steps made, in order: equal ones in a row, and how many.
+        setting: the planned run. Its n, d, delta and neighbours count; T stands in the report's
+            words alone. For its regime, M, m and linear those of `declared` count.
+        stages: the steps made, in order; each comes with how many equal ones were made in a row.
         counts: counts of the steps so far.
-        declared: the user's statements on the loss.
+        declared: the user's constants of the loss.
         noise: where the noise came from.
         xi_factor: the largest factor by which `Frame.resolve` may have lengthened two points'
             distance; 1 if none.
         rounded: whether parameters are in half precision, whose rounding no proof about distances
             covers.
         flaw: why the steps may have revealed more than planned; empty if not.
-        checked: the last step at which losses were checked and were each record's own, 0 before the
-            first.
+        checked: the last step whose losses were checked and found each record's own; 0 if there is
+            none.
         halves: whether losses were computed in half precision, whose rounding no proof about
             distances covers.
-        returned: whether the parameters went back to a saved iterate of this run, chosen by
-            whatever chose it.
-        root: names the run, whose copies, forks and continuations have the same name; empty if
-            unknown.
+        returned: whether the parameters went back to a saved iterate of this run, which the data
+            may have chosen.
+        root: the run's name, which its copies, forks and continuations share; empty if unknown.
         is_secure: whether every run and branch draws other noise (`Sources.secure()`).
-        found: the scale, where the run found it.
+        found: the scale that the run found; None if it found none.
         target: the epsilon that the run keeps to; None if it has none.
-        plan: that its entries are to cost no more than, as it is counted.
+        plan: the plan, as it is counted, whose steps no entry is to exceed in cost.
     """
 
     setting: Setting
@@ -221,7 +220,7 @@ class RunRecord:
     plan: Setting | None = None
 
     def after(self, step: Step, counts: Counts, xi_factor: float) -> "RunRecord":
-        """The record with one more step, and what its own `counts` are."""
+        """Return the record with one more step, whose own counts are `counts`."""
         before, made = self.stages, 0
         if before and before[-1][0] == step:
             before, made = before[:-1], before[-1][1]
@@ -244,8 +243,8 @@ class RunRecord:
 
     @cached_property
     def looked(self) -> dict[Step, int]:
-        """The different entries that looked at data, and how many of each. What one costs has no
-        eta in it, so all have 1.
+        """The different entries that looked at the data, and how many of each. All have eta 1, as
+        no cost depends on it.
         """
         return _counted((replace(step, eta=1.0), count) for step, count in self.stages if step.eta)
 
@@ -270,7 +269,7 @@ class RunRecord:
 
     @property
     def probes(self) -> int:
-        """How many of them moved nothing."""
+        """How many entries looked at the data and moved nothing."""
         return sum(count for step, count in self.looked.items() if step.kind == "probe")
 
     @property
@@ -280,7 +279,7 @@ class RunRecord:
 
     @property
     def skips_batches(self) -> bool:
-        """Whether batches were cyclic and some of them moved nothing."""
+        """Whether some of the cyclic batches moved nothing."""
         return any(step.sampling == "cyclic" and step.eta == 0 for step, _ in self.stages)
 
     @property
@@ -290,14 +289,13 @@ class RunRecord:
         return next(x for x, _ in stages if x.moves or (x.eta > 0 and not self.moving))
 
     def varies(self, *fields: str) -> list[str]:
-        """The fields among these that changed during the run."""
+        """List which of `fields` changed during the run."""
         return [name for name in fields if len({getattr(step, name) for step in self.moving}) > 1]
 
     def of(self, step: Step, count: int, **changes: Any) -> Setting:
-        """A setting of so many equal steps, with declared constants for assumed ones. The clip
-        stays each quotient's or joint, and may act unless the declared constants prove it idle. xi
-        includes the factor; if it exceeds 1, two points along a direction no longer show one linear
-        form.
+        """Return the setting of `count` equal steps, with the declared constants. The clip may act
+        unless the declared constants prove it idle. xi includes `xi_factor`; if the factor exceeds
+        1, the setting is not linear.
         """
         fields = {name: x for name, x in asdict(step).items() if name != "kind"}
         fields |= {"xi": step.xi * self.xi_factor, "T": count, "cooldown": 0} | changes
@@ -319,8 +317,7 @@ class RunRecord:
 
     @cached_property
     def unproved(self) -> str:
-        """Empty where the declared constants prove that the clip never acts; else the missing
-        condition.
+        """What a proof that the clip never acts still lacks; empty if nothing.
 
         A clip that was never seen to act is no proof: the neighbouring data set, or another draw of
         the noise, might have made it act.
@@ -349,7 +346,7 @@ class RunRecord:
 
 
 def _counted(stages: Iterable[tuple[Step, int]]) -> dict[Step, int]:
-    """How many steps there are of each kind."""
+    """Count the steps of each kind."""
     found: dict[Step, int] = {}
     for step, count in stages:
         found[step] = found.get(step, 0) + count

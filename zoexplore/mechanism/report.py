@@ -25,14 +25,15 @@ NEIGHBOURS = {
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """A run's privacy. Printing it shows everything in words.
+    """A run's privacy report, which prints in words.
 
     Args:
         record: the run.
-        released: "last" or "all" of its iterates.
-        guarantees: by bound; epsilon is inf, with a reason, where one does not apply to this run.
-        checks: the assumptions that were checked. A bound that needs an unmet one is inf, with the
-            reason.
+        released: which of the iterates others may see, "last" or "all".
+        guarantees: each bound's guarantee; one that does not apply to this run has epsilon inf, and
+            a reason.
+        checks: the assumptions that were checked. A bound that needs an unmet one has epsilon inf,
+            and the reason.
     """
 
     record: RunRecord
@@ -47,8 +48,8 @@ class Report:
 
     @cached_property
     def meanings(self) -> dict[str, float]:
-        """Epsilon by composition, which holds if every iterate is published, for either meaning of
-        neighbours; inf if unknown.
+        """Epsilon by composition for each meaning of neighbours, inf if unknown. It holds even if
+        every iterate is published.
         """
         own, alike, meant = (
             self.guarantees["composition"],
@@ -82,8 +83,8 @@ class Report:
         )
 
     def card(self) -> str:
-        """A section in Markdown for a model card: epsilon in both meanings, this report, and how to
-        compute epsilon again.
+        """Write a model card's section in Markdown: epsilon for both meanings of neighbours, this
+        report, and how to compute epsilon again.
         """
         own, alike = self.guarantees["composition"], alike_of(self.record)
         return written(
@@ -97,7 +98,7 @@ class Report:
         )
 
 
-WORDS = ("clipping", "sampling", "kind")  # fields of a step that are no numbers
+WORDS = ("clipping", "sampling", "kind")  # the fields of a step that are words
 
 
 def _shown(epsilon: float) -> str:
@@ -111,15 +112,15 @@ def privacy_report(
     conversion: str = "gaussian",
     sensitivity: str = "least",
 ) -> Report:
-    """Every bound's guarantee for the steps that a run made.
+    """Report every bound's guarantee of the steps that a run made.
 
     Args:
         record: the run.
-        released: "last" if nobody else ever sees another iterate; "all" where each may be.
-        conversion: from a budget to epsilon, as in `Accounting`; steps that differ have none, but
-            exact losses.
-        sensitivity: as in `Accounting`; the length of gradients is used where it is declared, and M
-            with it.
+        released: "last" if nobody else ever sees another iterate; "all" if somebody may.
+        conversion: how a budget becomes epsilon, as in `Accounting`. It is unused if steps differ,
+            whose privacy losses are exact.
+        sensitivity: as in `Accounting`. A declared length of gradients counts only if M is declared
+            too.
 
     Raises:
         ValueError: an option is unknown, or no step was made yet.

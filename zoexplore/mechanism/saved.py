@@ -1,4 +1,4 @@
-"""A run's saved state: made, and read whole before anything is changed."""
+"""Saves a run's state, and loads it once all of it has been read."""
 
 import warnings
 from collections.abc import Mapping
@@ -15,9 +15,9 @@ from zoexplore.mechanism.state import RunState
 from zoexplore.mechanism.target import noise_for, spent
 from zoexplore.run.setting import Setting
 
-VERSION = 1  # of saved states
+VERSION = 1  # the version of saved states
 SHARED = ("n", "d", "neighbours")  # fields that two phases of one run must share
-# what is saved of a ledger
+# the fields of a ledger that are saved
 LEDGER = "stages", "xi_factor", "flaw", "checked", "halves", "returned", "root"
 STATE = set(
     "version run rate param_group w bits ledger counts kept draws sources scale noise seen".split()
@@ -26,7 +26,7 @@ WHOLE = "give one as state_dict() made it"
 
 
 def state_of(run: RunState, group: dict[str, Any], weights: bool) -> dict[str, Any]:
-    """The state, in tensors, numbers and text, with the parameters or their checksums.
+    """Return the state in tensors, numbers and text, with the parameters or their checksums.
 
     Raises:
         RuntimeError: the last step was interrupted while it moved the parameters.
@@ -54,14 +54,14 @@ def state_of(run: RunState, group: dict[str, Any], weights: bool) -> dict[str, A
 
 
 def load(run: RunState, state: dict[str, Any], group: dict[str, Any]) -> None:
-    """Go on from a saved state, all of which is read before anything is changed.
+    """Go on from a saved state, once all of it has been read.
 
     Raises:
-        ValueError: it is no whole state of this version, or was made for other data or another
-            model. Nothing is changed then.
+        ValueError: the state is damaged, of another version, of other data or of another model.
+            Nothing is changed then.
     """
     loaded = _read(run, state)
-    # they are where the state's steps led, whoever moved them before
+    # the parameters are where the state's steps led, whoever moved them before
     run.watch.fingerprint.claim(whole=True)
     # an interruption from here on leaves neither the old run nor the saved one
     run.parameters.displaced = True
@@ -69,7 +69,7 @@ def load(run: RunState, state: dict[str, Any], group: dict[str, Any]) -> None:
         for tensor, saved in zip(run.parameters.tensors, state["w"], strict=True):
             tensor.data.copy_(saved)
     run.watch.fingerprint.renew()
-    # of this model and loss too
+    # a change of this model counts too
     flaw = run.ledger.flaw or run.watch.fingerprint.changes() or loaded["ledger"].flaw
     run.watch.seen = loaded.pop("seen")
     vars(run).update(loaded)
@@ -84,7 +84,7 @@ def load(run: RunState, state: dict[str, Any], group: dict[str, Any]) -> None:
 
 
 def _read(run: RunState, state: Any) -> dict[str, Any]:
-    """Make what a state describes beside weights: parts of the run by name, and the records seen.
+    """Make the parts of a run that a state describes, by name, without the weights.
 
     Raises:
         ValueError: as in `load`.
@@ -128,11 +128,12 @@ def _read(run: RunState, state: Any) -> dict[str, Any]:
 
 
 def _with_noise_left(run: RunState, ledger: RunRecord, before: float) -> Setting:
-    """The plan with noise that keeps the target for all steps that are left: its own, that of the
-    saved run, whose probes had the noise `before`, or what is solved for.
+    """Return the plan with noise that keeps the target for all steps that are left. The plan's own
+    noise comes first, then that of the saved run, whose probes had the noise `before`, then the
+    least.
 
     Raises:
-        ValueError: none does.
+        ValueError: no noise keeps the target.
     """
     left, record = run.plan.T - ledger.counts.steps, run.entries(ledger)
     probe = probe_of(run.plan, run.plan.batch)
@@ -147,7 +148,7 @@ def _with_noise_left(run: RunState, ledger: RunRecord, before: float) -> Setting
 
 
 def _shared(run: RunState) -> dict[str, Any]:
-    """What two phases of one run must share."""
+    """Collect what two phases of one run must share."""
     fingerprint = run.watch.fingerprint
     bits = fingerprint.bits_of(run.parameters.tensors)
     return (
@@ -159,7 +160,7 @@ def _shared(run: RunState) -> dict[str, Any]:
 
 
 def _check_state(run: RunState, state: dict[str, Any]) -> None:
-    """Raises ValueError where a state is of other data, of another model, or of a longer run."""
+    """Raises ValueError if a state is of other data, of another model, or of a longer run."""
     saved, own, bits_of = state["run"], _shared(run), run.watch.fingerprint.bits_of
     if name := next((name for name in saved | own if saved.get(name) != own.get(name)), ""):
         raise ValueError(

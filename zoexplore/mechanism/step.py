@@ -1,7 +1,7 @@
-"""How a step is made: slopes of a batch along new directions, their clipped sums, a noisy mean, and
-the move along it.
+"""How a run makes a step: it measures a batch's slopes along new directions, clips them, releases
+their noisy mean, and moves along it.
 
-What makes sure that this is what happens, and nothing else, is `watch`'s.
+`watch` checks that nothing else happens.
 """
 
 from dataclasses import dataclass
@@ -31,8 +31,8 @@ from zoexplore.mechanism.state import RunState
 
 @dataclass
 class Steps:
-    """The steps of a run, and how they are computed: how parameters are `moved`, `streamed`
-    directions, some records at once.
+    """Makes the steps of a run. `moved` says how parameters are perturbed, `streamed` whether
+    directions are regenerated, `microbatch` how many records are evaluated at once.
     """
 
     run: RunState
@@ -42,13 +42,13 @@ class Steps:
     microbatch: int
 
     def make(self, batch: Batch, lr: float) -> float:
-        """A step of a learning rate, or a probe; the mean loss."""
+        """Make a step at the learning rate `lr`, or a probe, and return the mean loss."""
         run, watch = self.run, self.run.watch
         with watch.telling():
             step, drawn = run.next_step(lr), run.batch_of(run.counts.steps)
             data = batches.checked(batch, drawn, run.parameters.device)
             watch.batch(batch)
-            if step.eta == 0:  # as at either end of many learning rates' schedules
+            if step.eta == 0:  # many schedules begin or end with a rate of 0
                 watch.gather(step, drawn, data, None)
                 run.write_down(step)
                 return nan
@@ -98,7 +98,7 @@ class Steps:
     def _slopes(
         self, step: Step, losses: Losses, perturbed: Perturbed, data: Any, records: int
     ) -> Slopes:
-        """Those of this process' part of the batch; a probe's answers."""
+        """Measure the slopes of this process' part of the batch, or a probe's answers."""
         own = self.ranks.records(records, losses.microbatch)
         if own.start >= own.stop:
             return Slopes(torch.zeros(0, step.K, dtype=torch.float64), nan)
@@ -108,7 +108,7 @@ class Steps:
         return measure(losses, perturbed, part, step.xi)
 
     def _released(self, step: Step, found: Slopes) -> "Released":
-        """What leaves the step: `noisy`, of the first process."""
+        """Return what the first process releases of the step (`noisy`)."""
         run = self.run
         released: Released = self.ranks.from_first(
             lambda: noisy(step, found.values, run.parameters.d, run.sources.noise)
@@ -116,8 +116,8 @@ class Steps:
         return released
 
     def _rounding(self) -> torch.Generator | None:
-        """The generator that rounds half-precision parameters: as public as the directions, since
-        rounding follows the noise.
+        """Make the generator that rounds half-precision parameters. It is as public as the
+        directions, since rounding follows the noise.
         """
         if not self.run.parameters.has_halves:
             return None
@@ -125,7 +125,7 @@ class Steps:
         return torch.Generator(self.run.parameters.device).manual_seed(seed)
 
     def find_publicly(self, scale: Scale, data: Any) -> None:
-        """Let public data tell the scale, as probes would without noise."""
+        """Find the scale from public data, by probes without noise."""
         losses = self._losses(batches.number_of(data))
         self.run.watch.seen.public = of_records(data, batches.number_of(data))
         while not scale.is_found:
@@ -135,8 +135,8 @@ class Steps:
 
 
 class Released(NamedTuple):
-    """What a step releases: coefficients along its directions, noise included, shape (K,), float64;
-    and the key of the noise in every coordinate, empty where there is none.
+    """What a step releases: the noisy coefficients `along` its directions, shape (K,), float64, and
+    the `key` of the noise in every coordinate, empty if there is none.
     """
 
     along: Tensor
@@ -144,16 +144,16 @@ class Released(NamedTuple):
 
 
 def clipped(slopes: Slopes, step: Step) -> Slopes:
-    """A process' slopes within the clip."""
+    """Clip a process' slopes, and count those that the clip changed."""
     values, active = RULES[step.clipping](slopes.values, step.clip)
     counts = Counts(looked_at=active.numel(), clipped=int(active.sum())) + slopes.counts
     return Slopes(values.cpu(), slopes.loss, counts)
 
 
 def estimated(parts: list[Slopes], step: Step, n: int, ridge: Tensor | float) -> Slopes:
-    """Combine all processes' parts. Sums are exact but for one rounding, so that they depend on no
-    order and no record says more than it may. The mean divides by the setting's batch size, however
-    many were drawn.
+    """Average the slopes of all processes. Each sum is rounded once, so that it depends on no order
+    and no record exceeds its clip. The mean divides by the setting's batch size, however many
+    records were drawn.
     """
     columns = torch.cat([part.values for part in parts]).T.tolist()
     sums = torch.tensor([fsum(column) for column in columns], dtype=torch.float64)
@@ -164,7 +164,7 @@ def estimated(parts: list[Slopes], step: Step, n: int, ridge: Tensor | float) ->
 
 
 def noisy(step: Step, estimate: Tensor, d: int, noise: np.random.Generator) -> Released:
-    """What a step releases of its estimate g, shape (K,). The coefficients' noise is drawn first."""
+    """Add a step's noise to its estimate g, shape (K,). The coefficients' noise is drawn first."""
     inside, everywhere = deviations(step.sigma, step.beta, step.eta, d, step.K)
     along = -(step.eta / step.K) * estimate.double().cpu() + inside * normal(noise, (step.K,))
     return Released(along, tuple(words(noise).tolist()) if everywhere > 0 else ())
@@ -178,12 +178,12 @@ def apply(
     sources: Sources,
     rounding: torch.Generator | None,
 ) -> None:
-    """w <- w - (eta/K) sum_k g_k u_k + noise, from what `noisy` has released. Sums stay in float64
-    until they contain all noise: later rounding to the parameters' dtype, in half precision by the
-    generator `rounding`, is post-processing.
+    """Move w to w - (eta/K) sum_k g_k u_k + noise, as `noisy` has released it. Sums stay in float64
+    until they contain all noise, so that rounding them to the parameters' dtype is post-processing.
+    The generator `rounding` rounds to half precision.
     """
     _, everywhere = deviations(step.sigma, step.beta, step.eta, parameters.d, step.K)
-    noise = sources.keyed(released.key) if released.key else sources.noise  # not drawn from
+    noise = sources.keyed(released.key) if released.key else sources.noise  # unused then
     for block, moved in zip(parameters.blocks, frame.combined(released.along), strict=True):
         if released.key:
             moved.add_(normal(noise, (len(moved),), device=moved.device), alpha=everywhere)

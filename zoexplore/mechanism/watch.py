@@ -1,6 +1,6 @@
-"""What watches the steps of a run: before one the model is as the last one left it, in it losses
-are each record's own and processes agree, after it the model is what the step made. What was found
-is in the ledger and in the report.
+"""Checks around the steps of a run. Before a step the model must be as the last step left it.
+During a step each loss must be its record's own, and processes must agree. After a step the model
+must be what the step made. The ledger and the report say what failed.
 """
 
 from collections.abc import Iterator
@@ -30,9 +30,9 @@ class Watch:
     """Watches a run (`state.RunState`), whose ledger keeps the first flaw.
 
     Attributes:
-        fingerprint: of the whole model after the last step.
-        checks: of the losses, when they are due.
-        seen: the records that steps have had.
+        fingerprint: the checksums of the whole model after the last step.
+        checks: the checks of the losses.
+        seen: the checksums of the records that steps have had.
     """
 
     def __init__(self, run: Any, objective: Objective, ranks: Ranks) -> None:
@@ -45,13 +45,13 @@ class Watch:
         self.run.note(flaw=self.run.ledger.flaw or flaw)
 
     def telling(self) -> Any:
-        """While open, a failure is told to the other processes, which wait for an answer."""
+        """Tell a failure inside the context to the other processes, which wait for an answer."""
         return self.ranks.telling(lambda: bool(self.run.ledger.flaw))
 
     @contextmanager
     def step(self, step: Step, drawn: Tensor, data: Any) -> Iterator[None]:
-        """Check that the model is as the last step left it, and the records those of before; a step
-        that fails leaves all so.
+        """Check that the model is as the last step left it, and that the records are those of
+        before. A step that fails changes neither.
         """
         run, fingerprint = self.run, self.fingerprint
         check_processes(self.ranks.group)
@@ -76,9 +76,7 @@ class Watch:
             raise Changed(f"{found}: {GONE}") from None
 
     def batch(self, batch: Batch) -> None:
-        """Refuse a batch of which records are not apart. How many of those before were so is
-        unknown.
-        """
+        """Refuse a batch whose records were mixed. How many earlier batches were so is unknown."""
         if batch.flaw and self.run.ledger.has_looked:
             self.note(
                 f"at step {self.run.counts.steps + 1} {batch.flaw}; how many of the steps before were so is not known"
@@ -87,8 +85,8 @@ class Watch:
             raise Mixed(batch.flaw)
 
     def losses(self, losses: Losses, perturbed: Perturbed, data: Any, step: Step) -> None:
-        """Check the losses if that is due. If they mix records now and did not before, the first
-        step that did is unknown: that ends the guarantee.
+        """Check the losses if a check is due. If they mix records though nothing has visibly
+        changed, the first step that did is unknown, which ends the guarantee.
         """
         ledger, made, structure = self.run.ledger, self.run.counts.steps, self.objective.structure()
         self._due = self.checks.is_due(data, structure, is_last=made + 1 == self.run.setting.T)
@@ -109,11 +107,11 @@ class Watch:
         self.run.note(checked=made + 1, halves=ledger.halves or losses.use_halves(data))
 
     def evaluated(self) -> None:
-        """Check, at w again, that no loss has written to the model where torch does not count that."""
+        """Check, back at w, that no loss has written to the model unseen by torch's count."""
         self.fingerprint.check(by_versions=not self._due)
 
     def gather(self, step: Step, drawn: Tensor, data: Any, part: Any) -> list[Any]:
-        """What every process found, where all are about to make the same step."""
+        """Collect what every process found, if all are about to make the same step."""
         if self.ranks.size == 1:
             return [part]
         records = drawn.numpy().tobytes(), of_records(data, len(drawn)).tobytes()
@@ -123,8 +121,8 @@ class Watch:
 
     @contextmanager
     def moving(self) -> Iterator[None]:
-        """While open, the step moves the parameters; then they are known, and the same in all
-        processes.
+        """Let the step move the parameters inside the context. After it their checksums are taken,
+        and must be the same in all processes.
         """
         parameters = self.run.parameters
         parameters.displaced = True
@@ -144,24 +142,24 @@ class Watch:
         if not self.run.ledger.has_looked:
             self.fingerprint.start()
         found = self.fingerprint.changes()
-        # an own iterate, which every step so far has paid for
+        # the steps so far have paid for every iterate of this run
         if found and self.fingerprint.goes_back(self.run.kept):
             self.run.note(returned=True)
             found = self.fingerprint.changes()
         self.note(found)
 
     def in_place(self) -> None:
-        """Raises RuntimeError where an interruption has left the parameters."""
+        """Raises RuntimeError if an interruption left the parameters displaced."""
         if self.run.parameters.displaced:
             raise RuntimeError(INTERRUPTED)
 
     def begin_again(self) -> None:
-        """Check losses again: they may be others, as those of a copy."""
+        """Forget earlier checks of the losses, which may have changed, as in a copy."""
         self.checks = LossChecks()
 
     def _note_order(self, step: Step, drawn: Tensor, data: Any) -> None:
-        """Record a flaw if records of a cyclic run changed places, or are those that told the scale
-        as public ones.
+        """Record a flaw if a cyclic run's records changed places, or if records that told the scale
+        as public ones are among the data.
         """
         is_cyclic = step.sampling == "cyclic" and not step.on_all(self.run.setting.n)
         if not len(drawn) or not (is_cyclic or len(self.seen.public)):
