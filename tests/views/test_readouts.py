@@ -13,7 +13,8 @@ from zoexplore.compute.computations import guarantees, smallest
 from zoexplore.questions.statement import statement
 from zoexplore.run.formatting import THIN, format_number, format_percent
 from zoexplore.run.presets import DEMONSTRATION, PAPER_CONVENTION
-from zoexplore.views import State
+from zoexplore.views import Helps, Publish, State
+from zoexplore.views.figures.game import Game
 from zoexplore.views.panels.readouts import Headline, More, Warnings, assumptions, odds, times
 
 
@@ -140,7 +141,7 @@ def test_printed_constants_mark_the_bounds_that_they_enter_and_no_other():
     assert "<b>0.751</b>" in shown.number.object, "the smallest is as proved"
     assert "÷" not in shown.number.object and "falls" not in shown.number.object
     assert shown.odds.object == Headline(State()).odds.object
-    bars.printed[1].clicks += 1
+    bars.printed[0][1].clicks += 1
     assert not state.printed and not bars.printed.visible and "÷" in shown.number.object
 
 
@@ -165,3 +166,14 @@ def test_where_there_is_no_gaussian_budget_none_is_shown():
         batch=1, T=1, sigma=0.01, sampling="poisson", neighbours="add-remove"
     )
     assert "neither μ nor ρ" in opened(run).verdict.object
+
+
+def test_a_run_that_no_bound_covers_shows_why_nothing_drawn_and_the_cure():
+    state = State(DEMONSTRATION.replace(batch=200, sampling="poisson"))
+    bars, drawn, game, helps = (each(state) for each in (Warnings, Publish, Game, Helps))
+    assert "No bound covers this run</b>: batches of 200" in bars.why.object
+    assert not drawn.clouds.visible and not game.board.visible
+    assert "No bound covers" in helps.words.object and "÷" not in helps.words.object
+    bars.cure.clicks += 1
+    assert state.neighbours == "add-remove" and not bars.lacking.visible
+    assert drawn.clouds.visible and game.board.visible and "÷" in helps.words.object

@@ -72,7 +72,8 @@ class Game(View):
         self.board.param.watch(lambda event: self.param.update(seen=event.new), "shown")
 
     async def refresh(self) -> None:
-        self.board.param.update(**allowed(await ask(guarantees, *self.state.run)))
+        found = await ask(guarantees, *self.state.run)
+        self.board.param.update(visible=smallest(found).valid, **allowed(found))
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("game", widgets.row("choices_of_game", self.switch), self.board)

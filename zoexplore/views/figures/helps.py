@@ -104,7 +104,9 @@ class Helps(View):
         )
         why, share = str(here.why[0, 0]), format_short(s.beta, 6)
         gained = f"ε {format_number(before)} becomes {format_number(now)}"
-        told = f"T = {format_count(s.T)}, β = {share}: {'hiding gains nothing' if why else gained}"
+        gained = "hiding gains nothing" if why else gained
+        gained = gained if np.isfinite(now) else "no bound covers this run"
+        told = f"T = {format_count(s.T)}, β = {share}: {gained}"
         place = {
             "T": s.T,
             "place": float(AXES["beta"].place(s.beta)),

@@ -133,6 +133,7 @@ class Publish(View):
         own = {name: np.where(steps == T, e, drawn[name]) for name, e in self.epsilons.items()}
         self.drawn = Two(steps, **own)
         with pn.io.hold():
+            self.clouds.visible = smallest(self.found).valid  # else nothing is known of them
             self._clouds(T)
             self._draw()
 

@@ -24,7 +24,9 @@ from zoexplore.run.formatting import (
     format_share,
     format_short,
 )
+from zoexplore.views.figures.by_bound import lack
 from zoexplore.views.html import written
+from zoexplore.views.panels.controls import COVERED
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
@@ -33,6 +35,10 @@ AS_PRINTED = (
     '<p class="printed" role="status">'
     "Drawn with the paper's printed constants: <b>no guarantee</b>.</p>"
 )
+CURES = {  # by the neighbours that bounds cover
+    "add-remove": "Count one record more or less instead",
+    "replace-one": "Count one replaced record instead",
+}
 FPR = 0.01
 _SAYS = """<h2>Statement to copy</h2>
 <p>For a paper or a model card: what is protected, what may be seen, what was assumed and what is not covered.</p>"""
@@ -144,19 +150,34 @@ class Headline(View):
 
 
 class Warnings(View):
-    """Bars above every view, each with its cure: that its numbers are no guarantee."""
+    """Bars above every view, each with its cure: its numbers are no guarantee, or there is none."""
 
     precedence = 1
 
     def build(self) -> None:
         off = widgets.button("Use proved constants", lambda: self.state.ask(printed=False))
-        self.printed = widgets.row("bar", widgets.html(AS_PRINTED), off)
+        # each hidden as a whole, since a row's own style sheet would keep it visible
+        self.printed = widgets.stack(widgets.row("bar", widgets.html(AS_PRINTED), off))
+        self.why, self.cure = widgets.html(), widgets.button("", self._cured)
+        self.lacking = widgets.stack(widgets.row("bar", self.why, self.cure))
 
     async def refresh(self) -> None:
-        self.printed.visible = self.state.printed
+        found = await ask(guarantees, *self.state.run)
+        least = smallest(found)
+        covered, _ = COVERED.get(self.state.sampling, ("", ""))
+        with pn.io.hold():
+            self.printed.visible, self.lacking.visible = self.state.printed, not least.valid
+            self.why.object = written("readouts", "uncovered", lack(found["composition"]))
+            self.cure.visible = covered not in ("", self.state.neighbours)
+            self.cure.label = CURES.get(covered, "")
+
+    def _cured(self) -> None:
+        neighbours, note = COVERED[self.state.sampling]
+        self.state.ask(neighbours=neighbours)
+        self.state.note = note
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return widgets.component("warnings", self.printed, sheet="")
+        return widgets.component("warnings", self.printed, self.lacking, sheet="")
 
 
 class More(View):
