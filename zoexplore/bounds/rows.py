@@ -1,6 +1,4 @@
-"""Many runs as rows of numbers for the kernels: the one record of a run and of the choices made for
-it.
-"""
+"""Many runs as rows of numbers for the kernels, each row with a run and the choices made for it."""
 
 import numpy as np
 
@@ -15,38 +13,36 @@ ROW = np.dtype(
             for name in (
                 "K",
                 "d",
-                "r",  # of a step (`RunArrays`): the ridge's factor,
-                "low",
-                "high",  # the curvatures,
-                "slowest",  # the least size, as a part of eta,
-                "clip",  # the kind of clip,
-                "linear",  # and whether it is counted by the norm of linear models
-                "B",  # what the record moves a step: entry by entry,
-                "length",  # by its length,
-                "remainder",
-                "remainder_at_zero",
-                "certain",  # nothing of the cost is random
-                "known",  # the clip limits every entry of the record's part
+                "r",  # the factor of the ridge's step (`RunArrays.ridge_factor`)
+                "low",  # the least curvature
+                "high",  # the largest curvature
+                "slowest",  # the least size of a step, as a part of eta
+                "clip",  # the kind of clip
+                "linear",  # 1 if the norm of linear models counts
+                "B",  # the most that the record moves a step, by the clip
+                "length",  # the most that the record moves a step, by its gradient
+                "remainder",  # the two-point error
+                "remainder_at_zero",  # the record's own part of the two-point error
+                "certain",  # 1 if nothing of the cost is random
+                "known",  # 1 if the clip limits every entry of the record's part
                 "delta",
-                "times",
-                "most",  # so many steps at most count
+                "times",  # the number of releases, each paid for
+                "most",  # the most steps that count
                 "diameter",
                 "beta",
-                # so many last steps have the share `last_beta` of the noise along the directions,
-                "cooled",
+                "cooled",  # the number of last steps with the share `last_beta` of the noise
                 "last_beta",
-                "forgets",  # and do not use the record where this is 1
-                "apart",  # steps between two that use the record, in epochs
-                "q",  # the chance that a batch holds it
-                "share",  # the chance of more than plans allow for
-                # starts from the diameter and chooses the number of steps, at most `most`; else
-                # counts them all from distance 0
+                "forgets",  # 1 if these last steps do not use the record
+                "apart",  # the number of steps between two that use the record, in epochs
+                "q",  # the chance that a batch holds the record
+                "share",  # the chance of a larger cost than plans allow for
+                # 1 to start from the diameter and choose the number of steps, at most `most`; 0 to
+                # count all steps from distance 0
                 "far",
-                # from 0 there are several fixed points: hides each step's data at once, or lets
-                # distance build up to the end
+                # 0 to hide each step's data at once, 1 to let the distance build up to the end
                 "late",
-                "cube",  # every entry of the record's part is counted; else its length alone
-                "order",  # of the norm
+                "cube",  # 1 to count every entry of the record's part, 0 to count its length
+                "order",  # the order of the norm
             )
         ],
     )
@@ -55,16 +51,17 @@ DRIFT = ["K", "d", "r", "low", "high", "slowest", "clip", "linear"]
 
 
 class Rows(np.recarray):
-    """Runs as an array of `ROW`, quantities of `RunArrays`, lengths in its unit: shape (rows,).
+    """Holds runs as a structured array (`ROW`), shape (rows,). Each field is the quantity of that
+    name in `RunArrays`; lengths are in its unit.
 
-    Which choices a run may be counted by is a property of its own row (`may_count_entries`).
+    The row itself says by which choices its run may be counted (`may_count_entries`).
     """
 
     @classmethod
     def of(cls, runs: RunArrays, beta: Numbers, **choices: Numbers) -> "Rows":
-        """The runs, with choices."""
+        """Make the rows of the runs, with these choices."""
         rows = np.zeros(int(np.prod(runs.shape)), ROW).view(cls)
-        whole = (runs.cooled > 0) & (runs.cooled >= runs.T)  # every step is one of the cool-down
+        whole = (runs.cooled > 0) & (runs.cooled >= runs.T)  # every step is in the cool-down
         columns = dict(
             K=runs.K,
             d=runs.d,
@@ -100,12 +97,12 @@ class Rows(np.recarray):
         return (self.known > 0) & (self.certain == 0)
 
     def at(self, index: np.ndarray) -> "Rows":
-        """Some of the rows, in any order, repeated or not: a copy."""
+        """Copy some of the rows, in any order, repeated or not."""
         rows: Rows = self[index].view(Rows)
         return rows
 
     def changed(self, **columns: Numbers) -> "Rows":
-        """A copy with these columns."""
+        """Copy the rows with these columns in place of their own."""
         rows = self.copy().view(Rows)
         for name, column in columns.items():
             rows[name] = column

@@ -1,6 +1,4 @@
-"""Many runs at once: a setting whose fields are arrays, so that a curve is one call and one code
-path serves a point too.
-"""
+"""Many runs at once: a setting whose fields are arrays, so that points and curves share one path."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -21,13 +19,13 @@ LEAST_PRODUCT = 2.0**-1022  # the smallest number that doubles hold to the last 
 
 @dataclass(frozen=True)
 class RunArrays(Sensitivity):
-    """A `Setting` with every numeric field a float array: of shape (), except one that has the
-    shape of its values. Derived quantities have the names of docs/bounds.md. Lengths are in units
-    of eta sigma, so that only ratios of what a user gives are ever squared, and no unit of length
-    or loss can underflow. `eta` is nan where it is not set.
+    """Holds a `Setting` with every numeric field a float array, of shape () unless the field is
+    varied. Derived quantities have the names of docs/bounds.md. Lengths are in units of eta sigma.
+    So only ratios of what a user gives are squared, and no length or loss can underflow. `eta` is
+    nan if it is not set.
     """
 
-    setting: Setting  # where a field is varied, its value here means nothing
+    setting: Setting  # the value of a varied field means nothing here
     n: np.ndarray
     d: np.ndarray
     K: np.ndarray
@@ -43,15 +41,15 @@ class RunArrays(Sensitivity):
     xi: np.ndarray
     delta: np.ndarray
     batch: np.ndarray
-    lipschitz: np.ndarray  # the clip where the setting leaves it open
+    lipschitz: np.ndarray  # the clip if the setting gives none
     releases: np.ndarray
     records_per_person: np.ndarray
     cooldown: np.ndarray
     cooldown_beta: np.ndarray
-    # counted by the norm of linear models, for which even an idle clip is one that may act
+    # the norm of linear models counts, for which even an idle clip is one that may act
     by_linear_norm: bool = False
-    by_clip: bool = False  # what a record does is counted by the clip alone
-    composition_cache: dict[Any, Any] = field(default_factory=dict)  # by accounting, once computed
+    by_clip: bool = False  # a record's effect is counted by the clip alone
+    composition_cache: dict[Any, Any] = field(default_factory=dict)  # results by accounting
 
     @classmethod
     def of(cls, setting: Setting) -> "RunArrays":
@@ -59,7 +57,7 @@ class RunArrays(Sensitivity):
 
     @classmethod
     def along(cls, setting: Setting, field: str, values: Numbers) -> "RunArrays":
-        """The setting at each value of one field.
+        """Return the setting at each value of one field.
 
         Raises:
             ValueError: the field is not numeric, or a value is not allowed.
@@ -88,19 +86,19 @@ class RunArrays(Sensitivity):
         return cls(setting, **columns)
 
     def counted_by(self, accounting: Accounting) -> "RunArrays":
-        """The same runs, a record's effect counted as the accounting says."""
+        """Return the same runs, with a record's effect counted as the accounting says."""
         return replace(self, by_clip=accounting.sensitivity == "clip" or accounting.printed)
 
     def counted_by_linear_norm(self, by_linear_norm: bool = True) -> "RunArrays":
-        """The same runs counted by the norm of linear models, or not."""
+        """Return the same runs, counted by the norm of linear models or not."""
         return replace(self, by_linear_norm=by_linear_norm)
 
     def changed(self, **columns: np.ndarray) -> "RunArrays":
-        """Other runs: these columns, which broadcast with the rest, replace their own."""
+        """Return other runs, with these columns, which broadcast, in place of their own."""
         return replace(self, composition_cache={}, **columns)  # type: ignore[arg-type]
 
     def at(self, index: np.ndarray) -> "RunArrays":
-        """Some of the runs along a curve."""
+        """Return some of the runs along a curve."""
         return self.changed(
             **{name: x[index] for name in NUMERIC_FIELDS if np.ndim(x := getattr(self, name))}
         )
@@ -115,7 +113,7 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def c(self) -> np.ndarray:
-        """Lipschitz constant of the first-order step w - (eta/K) grad L(w)."""
+        """The Lipschitz constant of the first-order step w - (eta/K) grad L(w)."""
         return self.largest(
             lambda part: lipschitz(
                 self.regime, part * self.eta / self.K, self.M, self.ridge + self._least_convexity
@@ -124,11 +122,11 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def slowest(self) -> float:
-        """The least size of a step, as a part of eta: 1 but for a `VariedSetting`."""
+        """The least size of a step, as a part of eta: 1 except for a `VariedSetting`."""
         return getattr(self.setting, "slowest", 1.0)
 
     def largest(self, of: Callable[[float], np.ndarray]) -> np.ndarray:
-        """The largest value of a convex function of the step size, a part of eta, in its shape."""
+        """Return the largest value of a convex function of the step's part of eta, in its shape."""
         return of(1.0) if self.slowest == 1.0 else np.maximum(of(1.0), of(self.slowest))
 
     @cached_property
@@ -138,7 +136,7 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def diameter(self) -> np.ndarray:
-        """2R; infinite where the unit is beyond what doubles hold to the last digit."""
+        """2R; infinite if the unit is beyond what doubles hold to the last digit."""
         return np.where(
             (self.unit > LEAST_UNIT) & (self.unit < np.inf),
             above_underflow(2 * self.R / self.unit),
@@ -147,8 +145,8 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def ridge_expansion(self) -> Numbers:
-        """The most that the ridge's step stretches a distance in the span: max(1, |1 - eta
-        ridge/K|).
+        """The largest factor by which the ridge's step stretches a distance in the span: max(1, |1
+        - eta ridge/K|).
         """
         return np.maximum(
             1.0, self.largest(lambda part: np.abs(1 - part * self.eta * self.ridge / self.K))
@@ -156,7 +154,7 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def step_separation(self) -> np.ndarray:
-        """How far a step parts two runs, whatever the loss; inf where the ridge's step stretches."""
+        """The most that a step parts two runs, for any loss; inf if the ridge's step stretches."""
         return np.where(self.ridge_expansion > 1, np.inf, self.step_sensitivity)
 
     @cached_property
@@ -167,7 +165,7 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def quotient_bias(self) -> np.ndarray:
-        """`bias_term` by the width of the range of curvatures of the clipped loss: eta (M' - lo)
+        """The two-point error by the width of the clipped loss's range of curvatures: eta (M' - lo)
         xi/(2 sqrt(K)).
         """
         width = np.maximum(
@@ -179,14 +177,14 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def quotient_bias_at_zero(self) -> Numbers:
-        """The record's own part of `quotient_bias`: all of it where the iterates agree."""
+        """The record's own part of `quotient_bias`, which is all of it if the iterates agree."""
         return self.quotient_bias * self.own_part
 
     @cached_property
     def linear(self) -> Numbers:
-        """Whether the norm of linear models counts. It does not for a clipped loss that is stated
-        to be strongly convex: no function of one linear form is beyond one dimension, where nothing
-        changes.
+        """Whether the norm of linear models counts. It does not if the clipped loss is stated to be
+        strongly convex, as no function of one linear form is for d > 1, nor for d = 1, where it
+        changes nothing.
         """
         return self.setting.linear & (self.low_curvature <= 0) & (self.d > 1)
 
@@ -221,10 +219,10 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def longest(self) -> np.ndarray:
-        """The largest length that the clip can meet, of a quotient or, where it is joint, of a
-        record's vector of them. Both are at most the Lipschitz constant L for derivatives along
-        orthonormal directions; two points add a quarter of xi times the range of curvatures in each
-        (docs/bounds.md, "Sensitivity").
+        """The largest length that the clip can meet: of a quotient, or of a record's vector of
+        quotients if the clip is joint. For derivatives along orthonormal directions it is at most
+        the Lipschitz constant L. Two points add a quarter of xi times the range of curvatures to
+        each (docs/bounds.md, "Sensitivity").
         """
         if not (self.setting.clipping == "joint" and np.any(self.xi > 0)):
             return self.lipschitz
@@ -242,9 +240,9 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def slope(self) -> np.ndarray:
-        """The gradient length that counts. It is infinite where only the clip counts: by choice,
-        where no loss is as stated, and where L/sqrt(d), the average derivative along a direction,
-        is at least the clip.
+        """The gradient length that counts; infinite if only the clip counts. That is so by choice,
+        if no loss is as stated, or if L/sqrt(d), the average derivative along a direction, is at
+        least the clip.
         """
         useless = (
             self.by_clip | ~self.consistent | (self.lipschitz >= self.clip_each * np.sqrt(self.d))
@@ -253,9 +251,8 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def B_lipschitz(self) -> Numbers:
-        """The largest difference of neighbours' updates at the same point before they are projected
-        onto the span, for gradients of length at most L: 2 eta L/(nK) for one record that is
-        replaced.
+        """The largest difference of neighbours' updates at the same point before projection onto
+        the span, for gradients of length at most L: 2 eta L/(nK) for one replaced record.
         """
         return self.B_clip / np.sqrt(self.K) * (self.slope / self.clip_each)
 
@@ -268,28 +265,28 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def own_bias(self) -> np.ndarray:
-        """What two points add to the record's own quotients where all iterates are public:
-        `quotient_bias_at_zero`, but nothing for a function of one linear form, whose quotients are
-        at most L times what each direction sees of it.
+        """The two-point error of the record's own quotients if all iterates are public:
+        `quotient_bias_at_zero`, or 0 for a function of one linear form. Its quotients are at most L
+        times what each direction sees of the form.
         """
         return np.where(self.linear, 0.0, self.quotient_bias_at_zero)
 
     @cached_property
     def B_public(self) -> Numbers:
-        """B where all iterates are public."""
+        """B if all iterates are public."""
         return np.minimum(self.B_clip, self.B_lipschitz + self.own_bias)
 
     @cached_property
     def record_sensitivity(self) -> Numbers:
-        """B for the mean vector of difference quotients, over sqrt(K) and in units of sigma. By the
-        clip it is 2 Delta/n for one replaced record, Delta/n for one added or removed.
+        """B for the mean vector of difference quotients, over sqrt(K), in units of sigma. By the
+        clip it is 2 Delta/n for one replaced record, and Delta/n for one added or removed.
         """
         return self.B * np.sqrt(self.K)
 
     @cached_property
     def gradient_sensitivity(self) -> Numbers:
-        """The most that a person's records move the mean gradient where each is clipped to length
-        Delta, in units of sigma.
+        """The most that a person's records move the mean gradient if each gradient is clipped to
+        length Delta, in units of sigma.
         """
         return above_underflow(
             self.person_share * 2 * np.minimum(self.clip, self.slope) / self.n / self.sigma
@@ -298,7 +295,7 @@ class RunArrays(Sensitivity):
     @cached_property
     def step_sensitivity(self) -> Numbers:
         """The largest difference of updates at two points, in the span: 2 eta Delta/sqrt(K), or 2
-        eta L/K and two-point error.
+        eta L/K and the two-point error.
         """
         return np.minimum(
             self.clipped_step,
@@ -312,7 +309,7 @@ class RunArrays(Sensitivity):
         """
         if self.regime != "strongly-convex":
             return np.ones(self.shape, bool)
-        # all the strong convexity is outside the clip: nothing to check, even on an infinite ball
+        # strong convexity outside the clip needs no check, even on an infinite ball
         outside = self.m == self.ridge
         reach = np.where(
             outside, 0.0, (self.m - self.ridge) * np.where(outside, 1.0, self.R + self.xi)
@@ -321,7 +318,7 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def certain_c(self) -> Numbers:
-        """The Lipschitz constant of a step where nothing is random."""
+        """The Lipschitz constant of a step in which nothing is random."""
         change = norms.Change(self.ridge_factor, self.low_curvature, self.top_curvature)
         return norms.certain_constant(
             change, self.slowest, np.where(self.certain, self.clip_kind, norms.IDLE)
@@ -329,7 +326,9 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def ridge_factor(self) -> Numbers:
-        """The factor of the ridge's step on a distance in the span: 1 - eta ridge/K, of any sign."""
+        """The factor, of any sign, that the ridge's step puts on a distance in the span: 1 - eta
+        ridge/K.
+        """
         return 1 - self.eta / self.K * self.ridge
 
     @cached_property
@@ -348,7 +347,7 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def _least_convexity(self) -> np.ndarray:
-        """Strong convexity of the mean of the clipped losses, over the larger of two neighbours."""
+        """The strong convexity of the mean of the clipped losses, for the larger of two neighbours."""
         return self.m - self.ridge if self.regime == "strongly-convex" else 0 * self.m
 
     @cached_property
@@ -358,7 +357,7 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def cooled(self) -> np.ndarray:
-        """How many last steps have another share of the noise than those before them."""
+        """The number of last steps with another share of the noise than the steps before them."""
         return np.where(self.last_beta == self.beta, 0.0, np.minimum(self.cooldown, self.T))
 
     @cached_property
@@ -368,12 +367,12 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def s1(self) -> Numbers:
-        """Noise variance along each direction, beside s2."""
+        """The noise variance along each direction, beside s2."""
         return self.beta / self.K
 
     @cached_property
     def s2(self) -> Numbers:
-        """Noise variance in every coordinate."""
+        """The noise variance in every coordinate."""
         return (1 - self.beta) / self.d
 
 
@@ -389,8 +388,8 @@ def _columns(setting: Setting) -> dict[str, Any]:
 
 
 def _extremes(field: str, values: np.ndarray) -> list[float]:
-    """A few of the values, shape (P,), all allowed only if every value is: what a field allows is
-    an interval.
+    """Return a few of the values, shape (P,). The field allows an interval, so all values are
+    allowed if these are.
     """
     with np.errstate(invalid="ignore"):
         broken = values[values % 1 != 0] if field in INTEGER_FIELDS else values[np.isnan(values)]

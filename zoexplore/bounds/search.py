@@ -1,4 +1,4 @@
-"""Searches over many rows at once. They only look for the best: whatever they return is sound."""
+"""Searches over many rows at once. They only look for the best, so whatever they return is sound."""
 
 from collections.abc import Callable
 
@@ -8,23 +8,24 @@ from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.run_arrays import RunArrays
 
 GOLDEN = (np.sqrt(5) - 1) / 2
-# shares of the noise along the directions, tried first: noise outside the span is needed
+# the shares of the noise along the directions that are tried first; below 1, so that some noise
+# lies outside the span
 BETAS = np.array([0.0, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.88, 0.96, 0.99, 1 - 1e-9])
-HALVINGS = 3  # rounds of refinement around the best of them
-MOST_NODES = 9  # runs along a curve for which a share is sought
-# of delta; outside, an improvement in epsilon is below 1e-4 of it
+HALVINGS = 3  # the rounds of refinement around the best of these shares
+MOST_NODES = 9  # the number of runs along a curve for which a share is sought
+# the range of shares of delta; outside it epsilon improves by less than 1e-4 of itself
 LEAST_SHARE, MOST_SHARE = 1e-4, 0.98
-SECTIONS = 9  # of the logarithms between them, by 0.618
+SECTIONS = 9  # how often the range of their logarithms is cut by 0.618
 
 
 def golden(
     value_at: Callable[[np.ndarray], np.ndarray], low: Numbers, high: Numbers, sections: int
 ) -> Numbers:
-    """The arguments with the least values, by golden sections of [low, high], one per row.
+    """Find the argument with the least value in each row by golden sections of [low, high].
 
     Args:
-        value_at: function of an array of arguments, shape of the rows, returning the values.
-        low, high: the ranges, shape of the rows.
+        value_at: gives the values at an array of arguments, one per row.
+        low, high: the ranges, in the shape of the rows.
         sections: how often to cut the ranges by 0.618.
     """
     left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
@@ -40,23 +41,23 @@ def golden(
 
 
 def spread(size: int, most: Numbers) -> Numbers:
-    """At most `most` of `size` row numbers, shape (nodes,), evenly spread, with the first and the
-    last.
+    """Return at most `most` of `size` row numbers, shape (nodes,), evenly spread, with the first
+    and the last.
     """
     return np.unique(np.linspace(0, size - 1, min(size, most)).round().astype(int))
 
 
 def interpolated(found: Numbers, nodes: np.ndarray, size: int) -> Numbers:
-    """Values found at `nodes`, of their shape, interpolated at all rows, shape (size,)."""
+    """Interpolate values found at `nodes`, of their shape, at all rows, shape (size,)."""
     return np.interp(np.arange(size), nodes, found)
 
 
 def best_share(epsilon_at: Callable[[np.ndarray], np.ndarray], shape: tuple[int, ...]) -> Numbers:
-    """The share delta_f/delta, in (0, 1), with the least epsilon.
+    """Find the share delta_f/delta, in (0, 1), with the least epsilon.
 
     Args:
-        epsilon_at: function of an array of shares of `shape`, returning the epsilons.
-        shape: shape of the rows.
+        epsilon_at: gives the epsilons at an array of shares, of `shape`.
+        shape: the shape of the rows.
     """
     low, high = np.full(shape, np.log(LEAST_SHARE)), np.full(shape, np.log(MOST_SHARE))
     return np.exp(golden(lambda x: epsilon_at(np.exp(x)), low, high, SECTIONS))
@@ -65,12 +66,12 @@ def best_share(epsilon_at: Callable[[np.ndarray], np.ndarray], shape: tuple[int,
 def best_noise(
     runs: RunArrays, epsilon_at: Callable[[RunArrays, np.ndarray], np.ndarray]
 ) -> Numbers:
-    """The constant share of the noise along the directions with the least epsilon, in the runs'
-    shape: sought at nodes, interpolated between them.
+    """Find the constant share of the noise along the directions with the least epsilon, in the
+    runs' shape. It is sought at nodes and interpolated between them.
 
     Args:
-        runs: along a curve, or a single one.
-        epsilon_at: function of some of the runs and of a share for each, returning the epsilons.
+        runs: the runs along a curve, or a single run.
+        epsilon_at: gives the epsilons of some of the runs at a share for each.
     """
     size = int(np.prod(runs.shape))
     nodes, reach = spread(size, MOST_NODES), 0.15

@@ -30,15 +30,15 @@ from zoexplore.run.documents import Reference
 from zoexplore.run.formatting import format_short
 from zoexplore.run.setting import Accounting
 
-BY_COMPOSITION, ALL_DIRECTIONS, SPLIT = 0.0, 1.0, 2.0  # what a bound was the least by
+BY_COMPOSITION, ALL_DIRECTIONS, SPLIT = 0.0, 1.0, 2.0  # the part of the bound that was the least
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """The sharper bound's least epsilon, by the better norm; on batches of b < n records as they
-    are drawn. Never above composition.
+    """Compute the sharper bound's least epsilon by the better norm, never above composition.
+    Batches of b < n records count as they are drawn.
     """
     helps = _linear_norm_helps(runs)
-    # where its own norm is the less, whatever the choices
+    # these runs have the smaller norm, whatever the choices
     if (helps & runs.acting & ~runs.joint).all():
         return _by_one_norm(runs.counted_by_linear_norm(), accounting)
     best = _by_one_norm(runs, accounting)
@@ -54,19 +54,21 @@ def _by_one_norm(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _linear_norm_helps(runs: RunArrays) -> Numbers:
-    """Where the norm of linear models is smaller, in the runs' shape. An idle clip has a smaller
-    constant already, and only two-point quotients leave it a remainder. Without curvature both
-    norms are the same.
+    """Say for which runs the norm of linear models is smaller, in the runs' shape. An idle clip has
+    a smaller constant already, and only two-point quotients leave it a remainder. Without curvature
+    both norms are the same.
     """
     return runs.linear & (runs.acting | (runs.xi > 0)) & (runs.top_curvature > 0)
 
 
 def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Batches as if each held the record, and as they are drawn."""
+    """Take the least over batches counted as if each held the record, batches as they are drawn,
+    and composition.
+    """
     best = _composition(runs, accounting)
     if runs.setting.sampling not in ("shuffled", "poisson"):
-        # Shuffled, two visits may be side by side, which costs as much as composition; Poisson
-        # batches differ in size.
+        # Shuffled batches may have two visits side by side, which cost as much as composition.
+        # Poisson batches differ in size.
         best = best.minimum(_hidden(runs, accounting, np.ones((), bool)))
     if runs.setting.sampling not in ("shuffled", "cyclic"):
         best = best.minimum(
@@ -76,9 +78,9 @@ def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
-    """The least epsilon over the order of the moments, the split of delta, the start, the steps,
-    the fractions and, where free, a constant beta. Never above composition, which is the case pi =
-    1 from distance 0.
+    """Minimise epsilon over the order of the moments, the split of delta, the start, the steps, the
+    fractions and, if it is free, a constant beta. The result is never above composition, the case
+    pi = 1 from distance 0.
     """
     best, everywhere = _composition(runs, accounting), (runs.K == runs.d) & runs.certain
     if everywhere.any():
@@ -87,7 +89,7 @@ def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _hidden(runs: RunArrays, accounting: Accounting, where: np.ndarray) -> Solved:
-    """The cost of hiding step by step, `where` it is asked for."""
+    """Compute the cost of hiding step by step, for the runs in `where`."""
     free = accounting.schedule == "optimal"
     shared = (runs.last_beta < 1) | (runs.K == runs.d)
     # with several releases only the last stretch would cool down
@@ -101,7 +103,9 @@ def _hidden(runs: RunArrays, accounting: Accounting, where: np.ndarray) -> Solve
 
 
 def _composition(runs: RunArrays, accounting: Accounting) -> Solved:
-    """At the run's share; where it is free, of all noise along the directions, too."""
+    """Compose at the run's share and, if the share is free, with all noise along the directions
+    too.
+    """
     solved = composition.solve(runs, accounting)
     found = replace(solved, kind=np.full((), BY_COMPOSITION), beta=runs.beta)
     if accounting.schedule == "optimal" and not (runs.beta == 1).all():
@@ -110,7 +114,9 @@ def _composition(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _all_directions(runs: RunArrays, accounting: Accounting) -> Solved:
-    """K = d: nothing is random, delta is not split, and all noise counts as the directions'."""
+    """Bound runs with K = d: nothing is random, delta is not split, and all noise counts as the
+    directions'.
+    """
     # a stretch between releases costs at most what the longest does
     steps = np.ceil(runs.T / runs.releases)
     rho, N, z = full_span.least_budget(
@@ -128,19 +134,19 @@ def _all_directions(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _all_directions_step(runs: RunArrays, accounting: Accounting) -> Numbers:
-    """Drift and noise variance of a step in all directions."""
+    """Return the drift and the noise variance of a step in all directions."""
     return np.minimum(runs.B_lipschitz, runs.B_clip) + runs.remainder, runs.s1 + runs.s2
 
 
 def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Trajectory | None:
-    """The distances, fractions and shifts of one run, step by step; None on batches, whose steps'
-    costs are no budget, and where more than one iterate is released.
+    """Return the distances, fractions and shifts of one run, step by step. None on batches, whose
+    steps' costs are no budget, and for more than one released iterate.
     """
     if solved.by_losses or runs.releases > 1 or runs.batch < runs.n:
         return None
     runs = runs.counted_by_linear_norm(bool(solved.by_linear_norm == 1))
     N, tau, beta = int(solved.N), int(runs.T - solved.N), float(solved.beta)
-    if solved.kind == BY_COMPOSITION:  # everything is shifted away at once
+    if solved.kind == BY_COMPOSITION:  # each step's data is shifted away at once
         flat, ones = np.full(N, float(solved.rho) / N), np.ones(N)
         noise = float(beta / runs.K + (1 - beta) / runs.d)
         return Trajectory(
@@ -151,7 +157,7 @@ def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Traje
         return full_span.trajectory(runs.certain_c, runs.T, solved.N, solved.z, drift, S, runs.beta)
     alpha, pi, z, x, across, along = hidden_cost.path(runs, accounting, solved)
     b = float(np.minimum(runs.B_lipschitz, runs.B_clip) + runs.remainder)
-    # of the noise, step by step
+    # the directions' share of the noise, step by step
     share = np.where(np.arange(N)[::-1] < float(runs.cooled), float(runs.last_beta), beta)
     z, s2 = np.append(z, 0.0), (1 - share) / float(runs.d)
     z[0] = float(solved.z)
@@ -168,8 +174,8 @@ def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Traje
 def epsilons(
     runs: RunArrays, accounting: Accounting, solved: Solved, deltas: np.ndarray
 ) -> Numbers | None:
-    """What one plan says at other deltas, shape (P,); None where another bound is the least or a
-    budget was converted.
+    """Return what one plan says at other deltas, shape (P,). None if another bound is the least or
+    a budget was converted.
     """
     if solved.kind != SPLIT or accounting.conversion != "gaussian":
         return None
@@ -179,7 +185,7 @@ def epsilons(
 
 
 def _smooth_data(runs: RunArrays) -> str:
-    """The assumption on the clipped part of a single run's losses."""
+    """Word the assumption on the clipped part of a single run's losses."""
     inside = runs.regime == "strongly-convex" and runs.m > runs.ridge
     shape = (
         ", and (m − ridge)-strongly convex"
@@ -211,13 +217,13 @@ NOT_LINEAR = (
 
 
 def remark(runs: RunArrays, solved: Solved) -> str:
-    """What the bound does not use of the run, and what contracts if the clip acts."""
+    """Say what the bound does not use of the run, and what contracts if the clip acts."""
     ignored = runs.setting.linear and runs.low_curvature > 0 and runs.d > 1
     return "; ".join(filter(None, (NOT_LINEAR if ignored else "", _about_clip(runs, solved))))
 
 
 def _about_clip(runs: RunArrays, solved: Solved) -> str:
-    """With a clip that acts: what contracts, and how much of it that takes."""
+    """Say what contracts under a clip that acts, and how much of that a contraction needs."""
     if not runs.acting:
         return ""
     order = float(solved.moment)
@@ -237,15 +243,15 @@ def _about_clip(runs: RunArrays, solved: Solved) -> str:
 
 
 def needed_ridge(runs: RunArrays, order: float) -> float:
-    """The least ridge with which a single run's step contracts where the clip acts, the clipped
-    part unchanged; inf for none.
+    """Find the least ridge with which a single run's step contracts if the clip acts and the
+    clipped part stays the same; inf if no ridge is enough.
 
     Args:
-        order: of the norm in which it contracts.
+        order: the order of the norm in which the step contracts.
     """
     step, low, top = (float(x) for x in (runs.eta / runs.K, runs.low_curvature, runs.top_curvature))
     tried = np.geomspace(1e-4, 1.0, 2000) * 2 / step
-    # norms fall as the ridge grows, up to a step in the middle of the curvatures that may count
+    # norms fall as the ridge grows, until the step is in the middle of the curvatures that may count
     tried = tried[1 - step * tried >= 0.5 * (min(low, 0.0) + top)]
     kinds = [norms.JOINT] if runs.joint else [norms.EACH]
     kinds += [norms.JOINT_LINEAR] if runs.joint and runs.linear else []

@@ -1,10 +1,10 @@
 """Our sharper bound for runs on fresh, secret batches, for any ball and any number of steps
 (docs/batches.md).
 
-What came before the last N steps says how far apart two runs may be, as a number whose law is known
-(`kernels.history`). The counted steps work that off by a part of their noise, within one budget,
-and pay for the record by the rest (`kernels.windows`). Both are converted together. Estimates
-choose N and the shares of the noise; whatever they choose, the bound is sound.
+The steps before the last N say how far apart two runs may be, as a number whose law is known
+(`kernels.history`). The counted steps hide that distance by a part of their noise, within one
+budget, and hide the record by the rest (`kernels.windows`). Both costs are converted together.
+Estimates choose N and the shares of the noise; whatever they choose, the bound is sound.
 """
 
 from dataclasses import dataclass
@@ -28,28 +28,30 @@ from zoexplore.bounds.search import best_noise, interpolated, spread
 from zoexplore.bounds.subsampling import Sampled, exact
 from zoexplore.run.setting import Accounting
 
-ORDERS = np.array([3.0, 8.0, 18.0, 36.0, 64.0, 110.0, 200.0])  # of the norm
-MOST_NODES = 13  # runs along a curve that choose; those in between interpolate the choices
-# of the counted steps that an estimate promises, tried exactly
+ORDERS = np.array(
+    [3.0, 8.0, 18.0, 36.0, 64.0, 110.0, 200.0]
+)  # the orders of the norm that are tried
+MOST_NODES = 13  # the number of runs along a curve that choose; the others interpolate
+# the multiples of the estimated number of counted steps that are tried exactly
 NEAR = np.array([0.75, 0.87, 1.0, 1.15, 1.33])
-# of a Poisson batch over the usual: the least that hardly any exceeds is taken
+# sizes of a Poisson batch over the usual: the least that hardly any batch exceeds is taken
 SIZES = np.geomspace(1.0, 64.0, 400)
-USUAL = 0.03  # part of delta for the shifts to stop early, in planning
-LARGE = 0.01  # part of delta for larger batches, and for smaller ones where these contract less
-MOST_EPSILON = 700.0  # whose exponential is taken
-TYPICAL = LABELS // 2  # of the labels: the distance for which squares of sums are split
-RATIOS = 2.0**-40  # to multiples of it what two points add over a kick is rounded up
-TURNS = 4  # at most, of those trials
-ROUNDS = 60  # turns to an epsilon that pays exp(epsilon) times delta_f
+USUAL = 0.03  # the part of delta with which plans let the shifts stop early
+LARGE = 0.01  # the part of delta for Poisson batches larger than the size taken
+MOST_EPSILON = 700.0  # the largest epsilon whose exponential is taken
+TYPICAL = LABELS // 2  # the label at whose distance squares of sums are split
+RATIOS = 2.0**-40  # the two-point error over a kick is rounded up to multiples of this
+TURNS = 4  # the most rounds of trials at `NEAR`
+ROUNDS = 60  # the most rounds to an epsilon that pays exp(epsilon) delta_f
 
 
 @dataclass(frozen=True)
 class Windows:
-    """Runs on secret batches, row by row, and what the record costs at the whole noise: before the
-    cool-down, and in it.
+    """Holds runs on secret batches, row by row, with the record's effects over the whole noise:
+    `mus` before the cool-down, and `late_mus` in it.
     """
 
-    # `most` are the steps of a stretch, `delta` is less what batches of an unusual size take
+    # `most` counts the steps of a stretch; `delta` lacks the part for unusually large batches
     rows: Rows
     mus: np.ndarray
     late_mus: np.ndarray
@@ -58,7 +60,7 @@ class Windows:
 
     @classmethod
     def of(cls, runs: RunArrays, beta: Numbers, accounting: Accounting) -> "Windows":
-        """Of all runs, shape (runs,)."""
+        """Make the windows of all runs, shape (runs,)."""
         poisson = runs.setting.sampling == "poisson"
         rows = visits.rows_of_batches(runs, beta, most=np.ceil(runs.T / runs.releases))
         if poisson:
@@ -66,7 +68,7 @@ class Windows:
                 rows,
                 *(np.broadcast_to(x, runs.shape).ravel() for x in (runs.n, runs.batch, runs.T)),
             )
-        rows.share = USUAL * rows.delta  # so that what is random is told from what is not
+        rows.share = USUAL * rows.delta  # so that random costs differ from certain ones
         late = np.where(runs.cooled > 0, runs.last_beta, beta)
         beta = np.where(runs.cooled >= runs.T, late, beta)
         of_noise = [
@@ -79,7 +81,7 @@ class Windows:
         return cls(rows, mus, late_mus, shares, poisson)
 
     def at(self, index: np.ndarray) -> "Windows":
-        """Some of the rows."""
+        """Return some of the rows."""
         return Windows(
             self.rows.at(index),
             self.mus[index],
@@ -89,15 +91,15 @@ class Windows:
         )
 
     def choose(self) -> np.ndarray:
-        """Every row's choices, by estimates: `windows.CHOICE`, shape (rows,)."""
+        """Make every row's choices by estimates: `windows.CHOICE`, shape (rows,)."""
         each = [self.at(np.array([i]))._choice() for i in range(self.rows.size)]
         return np.array(each, windows.CHOICE)
 
     def _choice(self) -> tuple[float, ...]:
-        """The one row's choices, at the best order of the norm from the middle one on."""
+        """Make the one row's choices, at the best order of the norm, sought from the middle one on."""
         norms, delta = norms_of(self.rows, ORDERS[None]), self.rows.delta[0]
         square = (self.shares * np.maximum(self.mus, self.late_mus) ** 2).sum()
-        # both orders of the neighbours cost it where a record is replaced
+        # a replaced record costs this in both directions of the pair of neighbours
         excess = windows.excesses(self.rows.q[0], square) * (1.0 if self.poisson else 2.0)
 
         def at_order(k: int) -> tuple[float, ...]:
@@ -119,20 +121,20 @@ class Windows:
         return best[-1], *best[1:-1]
 
     def _distances(self, norms: Norms, k: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """The squared distances before the counted steps, falling, and their chances, by the norm
-        at every row's k-th order: shapes (rows, LABELS).
+        """Return the squared distances before the counted steps, falling, and their chances, by the
+        norm at every row's k-th order: shapes (rows, LABELS).
         """
         rows = self.rows
         kick = np.minimum(norms.seen[norms.place[:, k]] * rows.length, rows.B) + rows.remainder
-        e = np.ceil(rows.remainder / kick / RATIOS) * RATIOS  # equal ones share their law
+        e = np.ceil(rows.remainder / kick / RATIOS) * RATIOS  # equal values share their law
         columns = rows[DRIFT].tolist(), norms.orders[:, k].tolist(), e.tolist(), rows.q.tolist()
         laws = [law_of_history(Drift(*drift), *of) for drift, *of in zip(*columns, strict=True)]
         h, share = np.transpose(laws, (1, 0, 2))
         return np.minimum(h * kick[:, None] ** 2 * SUMS_UP, rows.diameter[:, None] ** 2), share
 
     def refine(self, choices: np.ndarray, accounting: Accounting) -> Numbers:
-        """Every row's choices with the number of steps that is the best of a few around, converted
-        exactly, and again where that is the last of these.
+        """Improve every row's number of steps by exact conversion of a few numbers around it.
+        Repeat this for rows whose best number is the first or last tried.
         """
         best, left = choices.copy(), np.arange(self.rows.size)
         for _ in range(TURNS):
@@ -148,7 +150,7 @@ class Windows:
         return best
 
     def evaluate(self, choices: np.ndarray, accounting: Accounting) -> Solved:
-        """The bound under the choices."""
+        """Compute the bound under the choices."""
         rows, N, part = self.rows, choices["N"].copy(), choices["lost"]
         lost = (
             np.where(rows.certain > 0, 0.0, np.where(part > 0, part, USUAL))
@@ -168,7 +170,7 @@ class Windows:
             few, some = self.at(usable), rows.at(usable)
             rho, share = rho[usable, ::-1], share[usable, ::-1]
             parts, left = few.parts(choices[usable]), (some.delta.copy(), some.times * lost[usable])
-            # the least budget is a shift of its own, if it is known which was drawn
+            # the least budget is a shift of its own, if the one drawn is known
             sure = np.where(self.poisson, 0.0, rho[:, :1])
             drawn = Part.of(some.times, 1.0, np.sqrt(2 * (rho - sure)), share, some.shape)
             sure = some.times * sure[:, 0]
@@ -191,8 +193,8 @@ class Windows:
         )
 
     def parts(self, choices: np.ndarray) -> list[Part]:
-        """The counted steps of every row: those before the cool-down, and those of it where there
-        is one.
+        """Return the counted steps of every row: those before the cool-down, and those in it if
+        there is one.
         """
         rows, root = self.rows, np.sqrt(choices["omega"])[:, None]
         late = np.minimum(rows.cooled, choices["N"])
@@ -206,23 +208,23 @@ class Windows:
 
 
 def _between(choices: np.ndarray, nodes: np.ndarray, most: Numbers) -> Numbers:
-    """Interpolate choices made at `nodes` for all rows, shape (rows,); none has more than its
-    `most` steps.
+    """Interpolate choices made at `nodes` for all rows, shape (rows,). None counts more than the
+    row's `most` steps.
     """
     rows = np.arange(most.size)
     found = choices[np.abs(rows[:, None] - nodes[None, :]).argmin(axis=1)]
     after, N = np.searchsorted(nodes, rows), choices["N"]
     longest = np.maximum(N[after], N[np.maximum(after - 1, 0)])
     between = np.exp(interpolated(np.log(N), nodes, rows.size)).round()
-    # where lengths differ, shorter runs count all steps, and longer ones the same
+    # if lengths differ, shorter runs count all steps, and longer ones the same number
     found["N"] = np.clip(longest if np.ptp(most) else between, 1.0, most)
     found["omega"] = interpolated(choices["omega"], nodes, rows.size)
     return found
 
 
 def _exactly(parts: list[Part], hidden: Part, delta: Numbers, lost: Numbers) -> np.ndarray:
-    """epsilon of an added or removed record by the composed losses, shape (P,): one order pays
-    delta_f, the other exp(epsilon) times that.
+    """Compute epsilon for an added or removed record by the composed losses, shape (P,). One
+    direction pays delta_f, the other exp(epsilon) delta_f.
     """
     found = composed(laws.REMOVE, parts, delta - lost, hidden=hidden)
     left = np.flatnonzero(np.isfinite(found))
@@ -253,8 +255,8 @@ def _by_order(
     poisson: bool,
     accounting: Accounting,
 ) -> Numbers:
-    """epsilon by the Renyi divergence at the best order, shape (P,); which budget was drawn counts
-    as known. Poisson batches have no such form.
+    """Compute epsilon by the Renyi divergence at the best order, shape (P,), as if the budget drawn
+    were known. Poisson batches have no such form.
     """
     each = [
         (part.steps, Sampled(part.q, part.mu.max(axis=1), part.q, part.mu, part.share))
@@ -271,12 +273,11 @@ def _by_order(
 
 
 def _of_sizes(rows: Rows, n: Numbers, b: Numbers, T: Numbers) -> Rows:
-    """The rows of Poisson batches as large, and where it matters as small, as hardly any step has;
-    their delta is what is left. The sum of a batch of more records than usual is smoother by as
-    much, the ridge apart.
+    """Return rows with a size of Poisson batches that hardly any step exceeds, and with the delta
+    that is left. The sum over a larger batch is less smooth by the same factor, the ridge apart.
     """
     q, ratio = b / n, np.minimum(SIZES[None, :], n[:, None] / b[:, None] + 1)
-    # a batch with as many others and the record is too large
+    # a batch is too large with this many other records and the record
     most = np.ceil(ratio * b[:, None]) - 1
     larger = T[:, None] * scipy.special.betainc(
         np.maximum(most, 1e-9), np.maximum(n[:, None] - most + 1, 1e-9), q[:, None]
@@ -295,8 +296,8 @@ def _of_sizes(rows: Rows, n: Numbers, b: Numbers, T: Numbers) -> Rows:
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """The least epsilon of every run, in its shape, by counted steps and what came before; inf
-    where nothing contracts.
+    """Compute the least epsilon of every run, in its shape, from the counted steps and the distance
+    before them; inf if nothing contracts.
     """
     beta = runs.beta
     if accounting.schedule == "optimal":

@@ -1,7 +1,7 @@
 """The cost of steps on sampled batches, and the Renyi order that converts it best
 (docs/batches.md).
 
-A batch is drawn afresh each step, uniformly without replacement and in secret. The cost is not
+Each step draws a batch afresh, uniformly without replacement and in secret. The cost is not
 Gaussian: in place of rho it is a curve r_alpha over the orders alpha, and epsilon is the least over
 them.
 """
@@ -22,7 +22,7 @@ from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.run.setting import Accounting
 
-SPAN_LEVELS = np.array(  # chances that a span sees more of a vector than up to the end of a cell
+SPAN_LEVELS = np.array(  # for each cell the chance that a span sees more of a vector than its end
     [
         0.93,
         0.82,
@@ -50,16 +50,16 @@ SPAN_LEVELS = np.array(  # chances that a span sees more of a vector than up to 
         1e-12,
     ]
 )
-SPAN_ERROR = 1e-9  # of those chances
-LEAST_VARIANCE = 1e-290  # less than that has lost digits, and counts as none
+SPAN_ERROR = 1e-9  # the relative error of those chances
+LEAST_VARIANCE = 1e-290  # a smaller variance has lost digits, and counts as 0
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """One step's cost on a batch: q = b/n, and mu, the differing record's largest effect over the
-    noise. Where gradients have a known length, a random span sees one of several effects, the last
-    axis of `mus`, each with a chance of its `shares`. `printed` takes the paper's S_alpha, and with
-    K directions the smaller of it and K S_alpha at mu/sqrt(K).
+    """Holds one step's cost on a batch: q = b/n, and mu, the differing record's largest effect over
+    the noise. If gradients have a known length, a random span sees one of several effects, the last
+    axis of `mus`, each with a chance of `shares`. `printed` takes the paper's S_alpha: the smaller
+    of S_alpha at mu and, for the K directions, K S_alpha at mu/sqrt(K).
     """
 
     q: np.ndarray
@@ -74,10 +74,10 @@ class Sampled:
     def of(
         cls, runs: RunArrays, variance: Numbers, accounting: Accounting, by_form: bool = True
     ) -> "Sampled":
-        """The cost at a noise variance in the span, in `RunArrays.unit` squared. A record certainly
-        moves a batch's step at most n/b times as far as a step on all records (docs/batches.md,
-        "Composition on fresh batches"). `by_form` counts that functions of one linear form have no
-        two-point remainder.
+        """Make the cost for a noise variance in the span, in `RunArrays.unit` squared. A record
+        certainly moves a batch's step at most n/b times as far as a step on all records
+        (docs/batches.md, "Composition on fresh batches"). `by_form` counts that functions of one
+        linear form have no two-point remainder.
         """
         noise = np.sqrt(np.where(variance < LEAST_VARIANCE, 0.0, variance))
         ratio = runs.n / runs.batch
@@ -94,8 +94,8 @@ class Sampled:
         )
 
     def divergence(self, alpha: Numbers) -> Numbers:
-        """One step's Renyi divergence at the order alpha, in its shape. Poisson's pair costs no
-        more than one replaced record.
+        """Return one step's Renyi divergence at the order alpha, in its shape. Poisson's pair costs
+        no more than one replaced record.
         """
         if self.printed:
             joint, apart = (
@@ -113,7 +113,7 @@ class Sampled:
 
     @property
     def typical(self) -> "Sampled":
-        """The same with one typical effect of the record, for choices."""
+        """The same cost with one typical effect of the record, for choices."""
         mu = np.sqrt((self.shares * self.mus**2).sum(axis=-1)) if self.averaged else self.mu
         return replace(self, mu=mu, mus=np.asarray(mu)[..., None], shares=np.ones(1))
 
@@ -123,13 +123,14 @@ class Sampled:
         return bool(self.mus.shape[-1] > 1)
 
     def steps(self, N: Numbers) -> tuple[Numbers, ...]:
-        """N such steps, as `loss_distribution` has them."""
+        """Return N such steps in the form that `loss_distribution` takes."""
         return N, self.q, self.mus, self.shares
 
 
 def seen_by_spans(K: Numbers, d: Numbers) -> tuple[np.ndarray, np.ndarray]:
-    """How much of a vector's length a random span sees, and with what chance, rounded up: of the
-    shape of K and d with one axis more, of cells. Its square is a Beta(K/2, (d - K)/2) number.
+    """Return the parts of a vector's length that a random span sees, rounded up, and the chance of
+    each. Both have the shape of K and d with one axis more, of cells. A part squared has the law
+    Beta(K/2, (d - K)/2).
     """
     K, d = np.broadcast_arrays(np.asarray(K, float), np.asarray(d, float))
     found = [_cells_of_span(float(k), float(n)) for k, n in zip(K.ravel(), d.ravel(), strict=True)]
@@ -158,8 +159,8 @@ def by_batch_kind(
     runs: RunArrays,
     accounting: Accounting,
 ) -> Solved:
-    """`of_all(runs, accounting)` for the runs whose batch is all records, `of_batches(runs,
-    accounting)` for the others.
+    """Apply `of_all(runs, accounting)` to the runs whose batch is all records, and
+    `of_batches(runs, accounting)` to the others.
     """
     full = runs.batch == runs.n
     if full.all() or not full.any():
@@ -170,8 +171,8 @@ def by_batch_kind(
 
 
 def exact(accounting: Accounting) -> bool:
-    """Whether steps on batches are converted by their composed privacy-loss distribution, not by a
-    Renyi divergence.
+    """Say whether steps on batches are converted by their composed privacy-loss distribution, not
+    by a Renyi divergence.
     """
     return accounting.conversion == "gaussian" and not accounting.printed
 
@@ -183,8 +184,9 @@ def compose(
     budget: Numbers = 0.0,
     **others: Numbers,
 ) -> Solved:
-    """epsilon at `delta` of steps on batches, so many of each kind, and of a Gaussian shift: by
-    their composed privacy losses or by the Renyi divergence of the best order. There is no rho.
+    """Convert steps on batches, with a count of each kind, and a Gaussian shift to epsilon at
+    `delta`. It uses their composed privacy losses, or the Renyi divergence of the best order. There
+    is no rho.
     """
     nothing = {"rho": np.nan, "delta_f": 0.0, "N": np.nan, "z": 0.0}
     others = {name: np.asarray(x) for name, x in (nothing | others).items()}
@@ -204,12 +206,12 @@ def compose(
 
 
 def drawn(sampling: str) -> str:
-    """How batches are drawn, as losses count it."""
+    """Name the way that batches are drawn, as losses count it."""
     return "poisson" if sampling == "poisson" else "without-replacement"
 
 
 def remark(accounting: Accounting, alpha: float) -> str:
-    """A remark on an epsilon that was converted at the order alpha; empty for exact conversion."""
+    """Say at which order alpha an epsilon was converted; empty for exact conversion."""
     if np.isnan(alpha):
         return ""
     said = f"by the Rényi divergence of order {alpha:.4g}"

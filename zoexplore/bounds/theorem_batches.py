@@ -1,6 +1,6 @@
 """The hidden-state theorem for runs on batches (docs/batches.md).
 
-N counted steps pay N r_alpha for the differing record and alpha times a Gaussian budget for the
+N counted steps pay N r_alpha for the differing record, and alpha times a Gaussian budget for the
 drift. Whatever the search returns is sound.
 """
 
@@ -16,17 +16,17 @@ from zoexplore.bounds.search import best_share, golden, interpolated, spread
 from zoexplore.bounds.subsampling import Sampled, compose
 from zoexplore.run.setting import Accounting
 
-FIRST_SHARE = 0.1  # of delta, where the search begins
-FIRST_ORDER = 1.2  # where it begins: an order low enough for a batch to cost less than all records
-ROUNDS = 8  # of the search
-SECTIONS = 14  # of the range of beta, where it is free
-MOST_NODES = 25  # rows at which choices are made; those in between interpolate them
+FIRST_SHARE = 0.1  # the part of delta at which the search begins
+FIRST_ORDER = 1.2  # the first order, low enough for a batch to cost less than all records
+ROUNDS = 8  # the rounds of the search
+SECTIONS = 14  # how often the range of beta is cut, if beta is free
+MOST_NODES = 25  # the number of rows that make choices; the others interpolate them
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """The theorem with N r_alpha(b/n, 2 Delta/(b sqrt(beta) sigma)) + alpha sum a_t^2/(2 s2), and
-    one best beta if it is free. One step separates two runs by at most the geometry's separation,
-    whatever their batches.
+    """Compute the theorem's N r_alpha(b/n, 2 Delta/(b sqrt(beta) sigma)) + alpha sum a_t^2/(2 s2),
+    with one best beta if it is free. One step separates two runs by at most the geometry's
+    separation, whatever their batches.
     """
     beta = np.ones(()) if accounting.schedule == "optimal" else runs.beta
     steps = [(_step(runs, beta, accounting), runs.T)]
@@ -35,8 +35,8 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _best_counted_steps(runs: RunArrays, accounting: Accounting) -> Solved:
-    """The best counted steps, split of delta and, where free, beta. Of many rows only some are
-    searched; the others interpolate all but the steps.
+    """Find the best counted steps, split of delta and, if it is free, beta. Of many rows only some
+    are searched; the others interpolate all but the steps.
     """
     size, free = int(np.prod(runs.shape)), accounting.schedule == "optimal"
     nodes = spread(size, MOST_NODES)
@@ -60,8 +60,8 @@ def _best_counted_steps(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _choices(runs: RunArrays, accounting: Accounting) -> tuple[Numbers, ...]:
-    """(share of delta, beta, Renyi order - 1): rounds of the parameters of the budget at a fixed
-    order, and the order.
+    """Return (share of delta, beta, Renyi order - 1). Each round improves the budget's parameters
+    at a fixed order, and then the order.
     """
     share, alpha = np.full(runs.shape, FIRST_SHARE), np.full(runs.shape, FIRST_ORDER)
     free = accounting.schedule == "optimal"
@@ -74,7 +74,7 @@ def _choices(runs: RunArrays, accounting: Accounting) -> tuple[Numbers, ...]:
 def _counted(
     runs: RunArrays, accounting: Accounting, share: Numbers, beta: Numbers, alpha: Numbers
 ) -> tuple[Numbers, Numbers]:
-    """(The best number of steps for the others, the cost of one)."""
+    """Return the best number of steps for the other choices, and the cost of one step."""
     cost = _step(runs, beta, accounting).typical.divergence(alpha)
     of = program_of(runs, beta, beta * cost)._replace(shift=alpha * runs.d / 2)
     return shifted_divergence.theorem_steps(runs.T, np.log(share * runs.delta), of), cost
@@ -83,7 +83,7 @@ def _counted(
 def _round(
     runs: RunArrays, accounting: Accounting, share: Numbers, beta: Numbers, alpha: Numbers
 ) -> tuple[Numbers, ...]:
-    """(share, beta, order), each the best for the others so far."""
+    """Return (share, beta, order), each the best for the others so far."""
     N, cost = _counted(runs, accounting, share, beta, alpha)
 
     def epsilon(share: Numbers, beta: Numbers, cost: Numbers) -> Numbers:
@@ -104,12 +104,12 @@ def _round(
 
 
 def _step(runs: RunArrays, beta: Numbers, accounting: Accounting) -> Sampled:
-    """One step's data against the noise along the directions."""
+    """Return one step's data against the noise along the directions."""
     return Sampled.of(runs, beta / runs.K, accounting, by_form=False)
 
 
 def _budget(runs: RunArrays, N: Numbers, share: Numbers, beta: Numbers) -> Numbers:
-    """The cost of the shifts of N counted steps."""
+    """Return the cost of the shifts of N counted steps."""
     return shifted_divergence.theorem_rho(
         N, runs.T, np.log(share * runs.delta), program_of(runs, beta, 0.0)
     )

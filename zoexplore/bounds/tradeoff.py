@@ -14,18 +14,17 @@ import scipy
 from zoexplore.bounds.conversion import delta_of
 from zoexplore.bounds.numbers import Numbers
 
-SLACK, LEAST = 1e-11, 1e-15  # roundings, relative and absolute
+SLACK, LEAST = 1e-11, 1e-15  # allowances for roundings, relative and absolute
 
 
 @dataclass(frozen=True)
 class TradeOff:
-    """The largest known f of a run: of a Gaussian shift, and of pairs (epsilon_i, delta_i) that all
-    hold.
+    """Holds the largest known f of a run, from a Gaussian shift and from pairs (epsilon_i, delta_i)
+    that all hold.
 
     Args:
-        rho: a shift budget, whose coupling fails with probability `delta_f`; inf where there is
-            none.
-        delta_f: that probability.
+        rho: a shift budget, whose coupling fails with probability `delta_f`; inf if there is none.
+        delta_f: the probability that the coupling fails.
         epsilons, deltas: pairs, shape (P,), for which the run is differentially private; epsilon
             may be inf.
 
@@ -39,7 +38,7 @@ class TradeOff:
     deltas: np.ndarray | tuple[float, ...] = ()
 
     def misses(self, alpha: Numbers) -> Numbers:
-        """f at false-alarm rates `alpha` in [0, 1], in their shape, from below."""
+        """Return f at false-alarm rates `alpha` in [0, 1], in their shape, from below."""
         alpha = rates("alpha", alpha)
         return np.maximum(self._gaussian_misses(alpha), self._misses_of_pairs(alpha))
 
@@ -60,8 +59,8 @@ class TradeOff:
         return np.fmax.reduce(np.where(epsilon < inf, missed, 0.0), axis=0, initial=0.0)
 
     def profile(self, epsilon: Numbers) -> Numbers:
-        """delta at `epsilon` >= 0, in its shape, from above, at most 1: between pairs the chord in
-        exp(epsilon) bounds it.
+        """Return delta at `epsilon` >= 0, in its shape, from above, at most 1. Between pairs the
+        chord in exp(epsilon) bounds delta.
         """
         epsilon = np.asarray(epsilon, float)
         if not (epsilon >= 0).all():
@@ -74,8 +73,8 @@ class TradeOff:
         return np.minimum(found, between * (1 + SLACK) + LEAST)
 
     def _corners(self) -> tuple[np.ndarray, np.ndarray]:
-        """exp(epsilon) - 1 and delta of the pairs, both shape (P + 1,), the advantage at 0 first;
-        delta never rises.
+        """Return exp(epsilon) - 1 and delta of the pairs, both of shape (P + 1,), with the
+        advantage at 0 first; delta never rises.
         """
         pairs = sorted((e, d) for e, d in zip(self.epsilons, self.deltas, strict=True) if e <= 700)
         places = np.array([0.0, *(np.expm1(e) for e, _ in pairs)])
@@ -83,7 +82,7 @@ class TradeOff:
 
     @property
     def advantage(self) -> float:
-        """The largest excess of true positives over false ones, max 1 - alpha - f(alpha): total
+        """The largest excess of true positives over false ones, max 1 - alpha - f(alpha): the total
         variation, from above.
         """
         found = 1.0
@@ -95,12 +94,13 @@ class TradeOff:
         )
 
     def true_positive_rate(self, fpr: Numbers) -> Numbers:
-        """The most true positives at false-positive rates `fpr`, in their shape: 1 - f(fpr)."""
+        """Return the most true positives at false-positive rates `fpr`, in their shape: 1 - f(fpr)."""
         return np.minimum(1 - self.misses(rates("fpr", fpr)) + LEAST, 1.0)
 
     def posterior(self, prior: Numbers, fpr: Numbers = 0.01) -> np.ndarray:
-        """An upper bound on the posterior of membership with this `prior` after a positive of the
-        best test at the rate `fpr`: p (1-f)/(p (1-f) + (1-p) fpr), in the shape both broadcast to.
+        """Return an upper bound on the posterior of membership with this `prior` after a positive
+        of the best test at the rate `fpr`: p (1-f)/(p (1-f) + (1-p) fpr), in the shape both
+        broadcast to.
         """
         prior, fpr = rates("prior", prior), rates("fpr", fpr)
         caught = prior * self.true_positive_rate(fpr)
@@ -111,24 +111,24 @@ class TradeOff:
         )
 
     def reconstruction(self, baseline: Numbers) -> Numbers:
-        """An upper bound on the rate of reconstructing a record that could be guessed with
-        probability `baseline` without the release, 1 - f(baseline), in its shape (Hayes,
+        """Return an upper bound on the rate of reconstructing a record that could be guessed with
+        probability `baseline` without the release: 1 - f(baseline), in its shape (Hayes,
         Mahloujifar, Balle 2023, doi:10.48550/arXiv.2302.07225).
         """
         return self.true_positive_rate(rates("baseline", baseline))
 
 
 class Answers:
-    """What a guarantee allows an attacker, by its trade-off function `risk`."""
+    """Says what a guarantee allows an attacker, by its trade-off function `risk`."""
 
     @property
     def risk(self) -> TradeOff:
-        """What any test of a record can find."""
+        """The trade-off function of any test for a record."""
         raise NotImplementedError
 
     def profile(self, epsilon: Numbers) -> Numbers:
-        """delta at each epsilon >= 0, at most 1, from above, in epsilon's shape. Raises ValueError
-        for a negative epsilon.
+        """Return delta at each epsilon >= 0, at most 1, from above, in epsilon's shape. Raises
+        ValueError for a negative epsilon.
 
         >>> from zoexplore import guarantee
         >>> from zoexplore.run.presets import DEMONSTRATION
@@ -138,8 +138,8 @@ class Answers:
         return self.risk.profile(epsilon)
 
     def tradeoff(self, alpha: Numbers) -> Numbers:
-        """f(alpha), from below, in alpha's shape: how often any test for a record misses it at
-        false-alarm rates in [0, 1].
+        """Return f(alpha), from below, in alpha's shape: the least rate at which a test misses a
+        record at false-alarm rates in [0, 1].
         """
         return self.risk.misses(alpha)
 
@@ -149,26 +149,26 @@ class Answers:
         return self.risk.advantage
 
     def true_positive_rate(self, fpr: Numbers) -> Numbers:
-        """The most true positives of any test at false-positive rates in [0, 1], in the shape of
-        these.
+        """Return the most true positives of any test at false-positive rates in [0, 1], in the
+        shape of the rates.
         """
         return self.risk.true_positive_rate(fpr)
 
     def posterior(self, prior: Numbers, fpr: Numbers = 0.01) -> np.ndarray:
-        """The largest posterior of membership after a positive of a test at the rate `fpr`, in the
-        shape both broadcast to.
+        """Return the largest posterior of membership after a positive of a test at the rate `fpr`,
+        in the shape both broadcast to.
         """
         return self.risk.posterior(prior, fpr)
 
     def reconstruction(self, baseline: Numbers) -> Numbers:
-        """How often a record is reconstructed, at most, that a guess finds with chance `baseline`;
-        in its shape.
+        """Return the highest rate of reconstructing a record that a guess finds with chance
+        `baseline`, in its shape.
         """
         return self.risk.reconstruction(baseline)
 
 
 def rates(name: str, value: Numbers) -> np.ndarray:
-    """Probabilities as an array of their shape; ValueError for anything else."""
+    """Return probabilities as an array of their shape. Raises ValueError for anything else."""
     found = np.asarray(value, float)
     if not ((found >= 0) & (found <= 1)).all():
         raise ValueError(f"{name} = {value!r} is not allowed: give a number from 0 to 1")

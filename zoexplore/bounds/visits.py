@@ -1,5 +1,5 @@
-"""A record's visits: the steps of a run on batches that use it, which is all of them or one in each
-epoch (docs/batches.md).
+"""A record's visits: the steps of a run on batches that use the record, either all steps or one in
+each epoch (docs/batches.md).
 """
 
 import numpy as np
@@ -10,32 +10,32 @@ from zoexplore.bounds.run_arrays import RunArrays
 
 
 def batches_per_epoch(runs: RunArrays) -> Numbers:
-    """The number of batches, J = n/b rounded up, in the runs' shape; a shorter last one counts as b
-    records.
+    """Return the number of batches, J = n/b rounded up, in the runs' shape. A shorter last batch
+    counts as b records.
     """
     return np.ceil(runs.n / runs.batch)
 
 
 def most_visits(runs: RunArrays) -> Numbers:
-    """The most visits of a record, in the runs' shape: one in each epoch begun."""
+    """Return the most visits of a record, in the runs' shape: one in each epoch begun."""
     return np.ceil(runs.T / batches_per_epoch(runs))
 
 
 def cyclic(runs: RunArrays) -> bool:
-    """Whether any run uses batches of a part of the records in order."""
+    """Say whether any run uses batches of a part of the records in order."""
     return runs.setting.sampling == "cyclic" and bool((runs.batch < runs.n).any())
 
 
 def met_steps(runs: RunArrays) -> Numbers:
-    """The steps that use the record in the longest stretch between two releases, in the runs'
-    shape.
+    """Return the number of steps that use the record in the longest stretch between two releases,
+    in the runs' shape.
     """
     longest = np.ceil(runs.T / runs.releases)
     return np.ceil(longest / batches_per_epoch(runs)) if cyclic(runs) else longest
 
 
 def rows_of_batches(runs: RunArrays, beta: Numbers, **choices: Numbers) -> Rows:
-    """The rows of batches that all hold the record: no freshly drawn batch costs more."""
+    """Make the rows of batches that all hold the record. No freshly drawn batch costs more."""
     if (runs.batch == runs.n).all():
         return Rows.of(runs, beta, **choices)
     whole = dict(
@@ -47,11 +47,11 @@ def rows_of_batches(runs: RunArrays, beta: Numbers, **choices: Numbers) -> Rows:
 
 
 def rows_of_epochs(runs: RunArrays, beta: Numbers, far: bool, **choices: Numbers) -> Rows:
-    """The rows of cyclic batches: between two releases the last step and every J-th before it use
-    the record of the worst position, if any step does.
+    """Make the rows of cyclic batches. Between two releases the last step and every J-th step
+    before it use the record of the worst position, if any step does.
 
-    From the diameter only whole epochs count, each of them a step that uses the record and the J -
-    1 before it.
+    From the diameter only whole epochs count, each with a step that uses the record and the J - 1
+    steps before it.
     """
     J, most = batches_per_epoch(runs), met_steps(runs)
     present = np.minimum(runs.n - (J - 1) * runs.batch, runs.batch) / runs.batch

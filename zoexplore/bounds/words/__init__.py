@@ -1,4 +1,4 @@
-"""What a page says and draws of each bound, by its id, beside its title and its idea."""
+"""What a page says and draws of each bound, by the bound's id, beside its title and summary."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ __all__ = ["WORDS", "Style", "Words", "words_of"]
 
 @dataclass(frozen=True)
 class Words:
-    """A bound in words and colours.
+    """Describes a bound in words and colours.
 
     Args:
-        latex: its formula.
-        style: how its curve is drawn; one of a few spare styles where None.
-        explain: why it gives what it gives, in a sentence or two.
-        substitute: its formula with a run's numbers, as `formulas` has them.
+        latex: the bound's formula.
+        style: how the bound's curve is drawn; one of a few spare styles if None.
+        explain: says in a sentence or two why the bound gives what it gives.
+        substitute: writes the bound's formula with a run's numbers, as in `formulas`.
     """
 
     latex: str = ""
@@ -71,5 +71,5 @@ WORDS = {
 
 
 def words_of(bound: str) -> Words:
-    """The words of a bound; none where it has none of its own."""
+    """Return the words of a bound, or empty words if the bound has none."""
     return WORDS.get(bound, Words())

@@ -1,5 +1,5 @@
-r"""Formulas with a run's numbers: lines of TeX, of which the last is rho, "" where epsilon does not
-follow from rho, and r"\rho" where only its value is given.
+r"""Formulas with a run's numbers, as lines of TeX. The last line is rho, "" if epsilon does not
+follow from rho, or r"\rho" if only the value of rho is given.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ QUAD = r",\quad "
 
 
 def only_value(g: Guarantee) -> tuple[str, ...]:
-    """The value of rho alone."""
+    """Give the value of rho alone."""
     return (r"\rho",)
 
 
@@ -21,8 +21,8 @@ def _runs(g: Guarantee) -> RunArrays:
 
 
 def _record(g: Guarantee) -> str:
-    """The squared effect of a record on the mean quotients: (2 Delta/n)^2 where the clip bounds it,
-    with Delta/sqrt(K) for Delta where the clip is joint.
+    """Write the squared effect of a record on the mean quotients: (2 Delta/n)^2 by the clip, with
+    Delta/sqrt(K) for Delta if the clip is joint.
     """
     s, runs = g.setting, _runs(g)
     if runs.B < runs.B_clip or runs.person_share != 1:
@@ -36,12 +36,12 @@ def _record(g: Guarantee) -> str:
 
 
 def _counted(g: Guarantee) -> str:
-    """The number of counted steps, and the distance that they start from."""
+    """Write the number of counted steps, and the distance from which they start."""
     return rf"N = {format_tex(g.N)}\ \text{{step{'s' if g.N > 1 else ''} from}}\ z = {bound_in_tex(g.start)}"
 
 
 def of_composition(g: Guarantee) -> tuple[str, ...]:
-    """rho, or the tail over whose cost the loss is averaged."""
+    """Write rho, or the tail over whose cost the loss is averaged."""
     s, runs = g.setting, _runs(g)
     if g.delta_f > 0 and (runs.batch == runs.n or s.sampling not in ("cyclic", "shuffled")):
         tail = r"\delta(\varepsilon) = \int\delta_G(\varepsilon; s)\,d(-\tau(s)),\quad"
@@ -61,7 +61,7 @@ def of_composition(g: Guarantee) -> tuple[str, ...]:
 
 
 def of_output_perturbation(g: Guarantee) -> tuple[str, ...]:
-    """The lengths in rho."""
+    """Write the lengths in rho."""
     s, runs = g.setting, _runs(g)
     over = "K" if s.clipping == "joint" else r"\sqrt K"
     of_clip = (
@@ -78,7 +78,7 @@ def of_output_perturbation(g: Guarantee) -> tuple[str, ...]:
 
 
 def of_corollary(g: Guarantee) -> tuple[str, ...]:
-    """rho."""
+    """Write rho."""
     s, N = g.setting, format_tex(g.N)
     if g.accounting.printed:
         return only_value(g)
@@ -91,8 +91,8 @@ def of_corollary(g: Guarantee) -> tuple[str, ...]:
 
 
 def of_theorem(g: Guarantee) -> tuple[str, ...]:
-    """The parts of the budget: the distance's are the shifts of all steps with noise across the
-    directions.
+    """Write the parts of the budget. The distance's part is the shifts of all steps that have noise
+    across the directions.
     """
     s, path, distance = g.setting, g.trajectory, 0.0
     if path is not None:
@@ -108,7 +108,7 @@ def of_theorem(g: Guarantee) -> tuple[str, ...]:
 
 
 def of_sharp(g: Guarantee) -> tuple[str, ...]:
-    """The lengths and variances that the recursion works with."""
+    """Write the lengths and variances that the recursion works with."""
     runs = _runs(g)
     unit = float(runs.unit)
     variances = (
@@ -119,11 +119,11 @@ def of_sharp(g: Guarantee) -> tuple[str, ...]:
     return (
         QUAD.join((rf"c = {bound_in_tex(float(runs.c))}", rf"B = {B}", *variances)),
         _counted(g),
-        # the loss is averaged over its cost, unless that is certain
+        # the loss is averaged over its cost, unless the cost is certain
         "" if g.delta_f > 0 else r"\rho",
     )
 
 
 def of_noisy_gd(g: Guarantee) -> tuple[str, ...]:
-    """The step size."""
+    """Write the step size."""
     return rf"\eta_1 = \frac{{\eta}}{{d}} = {format_tex(g.setting.eta / g.setting.d)}", r"\rho"

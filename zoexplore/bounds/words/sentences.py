@@ -1,17 +1,17 @@
-"""Why a bound gives what it gives, for somebody who has not read the paper."""
+"""Sentences on why a bound gives what it gives, for readers who do not know the paper."""
 
 from zoexplore.bounds.guarantee import Guarantee
 from zoexplore.run.formatting import format_count, format_number
 
 
 def of_composition(g: Guarantee) -> str:
-    """Why composition pays for every step."""
+    """Say why composition pays for every step."""
     steps = f"Each of the {format_count(g.setting.T)} steps" if g.setting.T > 1 else "The one step"
     return f"{steps} is paid for as if its iterate had been published: no bound that hides the iterates gives less here."
 
 
 def of_output_perturbation(g: Guarantee) -> str:
-    """The distance that the last step's noise must hide."""
+    """Say which distance the last step's noise must hide."""
     return (
         "The last step's noise alone hides two runs that are as far apart as the ball is wide, "
         f"2R = {format_number(g.start)}; how long they trained does not matter."
@@ -19,7 +19,7 @@ def of_output_perturbation(g: Guarantee) -> str:
 
 
 def of_hidden_iterates(g: Guarantee) -> str:
-    """Why the loss stops growing: which steps are counted, and from which distance."""
+    """Say why the loss stops growing: which steps are counted, and from which distance."""
     whose = f"the {'record' if g.setting.records_per_person == 1 else 'person'}'s"
     released, T = min(g.setting.releases, g.setting.T), format_count(g.setting.T)
     if released == g.setting.T > 1:
@@ -49,12 +49,12 @@ def of_hidden_iterates(g: Guarantee) -> str:
 
 
 def in_whom(g: Guarantee) -> str:
-    """The difference between two runs, with its number."""
+    """Name the difference between two runs, with its number."""
     return "one record" if g.setting.records_per_person == 1 else "one person's records"
 
 
 def why_undrawn(g: Guarantee) -> str:
-    """Why a bound that applies has no steps to draw."""
+    """Say why a bound that applies has no steps to draw."""
     s = g.setting
     if s.batch is not None and not s.full_batch:
         batches = f"With mini-batches of {format_count(s.batch)} records, chance decides which records a step sees"

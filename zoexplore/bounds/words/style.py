@@ -1,12 +1,12 @@
-"""How curves are drawn."""
+"""The style in which a bound's curve is drawn."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Style:
-    """How a bound's curve is drawn: its colours on a light and on a dark ground, and a dash and a
-    width, in pixels, that distinguish it in grey.
+    """Says how a bound's curve is drawn: its colours on a light and on a dark ground, and the dash
+    and the width in pixels that distinguish it in grey.
     """
 
     colour: tuple[str, str]
@@ -14,5 +14,5 @@ class Style:
     width: float = 2.0
 
     def hue(self, dark: bool) -> str:
-        """Its colour on the ground of a scheme."""
+        """Return the curve's colour on a dark or a light ground."""
         return self.colour[dark]
