@@ -124,7 +124,8 @@ def test_slow_settings_are_computed_elsewhere_and_the_last_one_is_drawn(elsewher
         lookup(curve_set, (DEMONSTRATION.replace(batch=102), Accounting(), "delta"))
 
 
-def test_a_quick_state_overtakes_a_slow_one():
+def test_a_quick_state_overtakes_a_slow_one(monkeypatch):
+    monkeypatch.setattr(asking, "REDRAW", inf)  # as on a machine that is not busy
     view, seen = Curves(), []
     view.chart.param.watch(
         lambda event: seen.append({each["key"]: each["y"] for each in event.new}), "lines"
