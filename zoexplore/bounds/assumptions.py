@@ -26,7 +26,7 @@ class Assumption:
         when: says which ways to count need the assumption; all of them if None.
         vouched: whether the user must guarantee a part that `holds` cannot check.
         unless: says which single runs do not need the assumption; `holds` is true of these.
-        said: words the assumption for a single run, with only what applies to the run; `words` if
+        said: states the assumption for a single run, with only what applies to the run; `words` if
             None.
     """
 
@@ -77,7 +77,7 @@ def _or_of(usual: str, of: Callable[[RunArrays], Any], other: str) -> Callable[[
 
 
 def on_the_ball(runs: RunArrays) -> str:
-    """Name the region where assumptions on the loss must hold; empty if that is all of space."""
+    """Name the region where assumptions on the loss must hold; empty for R = inf."""
     return (
         ""
         if runs.R == np.inf

@@ -52,7 +52,7 @@ class Solved:
     Args:
         renyi_order: the order at which a Renyi divergence was converted.
         exact: 1 if the composed privacy losses were converted.
-        beta: the constant share of the noise along the directions that the number is for.
+        beta: the constant share of the noise along the directions for which epsilon holds.
         moment: the order lambda of the norm that the bound or its plan uses.
         kind: which part of the sharper bound was the least (`sharp.BY_COMPOSITION` and others).
         by_linear_norm: 1 if the sharper bound counted distances by the norm of linear models.

@@ -35,9 +35,9 @@ ONE_FORM = replace(LINEAR, unless=lambda r: not r.linear or r.slope == np.inf or
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Compute rho = T (2 Delta/n)^2 / (2 sigma^2 (beta + (1-beta) K/d)), T times the joint cost of
-    the K orthonormal directions. On batches of b < n records the cost of a step is r_alpha at the
-    sensitivity 2 Delta/b instead.
+    """Compute rho = T (2 Delta/n)^2 / (2 sigma^2 (beta + (1-beta) K/d)), which is T times the joint
+    cost of the K orthonormal directions. On batches of b < n records the cost of a step is r_alpha
+    at the sensitivity 2 Delta/b instead.
     """
     # the result is kept, as other bounds ask for the same runs
     known: dict[Accounting, Solved] = runs.composition_cache
@@ -50,8 +50,8 @@ def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
     """Compute T r_alpha(b/n, 2 Delta/(b sigma sqrt(beta + (1-beta) K/d))). As printed, use the
     paper's divergence against the directional noise alone.
 
-    In epochs a record costs its visits alone. If gradients have a known length, take the less of
-    this cost and the cost of all steps using the record, averaged over the spans.
+    In epochs a record costs its visits alone. On fresh batches with gradients of a known length,
+    take the less of this cost and that of a record in every step, averaged over the spans.
     """
     if runs.setting.sampling in ("cyclic", "shuffled"):
         return _of_steps(runs, accounting, most_visits(runs), runs.n / runs.batch)

@@ -32,8 +32,8 @@ def gap(c: Numbers) -> Numbers:
 
 
 def tail_exponent(theta: Numbers, K: Numbers, d: Numbers) -> Numbers:
-    """Return the x with which the squared one-step factor exceeds its mean by theta (1+c^2) K/d
-    with probability at most 2 exp(-x), for 2K <= d. The source is the paper's lemma on Beta tails.
+    """Return x such that the squared one-step factor exceeds its mean by theta (1+c^2) K/d with
+    probability at most 2 exp(-x), for 2K <= d. The source is the paper's lemma on Beta tails.
     """
     return 3 * theta**2 * d * K / (12 * (d - K) + 8 * theta * (d - 2 * K))
 
@@ -43,8 +43,8 @@ def k_min(runs: Numbers, per_step: bool = False) -> Numbers:
     runs' shape; inf without contraction.
 
     The number is (20/3) ((1+c^2)/(1-c^2))^2 ln((4/delta) ceil(M R n sqrt(2d)/Delta)). With
-    `per_step` the ceiling is of R n sqrt(2d)/(eta Delta), as in the paper's appendix; at eta = K/M
-    this divides the first by K.
+    `per_step` the ceiling is of R n sqrt(2d)/(eta Delta), as in the paper's appendix, which is K
+    times smaller at eta = K/M.
     """
     theta = corollary_theta(runs.c)
     rate = 1 / runs.eta if per_step else runs.M

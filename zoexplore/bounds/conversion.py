@@ -15,9 +15,9 @@ from zoexplore.bounds.kernels.gaussian import ROUND_UP
 from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.search import golden
 
-# the kernels' number of each conversion
+# each conversion's number in the kernels
 NUMBERS = {"mironov": gaussian.MIRONOV, "cks": gaussian.CKS, "gaussian": gaussian.GAUSSIAN}
-LEAST_ORDER, MOST_ORDER = 1 + 1e-6, 1 + 1e6  # Renyi orders that are tried
+LEAST_ORDER, MOST_ORDER = 1 + 1e-6, 1 + 1e6  # the range of Renyi orders that are tried
 SECTIONS = 24  # how often the range of log(alpha - 1) is cut
 
 

@@ -69,7 +69,7 @@ def _enough_directions(runs: RunArrays, accounting: Accounting) -> Numbers:
 
 
 def _too_few(runs: RunArrays) -> str:
-    # another assumption fails, without which this one means nothing
+    # another assumption fails, and without it this one means nothing
     if runs.M == np.inf or 2 * runs.K > runs.d:
         return ""
     if not runs.c < 1:

@@ -19,7 +19,7 @@ kept = lru_cache(maxsize=16384)
 
 
 class Drift(NamedTuple):
-    """Says how steps change a distance, by the fields `DRIFT` of a row."""
+    """Says how steps change a distance: the fields `DRIFT` of a row."""
 
     K: float
     d: float
@@ -65,7 +65,7 @@ def norms_of(rows: Rows, orders: np.ndarray) -> Norms:
 
 @kept
 def at_order(drift: Drift, order: float) -> AtOrder:
-    """Compute J on the rays and the constants for a drift."""
+    """Compute a drift's table of J and its constants at an order."""
     K, d, half = drift.K, drift.d, float(np.ceil(order / 2))
     at = drift.change, drift.slowest, d
     certain = drift.clip == norms.IDLE and K == d  # then nothing is random

@@ -79,7 +79,7 @@ def on_this_run() -> list[str]:
 
 
 def entry_of(bound: str) -> Bound | None:
-    """Return the bound with an id, or None for "best"."""
+    """Return the bound with this id, or None for "best"."""
     if bound not in (*BOUNDS, BEST):
         raise ValueError(
             f"bound = {bound!r} is not allowed: give one of {', '.join(map(repr, (*BOUNDS, BEST)))}"

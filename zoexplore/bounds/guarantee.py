@@ -99,8 +99,8 @@ class Guarantee(Answers):
 
     @property
     def supposes(self) -> tuple[str, ...]:
-        """What the guarantee rests on and no number can check, a sentence each. Whoever compares
-        epsilons under different assumptions should say so.
+        """The assumptions behind the guarantee that no number can check, a sentence each. A
+        comparison of epsilons under different assumptions should say so.
         """
         return tuple(c.words for c in self.checks if c.met is None)
 
@@ -150,8 +150,8 @@ class Guarantee(Answers):
         return TradeOff(*gaussian, epsilons=tuple(epsilons), deltas=tuple(deltas))
 
     def _at_other_deltas(self) -> np.ndarray:
-        """Return epsilon at `RISK_DELTAS`, shape (deltas,), by the same choices if these serve all
-        deltas, or else computed anew.
+        """Return epsilon at `RISK_DELTAS`, shape (deltas,). The same choices are used if they serve
+        all deltas; otherwise the bound is computed anew.
         """
         of_bound, run, accounting = BOUNDS[self.bound].epsilons, self.setting, self.accounting
         if of_bound is not None:
@@ -184,14 +184,18 @@ class Guarantee(Answers):
 
     @property
     def gaussian_dp(self) -> GaussianDP | None:
-        """The guarantee as mu-GDP but for a probability delta_f; None without a Gaussian budget."""
+        """The guarantee as mu-GDP but for the probability delta_f; None without a Gaussian
+        budget.
+        """
         return (
             GaussianDP(sqrt(2 * self.rho), self.delta_f) if self.valid and self.rho < inf else None
         )
 
     @property
     def zero_concentrated(self) -> ZeroConcentrated | None:
-        """The guarantee as rho-zCDP but for a probability delta_f; None without a Gaussian budget."""
+        """The guarantee as rho-zCDP but for the probability delta_f; None without a Gaussian
+        budget.
+        """
         return ZeroConcentrated(self.rho, self.delta_f) if self.valid and self.rho < inf else None
 
     @cached_property
@@ -216,8 +220,9 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
 
     Args:
         setting: the run.
-        bound: an id of `BOUNDS`, or "best" for the least of the bounds on this run. `.bound` then
-            names the bound. "best" never takes printed constants, as they guarantee nothing.
+        bound: an id of `BOUNDS`, or "best" for the least of the bounds on this run, under that
+            bound's assumptions; `.bound` names it. "best" never takes printed constants, as they
+            guarantee nothing.
         accounting: how to count.
 
     Raises:

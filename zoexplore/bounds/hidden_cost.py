@@ -220,7 +220,7 @@ def _solve(runs: RunArrays, beta: Numbers, accounting: Accounting) -> tuple[Rows
 
 
 def _middles(nodes: np.ndarray, chosen: Rows) -> Numbers:
-    """Return the runs halfway between neighbouring nodes, shape (nodes,), with different choices."""
+    """Return the runs halfway between neighbouring nodes that chose differently, shape (nodes,)."""
     before, after = nodes[:-1], nodes[1:]
     halves = (before + after) // 2
     return halves[~_same(chosen.at(before), chosen.at(after)) & (halves > before)]

@@ -1,5 +1,5 @@
-"""Where numba keeps compiled kernels: in the first writable folder, in a new subfolder after any
-kernel file changes.
+"""Where numba keeps compiled kernels: in the first writable folder, which gets a new subfolder
+whenever a kernel file changes.
 
 A cached kernel contains the kernels that it calls, from any file, but numba only checks the
 kernel's own file. numba also fails on an index of kernels whose types have gone. So each state of
@@ -69,7 +69,7 @@ class Locator:
 
 
 def install() -> None:
-    """Make numba ask `Locator` first, by numba's own setting. Call this before any kernel's import."""
+    """Make numba ask `Locator` first, by its own setting. Call this before importing a kernel."""
     from numba.core import caching, config
 
     others = config.CACHE_LOCATOR_CLASSES or ",".join(

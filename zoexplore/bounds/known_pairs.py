@@ -14,7 +14,7 @@ import numpy as np
 from zoexplore.bounds.loss_distribution import Atoms
 from zoexplore.bounds.tradeoff import TradeOff
 
-SLACK = 1e-12  # by which each delta is raised, relatively, for the hull's roundings
+SLACK = 1e-12  # the part by which each delta is raised for the hull's roundings
 LARGEST = 600.0  # the largest loss whose exponential is taken
 LEAST = 1e-6  # the least loss of a corner: below it, roundings are as large as the mass
 

@@ -105,7 +105,7 @@ def composed(
     def rare(part: Part) -> Numbers:
         return np.log(np.maximum(part.steps, 1.0) * (len(parts) + 1) / (laws.CUT * delta))
 
-    # for every kind: each run's law; the laws' losses, masses and sizes; each run's mass that
+    # for each source of losses: each run's law; the laws' losses, masses and sizes; each run's mass that
     # counts as infinite; how often each run has the law
     found = [(*_laws_of(kind, part, rare(part)), part.steps) for part in parts]
     for law in known:
@@ -169,10 +169,9 @@ def epsilon_of_steps(
 
     Args:
         kinds: for each kind of equal steps: (the number of steps, q, mu, chances). q in (0, 1] is
-            the probability that a batch has the differing record, 1 for the full batch. mu, with
-            one axis more, has the standard deviations of the noise by which the record may then
-            move the step, one of several by chance (by what a random span sees of it). The last has
-            these chances.
+            the probability that a batch has the differing record, 1 for the full batch. mu says by
+            how many standard deviations of its noise the record then moves the step. It is one of
+            several along a further axis, as a random span sees them, each with its chance.
         rho: the budget of the Gaussian shift.
         delta: the targets.
         sampling: "without-replacement" (replace one: docs/batches.md, Lemma 1) or "poisson" (add or

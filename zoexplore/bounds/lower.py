@@ -16,8 +16,8 @@ LITTLE = 1.25  # composition is the truth up to this factor of the least provabl
 
 
 def least_provable(setting: Setting) -> float:
-    """Return about the least epsilon that an analysis which reveals the directions can prove for
-    the last iterate; 0 if none is known.
+    """Estimate the least epsilon that an analysis which reveals the directions can prove for the
+    last iterate; 0 if none is known.
 
     The losses may be linear, and K T directions in d dimensions are nearly orthogonal. Then the
     last iterate shows what a record added along each direction (docs/bounds.md, section 11). Over

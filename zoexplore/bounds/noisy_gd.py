@@ -32,8 +32,8 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _step(runs: RunArrays) -> Numbers:
-    """Return the Lipschitz constant, sensitivity and noise variance of one step. If a joint clip
-    acts, gradients are clipped.
+    """Return the Lipschitz constant, sensitivity and noise variance of one step. They are those of
+    clipped gradients if a joint clip acts.
     """
     c = runs.largest(lambda part: lipschitz(runs.regime, part * runs.eta / runs.d, runs.M, runs.m))
     if runs.setting.clipping == "joint":

@@ -37,8 +37,8 @@ ANY_BATCH = drawn(
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Hide the distance before the last step, at most 2R, and the U by which updates add to it in
-    the span.
+    """Count the last step's noise alone, against a distance of 2R before the step and the U that
+    updates add to it in the span.
 
     U is 2 eta Delta/sqrt(K), or less by the length of gradients. Let x be the cosine of the angle
     between the distance and the span. Then the cost is half of (2R r x + U)^2/S + 4 R^2 (1 -

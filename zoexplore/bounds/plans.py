@@ -1,7 +1,7 @@
 """Plans of the sharper bound for many runs, and the tails of their random cost (docs/sharp.md, "The
 recursion").
 
-Any fractions are sound, at any orders of the norm, so every choice here is.
+Whatever is chosen here is sound, as any fractions are, at any orders of the norm.
 """
 
 from typing import NamedTuple
@@ -16,14 +16,14 @@ from zoexplore.bounds.rows import Rows
 
 # the orders of the norm that tails are taken at
 ORDERS = np.array([2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 256.0, 2048.0])
-# the parts of an epoch: the step that uses the record, and PARTS - 1 parts of the other steps,
-# each with constant fractions
+# the number of parts of an epoch: the step that uses the record, and PARTS - 1 parts of the other
+# steps, each with constant fractions
 PARTS = 9
 
 
 class Plans(NamedTuple):
-    """Holds plans row by row: typical distances (places), fractions (4, places), and one number
-    each of counted blocks, steps or epochs, and planned cost.
+    """Holds plans row by row: typical distances `x` (places), `fractions` (4, places), and one
+    number each for the counted blocks, their steps or epochs, and the planned cost.
     """
 
     x: np.ndarray

@@ -1,4 +1,4 @@
-"""Many runs at once: a setting whose fields are arrays, so that points and curves share one path."""
+"""Many runs at once: a setting whose fields are arrays, so that points and curves share code."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -94,7 +94,7 @@ class RunArrays(Sensitivity):
         return replace(self, by_linear_norm=by_linear_norm)
 
     def changed(self, **columns: np.ndarray) -> "RunArrays":
-        """Return other runs, with these columns, which broadcast, in place of their own."""
+        """Return other runs, in which these columns, which broadcast, replace the runs' own."""
         return replace(self, composition_cache={}, **columns)  # type: ignore[arg-type]
 
     def at(self, index: np.ndarray) -> "RunArrays":
@@ -126,7 +126,9 @@ class RunArrays(Sensitivity):
         return getattr(self.setting, "slowest", 1.0)
 
     def largest(self, of: Callable[[float], np.ndarray]) -> np.ndarray:
-        """Return the largest value of a convex function of the step's part of eta, in its shape."""
+        """Return the largest value, in its shape, of a convex function of the step's part
+        of eta.
+        """
         return of(1.0) if self.slowest == 1.0 else np.maximum(of(1.0), of(self.slowest))
 
     @cached_property
@@ -295,7 +297,7 @@ class RunArrays(Sensitivity):
     @cached_property
     def step_sensitivity(self) -> Numbers:
         """The largest difference of updates at two points, in the span: 2 eta Delta/sqrt(K), or 2
-        eta L/K and the two-point error.
+        eta L/K plus the two-point error.
         """
         return np.minimum(
             self.clipped_step,
@@ -347,7 +349,7 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def _least_convexity(self) -> np.ndarray:
-        """The strong convexity of the mean of the clipped losses, for the larger of two neighbours."""
+        """The strong convexity of the mean clipped loss, over the larger of two neighbours."""
         return self.m - self.ridge if self.regime == "strongly-convex" else 0 * self.m
 
     @cached_property
@@ -388,8 +390,8 @@ def _columns(setting: Setting) -> dict[str, Any]:
 
 
 def _extremes(field: str, values: np.ndarray) -> list[float]:
-    """Return a few of the values, shape (P,). The field allows an interval, so all values are
-    allowed if these are.
+    """Return the few of the values, shape (P,), that decide whether all are allowed: a field allows
+    an interval.
     """
     with np.errstate(invalid="ignore"):
         broken = values[values % 1 != 0] if field in INTEGER_FIELDS else values[np.isnan(values)]

@@ -1,4 +1,4 @@
-"""Searches over many rows at once. They only look for the best, so whatever they return is sound."""
+"""Searches over many rows at once. They only look for the best: whatever they find is sound."""
 
 from collections.abc import Callable
 

@@ -7,7 +7,7 @@ import numpy as np
 from zoexplore.bounds.numbers import Numbers
 from zoexplore.run.setting import Setting
 
-# the least length, in units of noise, to which shorter ones are raised, so that no square underflows
+# the least length, in units of noise: shorter ones are raised to it, so that no square underflows
 LEAST_LENGTH = 1e-100
 
 
@@ -64,5 +64,5 @@ class Sensitivity:
 
     @cached_property
     def own_part(self) -> Numbers:
-        """The share of a mean that the record, or the person, has."""
+        """The share that the record, or the person, has in a mean."""
         return np.minimum(self.records_per_person / self.n, 1.0)

@@ -62,8 +62,8 @@ def _linear_norm_helps(runs: RunArrays) -> Numbers:
 
 
 def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Take the least over batches counted as if each held the record, batches as they are drawn,
-    and composition.
+    """Take the least over composition, batches as if each held the record, and batches as they are
+    drawn.
     """
     best = _composition(runs, accounting)
     if runs.setting.sampling not in ("shuffled", "poisson"):
@@ -251,7 +251,7 @@ def needed_ridge(runs: RunArrays, order: float) -> float:
     """
     step, low, top = (float(x) for x in (runs.eta / runs.K, runs.low_curvature, runs.top_curvature))
     tried = np.geomspace(1e-4, 1.0, 2000) * 2 / step
-    # norms fall as the ridge grows, until the step is in the middle of the curvatures that may count
+    # norms fall as the ridge grows, until the step meets the middle of the curvatures that count
     tried = tried[1 - step * tried >= 0.5 * (min(low, 0.0) + top)]
     kinds = [norms.JOINT] if runs.joint else [norms.EACH]
     kinds += [norms.JOINT_LINEAR] if runs.joint and runs.linear else []

@@ -28,9 +28,8 @@ from zoexplore.bounds.search import best_noise, interpolated, spread
 from zoexplore.bounds.subsampling import Sampled, exact
 from zoexplore.run.setting import Accounting
 
-ORDERS = np.array(
-    [3.0, 8.0, 18.0, 36.0, 64.0, 110.0, 200.0]
-)  # the orders of the norm that are tried
+# the orders of the norm that are tried
+ORDERS = np.array([3.0, 8.0, 18.0, 36.0, 64.0, 110.0, 200.0])
 MOST_NODES = 13  # the number of runs along a curve that choose; the others interpolate
 # the multiples of the estimated number of counted steps that are tried exactly
 NEAR = np.array([0.75, 0.87, 1.0, 1.15, 1.33])
@@ -96,7 +95,7 @@ class Windows:
         return np.array(each, windows.CHOICE)
 
     def _choice(self) -> tuple[float, ...]:
-        """Make the one row's choices, at the best order of the norm, sought from the middle one on."""
+        """Make one row's choices, at the best order of the norm, sought from the middle one on."""
         norms, delta = norms_of(self.rows, ORDERS[None]), self.rows.delta[0]
         square = (self.shares * np.maximum(self.mus, self.late_mus) ** 2).sum()
         # a replaced record costs this in both directions of the pair of neighbours
@@ -277,7 +276,7 @@ def _of_sizes(rows: Rows, n: Numbers, b: Numbers, T: Numbers) -> Rows:
     that is left. The sum over a larger batch is less smooth by the same factor, the ridge apart.
     """
     q, ratio = b / n, np.minimum(SIZES[None, :], n[:, None] / b[:, None] + 1)
-    # a batch is too large with this many other records and the record
+    # a batch with this many other records is too large if it also has the record
     most = np.ceil(ratio * b[:, None]) - 1
     larger = T[:, None] * scipy.special.betainc(
         np.maximum(most, 1e-9), np.maximum(n[:, None] - most + 1, 1e-9), q[:, None]

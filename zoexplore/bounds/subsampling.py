@@ -22,7 +22,7 @@ from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.run.setting import Accounting
 
-SPAN_LEVELS = np.array(  # for each cell the chance that a span sees more of a vector than its end
+SPAN_LEVELS = np.array(  # for each cell: the chance that a span sees more than the cell's end
     [
         0.93,
         0.82,
@@ -58,8 +58,8 @@ LEAST_VARIANCE = 1e-290  # a smaller variance has lost digits, and counts as 0
 class Sampled:
     """Holds one step's cost on a batch: q = b/n, and mu, the differing record's largest effect over
     the noise. If gradients have a known length, a random span sees one of several effects, the last
-    axis of `mus`, each with a chance of `shares`. `printed` takes the paper's S_alpha: the smaller
-    of S_alpha at mu and, for the K directions, K S_alpha at mu/sqrt(K).
+    axis of `mus`, each with a chance of `shares`. With `printed` the cost is the smaller of the
+    paper's S_alpha at mu and, for the K directions, K S_alpha at mu/sqrt(K).
     """
 
     q: np.ndarray
@@ -76,8 +76,8 @@ class Sampled:
     ) -> "Sampled":
         """Make the cost for a noise variance in the span, in `RunArrays.unit` squared. A record
         certainly moves a batch's step at most n/b times as far as a step on all records
-        (docs/batches.md, "Composition on fresh batches"). `by_form` counts that functions of one
-        linear form have no two-point remainder.
+        (docs/batches.md, "Composition on fresh batches"). With `by_form` functions of one linear
+        form have no two-point remainder.
         """
         noise = np.sqrt(np.where(variance < LEAST_VARIANCE, 0.0, variance))
         ratio = runs.n / runs.batch
@@ -94,8 +94,8 @@ class Sampled:
         )
 
     def divergence(self, alpha: Numbers) -> Numbers:
-        """Return one step's Renyi divergence at the order alpha, in its shape. Poisson's pair costs
-        no more than one replaced record.
+        """Return one step's Renyi divergence at the order alpha, in its shape. An added or removed
+        record on Poisson batches costs no more than a replaced one.
         """
         if self.printed:
             joint, apart = (
@@ -185,8 +185,8 @@ def compose(
     **others: Numbers,
 ) -> Solved:
     """Convert steps on batches, with a count of each kind, and a Gaussian shift to epsilon at
-    `delta`. It uses their composed privacy losses, or the Renyi divergence of the best order. There
-    is no rho.
+    `delta`. The conversion uses their composed privacy losses, or the Renyi divergence at the best
+    order. There is no rho.
     """
     nothing = {"rho": np.nan, "delta_f": 0.0, "N": np.nan, "z": 0.0}
     others = {name: np.asarray(x) for name, x in (nothing | others).items()}

@@ -94,7 +94,9 @@ class TradeOff:
         )
 
     def true_positive_rate(self, fpr: Numbers) -> Numbers:
-        """Return the most true positives at false-positive rates `fpr`, in their shape: 1 - f(fpr)."""
+        """Return 1 - f(fpr), the most true positives at false-positive rates `fpr`, in
+        their shape.
+        """
         return np.minimum(1 - self.misses(rates("fpr", fpr)) + LEAST, 1.0)
 
     def posterior(self, prior: Numbers, fpr: Numbers = 0.01) -> np.ndarray:

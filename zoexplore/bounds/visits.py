@@ -22,7 +22,7 @@ def most_visits(runs: RunArrays) -> Numbers:
 
 
 def cyclic(runs: RunArrays) -> bool:
-    """Say whether any run uses batches of a part of the records in order."""
+    """Say whether any run goes through batches of a partition in order."""
     return runs.setting.sampling == "cyclic" and bool((runs.batch < runs.n).any())
 
 

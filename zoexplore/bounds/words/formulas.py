@@ -91,8 +91,8 @@ def of_corollary(g: Guarantee) -> tuple[str, ...]:
 
 
 def of_theorem(g: Guarantee) -> tuple[str, ...]:
-    """Write the parts of the budget. The distance's part is the shifts of all steps that have noise
-    across the directions.
+    """Write the parts of the budget. The distance's part is that of the shifts of all steps with
+    noise across the directions.
     """
     s, path, distance = g.setting, g.trajectory, 0.0
     if path is not None:

@@ -49,7 +49,7 @@ def of_hidden_iterates(g: Guarantee) -> str:
 
 
 def in_whom(g: Guarantee) -> str:
-    """Name the difference between two runs, with its number."""
+    """Name what two runs differ in: one record, or one person's records."""
     return "one record" if g.setting.records_per_person == 1 else "one person's records"
 
 
