@@ -42,7 +42,9 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _printed(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Take the smaller of the proof's two branches, the convergent one with the printed 8."""
+    """Take the smaller of the proof's two branches. The convergent branch has the printed
+    factor 8.
+    """
     every_step = runs.T * runs.record_sensitivity**2 / 2
     convergent = 2 * runs.record_sensitivity * runs.diameter * np.sqrt(2 * runs.d)
     N = np.minimum(

@@ -101,7 +101,7 @@ def _plain(K: float, d: float, order: float) -> Numbers:
 
 @lru_cache(maxsize=8192)
 def law_of_history(drift: Drift, order: float, e: float, q: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return how far apart two runs on secret batches may be and with what chances, as in
+    """Return the distances that two runs on secret batches may have, and their chances, as in
     `kernels.history.history`.
     """
     h, share, of = np.empty(LABELS), np.empty(LABELS), at_order(drift, order)

@@ -1,5 +1,5 @@
-"""The program of runs that the hidden-state theorem minimises, on all records and on batches;
-arrays broadcast.
+"""The program that the hidden-state theorem minimises for runs, on all records or on batches.
+Arrays broadcast.
 """
 
 import numpy as np

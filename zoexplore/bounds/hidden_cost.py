@@ -170,8 +170,8 @@ def _between(
     around: tuple[np.ndarray, np.ndarray],
     conversion: int,
 ) -> tuple[Rows, np.ndarray]:
-    """Compute the better result, shape (runs,), by the choices of the two nodes `around` each run.
-    The choices are only preferences: each run is counted by its own rows.
+    """Take the choices of the two nodes `around` each run, and return the better result, shape
+    (runs,). The choices are only preferences: each run is counted by its own rows.
     """
     before, after = around
     index = [np.flatnonzero(_alike(rows, chosen.at(node[run]))) for node in around]

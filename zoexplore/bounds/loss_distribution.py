@@ -105,8 +105,8 @@ def composed(
     def rare(part: Part) -> Numbers:
         return np.log(np.maximum(part.steps, 1.0) * (len(parts) + 1) / (laws.CUT * delta))
 
-    # for each source of losses: each run's law; the laws' losses, masses and sizes; each run's mass that
-    # counts as infinite; how often each run has the law
+    # for each source of losses: each run's law; the laws' losses, masses and sizes; each run's
+    # mass that counts as infinite; how often each run has the law
     found = [(*_laws_of(kind, part, rare(part)), part.steps) for part in parts]
     for law in known:
         alike = law.v[None], law.mass[None], np.array([law.v.size])

@@ -38,8 +38,8 @@ class Plans(NamedTuple):
 
 
 class Tails(NamedTuple):
-    """Says how often plans' costs exceed a number: Y + X p^(-1/power) with a probability of at most
-    p, shapes (rows, tails).
+    """Says how often plans' costs exceed a number: a cost exceeds Y + X p^(-1/power) with a
+    probability of at most p. All shapes are (rows, tails).
     """
 
     X: np.ndarray

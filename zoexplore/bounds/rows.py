@@ -26,7 +26,7 @@ ROW = np.dtype(
                 "certain",  # 1 if nothing of the cost is random
                 "known",  # 1 if the clip limits every entry of the record's part
                 "delta",
-                "times",  # the number of releases, each paid for
+                "times",  # the number of stretches between releases, each paid for
                 "most",  # the most steps that count
                 "diameter",
                 "beta",

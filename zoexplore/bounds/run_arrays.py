@@ -223,8 +223,8 @@ class RunArrays(Sensitivity):
     def longest(self) -> np.ndarray:
         """The largest length that the clip can meet: of a quotient, or of a record's vector of
         quotients if the clip is joint. For derivatives along orthonormal directions it is at most
-        the Lipschitz constant L. Two points add a quarter of xi times the range of curvatures to
-        each (docs/bounds.md, "Sensitivity").
+        the Lipschitz constant L. Two points add to each quotient a quarter of xi times the range of
+        curvatures (docs/bounds.md, "Sensitivity").
         """
         if not (self.setting.clipping == "joint" and np.any(self.xi > 0)):
             return self.lipschitz
