@@ -1,8 +1,9 @@
-"""Runs of up to 2^53 steps cut into blocks, and a recursion over one of them (docs/sharp.md,
+"""Cut runs of up to 2^53 steps into blocks, and follow a recursion over one block (docs/sharp.md,
 "Blocks").
 
-A run is cut, counted from its end, into single steps and then blocks that grow with their distance
-from the end. They shrink again towards a start from distance 0, where distances build up.
+The last steps of a run are blocks of their own. Earlier blocks grow with their distance from the
+end. If the run starts from distance 0, they shrink again towards its start, where distances build
+up.
 """
 
 from numpy import int64
@@ -10,14 +11,15 @@ from numpy import int64
 from zoexplore.bounds.kernels.compiling import kernel
 
 MORE = 12  # blocks that a cool-down may add
-# single steps at the end; the largest share of its distance to the end that a block takes
+# SINGLES: the last steps, which are blocks of their own. GROWTH: the largest length of a block, as
+# a share of its distance to the end.
 SINGLES, GROWTH = 12.0, 0.26
 
 
 @kernel()
 def _length(at, most, far):
-    """The length of the block that begins `at` steps before the end: a power of two, so that sums
-    over it go by doubling.
+    """Return the length of the block that begins `at` steps before the end. The length is a power
+    of two, so that sums over the block are taken by doubling.
     """
     if at < SINGLES:
         return 1.0
@@ -30,8 +32,9 @@ def _length(at, most, far):
 
 @kernel()
 def cut_into(most, far, cooled, edges):
-    """The number of a run's blocks; `edges` become the steps to its end at which they begin, and
-    last all its steps. One begins where the last `cooled` steps do.
+    """Cut a run of `most` steps into blocks, and return their number. Fill `edges` with the steps
+    to the run's end at which blocks begin, from 0 to `most`. One block begins where the last
+    `cooled` steps begin.
     """
     count, edges[0] = 0, 0.0
     while edges[count] < most:
@@ -44,8 +47,8 @@ def cut_into(most, far, cooled, edges):
 
 @kernel()
 def blocks_of(most, far):
-    """Room for the blocks of any run of `most` steps, shape (rows,): as many as it is cut into, and
-    what a cool-down may add.
+    """Count the blocks that arrays need room for: the largest number that a run of `most` steps,
+    shape (rows,), is cut into, and what a cool-down may add.
     """
     largest = int64(0)
     for i in range(most.size):
@@ -59,16 +62,16 @@ def blocks_of(most, far):
 
 @kernel()
 def affine(A, C, x, L):
-    """After L steps of x <- A x + C: (x, the sum of x over the steps' starts), by doubling, without
-    a cancellation.
+    """Return (x, the sum of x over the steps' starts) after L steps of x <- A x + C, by doubling,
+    without a cancellation.
 
     After k steps: lost = 1 - A^k, sums = 1 + A + ... + A^(k-1), twice = the sum of `sums` over the
-    first k steps. Where little is kept, `power` = A^k has its digits: with a factor raised by a
-    rounding it is not below the true one, however large L is.
+    first k steps. If little is kept, `power` = A^k has the digits that 1 - lost lacks. If A was
+    raised by a rounding, `power` is not below the true A^k, however large L is.
     """
     steps = int(L)
     bit = steps
-    while bit & (bit - 1):  # the highest bit of all
+    while bit & (bit - 1):  # clears every bit but the highest
         bit &= bit - 1
     bit //= 2
     k, lost, power, sums, twice = 1.0, 1.0 - A, A, 1.0, 0.0

@@ -1,5 +1,5 @@
-"""How kernels are compiled: cached for the next process, and without entry points for C, which
-would take a tenth of the time.
+"""Compile kernels, and keep them for the next process. Entry points for C are left out, because
+they would take a tenth of the time.
 """
 
 from functools import partial, wraps
@@ -23,16 +23,18 @@ def each_{name}(columns):
 
 def elementwise(function):
     """Compile a function of numbers for arrays that broadcast, as a NumPy ufunc does; numbers give
-    a number. numba rebuilds its own ufuncs in every process, which delays the first curves by a
-    third of a second. This loop is cached: it takes over the file, line and module of `function`.
-    An argument that is annotated as a tuple of numbers may be one of arrays.
+    a number.
+
+    numba rebuilds its own ufuncs in every process, which delays the first curves by a third of a
+    second. The loop compiled here is cached: it takes over the file, line and module of `function`.
+    An argument annotated as a tuple of numbers may be a tuple of arrays.
     """
     name, records, places = function.__name__, function.__annotations__, count()
     numbers = ", ".join(
         _read(records.get(of), places)
         for of in function.__code__.co_varnames[: function.__code__.co_argcount]
     )
-    # numba reads the source there
+    # moves the loop to the line of `function`, where numba reads its source
     size, above = next(places), "\n" * (function.__code__.co_firstlineno - 2)
     source = above + LOOP.format(name=name, numbers=numbers)
     names = {
@@ -59,7 +61,7 @@ def elementwise(function):
 
 
 def _read(record, places):
-    """The source of an argument: a number of the columns, or a tuple of some."""
+    """Return the source of an argument: one number of the columns, or a tuple of several."""
     if record is None:
         return f"columns[{next(places)}, i]"
     return f"{record.__name__}({', '.join(f'columns[{next(places)}, i]' for _ in record._fields)})"

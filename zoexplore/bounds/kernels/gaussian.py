@@ -1,4 +1,4 @@
-"""Conversions of a Gaussian shift budget (docs/bounds.md, "From a budget")."""
+"""Convert a Gaussian shift budget into epsilon and delta (docs/bounds.md, "From a budget")."""
 
 import sys
 from math import erf, erfc, exp, expm1, inf, log, log1p, sqrt
@@ -11,21 +11,21 @@ SQRT_2, SQRT_PI_2, SQRT_2PI = (
     sqrt(2.0 * 3.141592653589793),
 )
 
-# Newton's last step and the sums before it round to a few units in the last place; this pays for
-# them.
+# pays for the rounding of Newton's last step and of the sums before it, a few units in the last
+# place
 ROUND_UP = 1.0 + 1e-12
-LEAST_DELTA = 1e-290  # below it densities lose digits, and the loose form is taken
-LEAST_POSITIVE = sys.float_info.min  # smaller numbers lose digits, and are reported as this
-MIRONOV, CKS, GAUSSIAN = 0, 1, 2  # the conversions' numbers
+LEAST_DELTA = 1e-290  # below this delta densities lose digits, and the loose form is taken
+LEAST_POSITIVE = sys.float_info.min  # reported in place of smaller numbers, which lose digits
+MIRONOV, CKS, GAUSSIAN = 0, 1, 2  # indices of the conversions
 
 
 @kernel()
 def _mills(x):
-    """Mills' ratio Phi(-x)/phi(x)."""
+    """Return Mills' ratio Phi(-x)/phi(x)."""
     if x < 8.0:
         return SQRT_PI_2 * exp(0.5 * x * x) * erfc(x / SQRT_2)
     tail = x
-    # Laplace's continued fraction: so many terms are accurate to the last digits
+    # Laplace's continued fraction, with enough terms for the last digits
     for j in range(13 if x < 16.0 else 8, 0, -1):
         tail = x + j / tail
     return 1.0 / tail
@@ -33,9 +33,9 @@ def _mills(x):
 
 @kernel()
 def _mills_drop(a, mu):
-    """Mills' ratio at a less that at a + mu, without cancellation for small mu."""
-    # its derivative is -f, f = 1 - x mills(x), with f' = x f - mills and f^(k) = k f^(k-2) + x
-    # f^(k-1): Taylor at the middle
+    """Return Mills' ratio at a less that at a + mu, without a cancellation for small mu."""
+    # Taylor's series at the middle: the ratio's derivative is -f, f = 1 - x mills(x), with
+    # f' = x f - mills and f^(k) = k f^(k-2) + x f^(k-1)
     h = 0.5 * mu
     x = a + h
     ratio = _mills(x)
@@ -52,41 +52,47 @@ def _mills_drop(a, mu):
 
 @kernel()
 def shifted(epsilon, mu):
-    """delta at epsilon of a Gaussian shift by mu deviations, and minus its slope in epsilon."""
+    """Return delta at epsilon for a Gaussian shift by mu deviations, and minus delta's slope in
+    epsilon.
+    """
     a = epsilon / mu - 0.5 * mu
     density, far = exp(-0.5 * a * a) / SQRT_2PI, _mills(a + mu)
-    if a < -1.0:  # then mu > 2 and the second term is small: no cancellation, and no overflow
+    if a < -1.0:  # here mu > 2 and the second term is small: no cancellation, and no overflow
         return 0.5 * erfc(a / SQRT_2) - density * far, density * far
     return density * (_mills(a) - far if mu > 0.2 else _mills_drop(a, mu)), density * far
 
 
 @elementwise
 def gaussian_delta(rho, epsilon):
-    """The exact delta of a Gaussian shift budget rho at epsilon (Balle and Wang 2018), rounded up."""
+    """Return the exact delta at epsilon for a Gaussian shift budget rho, rounded up (Balle and Wang
+    2018).
+    """
     if rho <= 0.0 or epsilon == inf:
         return 0.0
     mu = sqrt(2.0 * rho)
     delta, _ = shifted(epsilon, mu)
     if delta < LEAST_POSITIVE:
         return LEAST_POSITIVE
-    # The argument a of the normal tails rounds by some 1e-16 (epsilon/mu + mu), and a tail by |a|
-    # or, next to 0, 1 times that.
+    # The argument a of the normal tails is off by some 1e-16 (epsilon/mu + mu). The relative error
+    # of a tail is max(|a|, 1) times as large.
     far = max(abs(epsilon / mu - 0.5 * mu), 1.0) * (epsilon / mu + mu)
     return min(1.0, delta * (ROUND_UP + 4e-16 * far))
 
 
 @kernel()
 def _mironov(rho, delta):
-    """The optimum over real orders of the Renyi conversion of Mironov 2017."""
+    """Return the least epsilon over real orders by the Renyi conversion of Mironov 2017."""
     return (rho + 2.0 * sqrt(-rho * log(delta))) * ROUND_UP
 
 
 @kernel()
 def _gaussian(rho, delta):
-    """The exact epsilon of a Gaussian shift budget rho at delta, from above (Balle and Wang 2018).
+    """Return the exact epsilon at delta for a Gaussian shift budget rho, from above (Balle and Wang
+    2018).
+
     delta(epsilon) = E[(1 - exp(epsilon - L))_+], L Gaussian, is log-concave (Prekopa). Every
-    tangent of log delta lies above it, so each Newton step ends at the root or on its safe right
-    side, whatever the start.
+    tangent of log delta lies above log delta, so each Newton step ends at the root or to its right,
+    which is safe, whatever the start.
     """
     if 0.0 < rho and delta < LEAST_DELTA:
         return _mironov(rho, delta)
@@ -108,19 +114,19 @@ def _gaussian(rho, delta):
         slope = fall / value
         step = (log(value) - target) / slope
         epsilon = max(0.0, epsilon + step)
-        noise = 1e-14 / slope  # what a rounding of delta moves the root by
-        if abs(step) <= 1e-8 * epsilon + noise:  # quadratic: what is left is below the rounding
+        noise = 1e-14 / slope  # how far a rounding of delta moves the root
+        if abs(step) <= 1e-8 * epsilon + noise:  # quadratic: the error left is below the rounding
             return (epsilon + noise) * ROUND_UP
-    return _mironov(rho, delta)  # not converged: the loose form is sound
+    return _mironov(rho, delta)  # Newton did not converge: the loose form is sound
 
 
 @kernel()
 def _cks_excess(rho, delta):
-    """u = alpha - 1 of the best order for Canonne, Kamath, Steinke 2020, Proposition 12, at rho >
-    0.
+    """Return u = alpha - 1 for the best order in Canonne, Kamath, Steinke 2020, Proposition 12;
+    rho > 0.
 
-    The derivative is rho - (ln(1/delta) - log1p(u))/u^2, so the order solves the increasing
-    equation rho u^2 + log1p(u) = ln(1/delta). Every order is sound, so the root need not be.
+    The derivative is rho - (ln(1/delta) - log1p(u))/u^2, so the best order solves the increasing
+    equation rho u^2 + log1p(u) = ln(1/delta). Every order is sound, so the root need not be exact.
     """
     loss = -log(delta)
     low, high = 0.0, min(sqrt(loss / rho), expm1(min(loss, 700.0)))
@@ -141,7 +147,9 @@ def _cks_excess(rho, delta):
 
 @kernel()
 def _cks(rho, delta):
-    """The optimum over real orders of Canonne, Kamath, Steinke 2020, Proposition 12, never below 0."""
+    """Return the least epsilon over real orders by Canonne, Kamath, Steinke 2020, Proposition 12,
+    never below 0.
+    """
     if rho <= 0.0:
         return 0.0
     u = _cks_excess(rho, delta)
@@ -152,7 +160,7 @@ def _cks(rho, delta):
 
 @kernel()
 def scalar_epsilon(conversion, rho, delta):
-    """epsilon at delta of a Gaussian shift budget rho, by the conversion with that index."""
+    """Return epsilon at delta for a Gaussian budget rho, by the conversion of that index."""
     if not (rho < inf and delta > 0.0):
         return inf
     if conversion == MIRONOV:
@@ -162,5 +170,5 @@ def scalar_epsilon(conversion, rho, delta):
 
 @elementwise
 def epsilon(conversion, rho, delta):
-    """`scalar_epsilon` for arrays."""
+    """Apply `scalar_epsilon` to arrays."""
     return scalar_epsilon(int(conversion), rho, delta)

@@ -1,9 +1,9 @@
-"""How far apart two runs on secret batches may be before the counted steps (docs/batches.md,
+"""Bound how far apart two runs on secret batches may be before the counted steps (docs/batches.md,
 "History").
 
-The memberships alone say it, as one number whose law is that of a chain: at a step that meets the
-record the squared distance h goes to the least of lines a h + b, at any other it shrinks.
-Everything is rounded up.
+The bound depends only on which steps meet the record, and is a Markov chain in the squared distance
+h. A step that meets the record replaces h by the least of several lines a h + b; any other step
+shrinks h. Everything is rounded up.
 """
 
 from math import ceil, exp, inf, log, sqrt
@@ -15,38 +15,40 @@ from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.bounds.kernels.norms import norm
 from zoexplore.bounds.kernels.rounding import UP
 
-RATIO = 0.97  # by which a round of steps without the record shrinks h, about
-CELL = 0.03  # of what one kick adds to a typical h: so fine is the grid at last,
-# which is refined by such a factor; places of the first grid, and of any
+RATIO = 0.97  # the factor, about, by which a round of steps without the record shrinks h
+CELL = 0.03  # the spacing of the last grid, as a share of what one kick adds to a typical h
+# FINER: the factor of a refinement. COARSEST, PLACES: places of the first grid, and at most of any.
 FINER, COARSEST, PLACES = 4.0, 640, 3600
-# (x + y)^2 <= (1 + theta) x^2 + (1 + 1/theta) y^2 at so many theta, from exp(-WIDEST) to its
-# inverse
+# LINES values of theta, from exp(-WIDEST) to exp(WIDEST), in
+# (x + y)^2 <= (1 + theta) x^2 + (1 + 1/theta) y^2
 LINES, WIDEST = 161, 9.0
-LABELS = 48  # into which the law is gathered, upwards
-KICKS = 40  # in a round: more of them count as the largest h
-RARE, MANY = 1e-13, 0.98  # chances of more than the first label but the largest, and than the last
-BELOW = 1e-3  # what a finer grid may miss at its lower end
-SETTLED, EVERY = 1e-4, 8  # change of the law in as many rounds that ends them
-SCALED = 1.0 + 1e-9  # pays for the rounding of a place, and of a law that is scaled
+LABELS = 48  # values into which the law is gathered, rounded up
+KICKS = 40  # numbers of kicks in a round, from 0 on; more kicks count as the largest h
+# the largest chances that h is above the second label (RARE), and above the last (MANY)
+RARE, MANY = 1e-13, 0.98
+BELOW = 1e-3  # the chance that a finer grid may miss at its lower end
+SETTLED, EVERY = 1e-4, 8  # rounds end when EVERY of them change the law by less than SETTLED
+SCALED = 1.0 + 1e-9  # pays for the rounding of a place, and of a scaled law
 
 
 class Chain(NamedTuple):
-    """A round of steps: h <- shrinks h + other in those without the record, and then the least of
-    lines slope h + per, once for each kick, whose length is 1. Kicks that come last are the worst.
+    """A round of steps. The steps without the record come first, each h <- shrinks h + other. The
+    steps with the record come last, which is worst: each of these kicks replaces h by the least of
+    lines slope h + per. The length of a kick is 1.
     """
 
-    top: float  # no h is larger
+    top: float  # the largest h
     steps: float
     shrinks: float
     other: float
     slope: ndarray
     per: ndarray
-    chance: ndarray  # of 0, 1, ... kicks; the rest counts as the largest h
+    chance: ndarray  # the chances of 0, 1, ... kicks; the rest counts as the largest h
     kicks: int
 
 
 class Grid(NamedTuple):
-    """Places of h: the largest of all, and `size` from `top` down, exp(step) apart."""
+    """Places of h: the largest h, and `size` others from `top` down, a factor exp(step) apart."""
 
     top: float
     step: float
@@ -55,8 +57,8 @@ class Grid(NamedTuple):
 
 @kernel(error_model="numpy")
 def _lines(table, c2, slope, per):
-    """Fill the lines' slopes, and what a kick adds to them; returns the kick's least fixed point of
-    a line; inf where none contracts.
+    """Fill the lines' `slope` and `per`, which a kick adds. Return the least fixed point of the
+    lines; inf if none contracts.
     """
     best = inf
     for k in range(LINES):
@@ -69,8 +71,9 @@ def _lines(table, c2, slope, per):
 
 @kernel(error_model="numpy")
 def _quiet_line(shrinks, other, q, top, slope, per):
-    """(The slope, what is added) of a line for steps without the record, whose fixed point is at
-    most `top`: any will do. `other` is the square of what two points add to their length.
+    """Return (slope, what is added) for a line of steps without the record. Its fixed point is at
+    most `top`; any such line is sound. `other` is the square of what two points add to the
+    distance.
     """
     if other == 0.0 or not shrinks < 1.0:
         return shrinks, 0.0
@@ -93,20 +96,20 @@ def _place(h, grid):
 
 @kernel(error_model="numpy")
 def _at(place, chain, grid):
-    """The value at a place."""
+    """Return the value of h at a place."""
     return chain.top if place == 0 else grid.top * exp(grid.step * (place - 1.0))
 
 
 @kernel(error_model="numpy")
 def _quiet(h, chain, steps):
-    """What so many steps without the record make of h."""
+    """Return h after `steps` steps without the record."""
     left = max(exp(steps * log(chain.shrinks)), 1e-12)
     return left * h + chain.other * (1.0 - left) / (1.0 - chain.shrinks)
 
 
 @kernel(error_model="numpy")
 def _moves(chain, grid, to):
-    """Fill the places that a round leads to with 0, 1, ... kicks, shape (KICKS, PLACES)."""
+    """Fill `to`, shape (KICKS, PLACES), with the places that rounds of 0, 1, ... kicks lead to."""
     slope, per = chain.slope, chain.per
     for k in range(chain.kicks):
         best = 0
@@ -128,7 +131,9 @@ def _moves(chain, grid, to):
 
 @kernel(error_model="numpy")
 def _chances(q, steps, chance):
-    """Fill the chances of 0, 1, ... kicks in so many steps; returns how many matter."""
+    """Fill `chance` with the chances of 0, 1, ... kicks in `steps` steps, and return how many
+    matter.
+    """
     chance[0], count = exp(steps * log(1.0 - q)), 1
     while count < min(KICKS, steps + 1.0) and (
         count < q * steps or chance[count - 1] > 1e-3 * RARE
@@ -140,8 +145,8 @@ def _chances(q, steps, chance):
 
 @kernel(error_model="numpy")
 def _settle(chain, grid, now, after, before, to):
-    """Let the law settle: it is above that of any run at any time to begin with, and so after any
-    number of rounds.
+    """Let the law `now` settle, round by round. At first it lies above the law of any run at any
+    time, and so it does after any number of rounds.
     """
     _moves(chain, grid, to)
     before[:] = 0.0
@@ -166,7 +171,9 @@ def _settle(chain, grid, now, after, before, to):
 
 @kernel(error_model="numpy")
 def _refined(chain, grid, finest, now, after):
-    """A finer grid for a law, and the law on it: where hardly anything lies above or below."""
+    """Return a finer grid, and put the law `now` on it. The grid leaves out the places above and
+    below which hardly any of the law lies.
+    """
     first, total = 1, now[0]
     while first < grid.size and total + now[first] < RARE:
         total += now[first]
@@ -188,7 +195,9 @@ def _refined(chain, grid, finest, now, after):
 
 @kernel(error_model="numpy")
 def _gather(chain, grid, now, h, share):
-    """Gather the law into labels, upwards: their h, falling, and chances."""
+    """Gather the law into labels, rounded up: fill `h` with their values, falling, and `share` with
+    their chances.
+    """
     share[:] = 0.0
     first, total = 1, now[0]
     while first < grid.size and total + now[first] < RARE:
@@ -211,11 +220,12 @@ def _gather(chain, grid, now, h, share):
 
 @kernel(error_model="numpy")
 def history(table, c2, e, q, h, share):
-    """Fill the law of the squared distance before the counted steps, in units of a kick's square:
-    LABELS values, falling, and their chances.
+    """Fill the law of the squared distance before the counted steps: `h` with LABELS values,
+    falling, in units of a kick's square, and `share` with their chances.
 
     Args:
-        table, c2: of J and of the drift, which a step looks up.
+        table: J on the rays.
+        c2: the drift's constant.
         e: what two points add to a distance in every step.
         q: the chance that a step meets the record.
     """

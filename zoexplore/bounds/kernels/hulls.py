@@ -1,5 +1,5 @@
-"""The least of several bounds on the norm J: their lower hull on the tabled rays (docs/sharp.md,
-"Linear models").
+"""Take the least of several bounds on the norm J: their lower hull on the tabled rays
+(docs/sharp.md, "Linear models").
 """
 
 from numpy import empty, int64
@@ -11,17 +11,17 @@ from zoexplore.bounds.kernels.rounding import UP
 
 @kernel()
 def linear_growth(d, order):
-    """f_lambda, from above: ||1 + beta|| / kappa_1^2, with beta a coordinate of a uniform direction
-    and kappa_1 the mean of sqrt(1 - beta^2). (1 + beta)/2 is a Beta variable, and Watson's bounds
-    give kappa_1; d >= 2.
+    """Return f_lambda = ||1 + beta|| / kappa_1^2, from above; d >= 2. beta is a coordinate of a
+    uniform direction, and kappa_1 the mean of sqrt(1 - beta^2). (1 + beta)/2 is a Beta variable;
+    Watson's bounds give kappa_1.
     """
     return 2.0 * moment(d - 1.0, 2.0 * (d - 1.0), order) ** 2 * (d - 0.36) / (d - 1.5) * MOMENT_UP
 
 
 @kernel(error_model="numpy")
 def linear_norm(table, growth, ratio):
-    """J, shape (rays,), of linear models whose clip acts: the lower hull of the least of J(A, C)
-    and growth J(A, ratio C).
+    """Return J, shape (rays,), for linear models whose clip acts: the lower hull of the least of
+    J(A, C) and growth J(A, ratio C).
     """
     size = RAYS.shape[1]
     least = empty(size)
@@ -32,8 +32,8 @@ def linear_norm(table, growth, ratio):
 
 @kernel(error_model="numpy")
 def norm_apart(table, ratio):
-    """J on rays for an idle clip: the lower hull of the least of J and of the sum of its parts'
-    norms. In the sum the drift is longer, at most by the root of c^2 = ratio c_lambda^2.
+    """Return J, shape (rays,), for an idle clip: the lower hull of the least of J and the sum of
+    its parts' norms. The sum counts the drift by a larger constant, at most c^2 = ratio c_lambda^2.
     """
     size = RAYS.shape[1]
     least = empty(size)
@@ -46,8 +46,8 @@ def norm_apart(table, ratio):
 
 @kernel(error_model="numpy")
 def lower_hull(least):
-    """Replace values, shape (rays,), by their lower hull. A convex function of (A, C) below the
-    values is also below the hull.
+    """Replace the values `least`, shape (rays,), by their lower hull. A convex function of (A, C)
+    that is below the values is also below the hull.
     """
     size = RAYS.shape[1]
     corners, count = empty(size, int64), 0
@@ -68,8 +68,8 @@ def lower_hull(least):
 
 @kernel(error_model="numpy")
 def _chord(values, i, j, k):
-    """The line through the values on rays i and k, at ray j, in the digits of the smaller of t and
-    1 - t.
+    """Return the value at ray j of the line through the values on rays i and k. It takes its digits
+    from t or 1 - t, whichever is smaller.
     """
     side = 1 if RAYS[0, j] > 0.5 else 0
     return values[i] + (values[k] - values[i]) * (

@@ -1,9 +1,9 @@
-"""Upper bounds on the norm J of a step whose clip is joint and may act, on the tabled rays
+"""Bound the norm J of a step whose clip is joint and may act, from above, on the tabled rays
 (docs/joint.md).
 
 For the worst record the span sees at most |U'p| + |U'q|, with p and q fixed given the past. Both
-lie in a plane, and their gradient's difference h on a circle. The norm is convex in h, so a polygon
-around the circle bounds it at its corners.
+lie in a plane. They depend on the difference h of two gradients, which lies on a circle. The norm
+is convex in h, so the corners of a polygon around the circle bound it.
 """
 
 from math import cos, exp, log1p, pi, sin, sqrt
@@ -28,15 +28,15 @@ from zoexplore.bounds.kernels.norms import (
 )
 from zoexplore.bounds.kernels.rounding import UP
 
-# arcs of the half circle at first, and the finest ones, which it is divided into where it matters
+# ARCS: arcs of the half circle at first. FINEST: the arcs if all were refined.
 ARCS, FINEST = 6, 48
-# how the square of |U'p| + |U'q| is split, in tenths of |q|/|p|, beside all of it
+# further ways to split the square of |U'p| + |U'q|, in tenths of the usual one, |q|/|p|
 SPLITS = 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0
 
 
 @kernel(error_model="numpy")
 def _eigenvalues(p1, p2, q1, q2, t):
-    """Eigenvalues of (1 + t) pp' + (1 + 1/t) qq', the larger one first."""
+    """Return the eigenvalues of (1 + t) pp' + (1 + 1/t) qq', the larger one first."""
     p, q = (p1 * p1 + p2 * p2) * (1.0 + t), (q1 * q1 + q2 * q2) * (1.0 + 1.0 / t)
     both = (1.0 + t) * (1.0 + 1.0 / t)
     larger = 0.5 * (p + q + sqrt((p - q) ** 2 + 4.0 * both * (p1 * q1 + p2 * q2) ** 2))
@@ -45,9 +45,9 @@ def _eigenvalues(p1, p2, q1, q2, t):
 
 @kernel(error_model="numpy")
 def _at_corner(span, change, begin, end, finest, at, found):
-    """Fill `found` with the logarithm of the norm at the corner over one arc of the circle of h,
-    ray by ray. It splits the square in one way or, on the `finest` arcs, in the best of several
-    ways.
+    """Fill `found`, ray by ray, with the logarithm of the norm at the corner over one arc of the
+    circle of h. The square is split in one way or, if the arc is one of the `finest`, in the best
+    of several ways.
     """
     r, low, high = change
     shrink = 1.0 / sqrt(second_column(span.d, span.order))
@@ -67,15 +67,15 @@ def _at_corner(span, change, begin, end, finest, at, found):
             break
         e1, e2 = _eigenvalues(p1, p2, q1, q2, t * 0.1 * tenths)
         log_moments(span, e1, e2, at, at.logs)
-        if not (at.logs < found).any():  # less would gain less
+        if not (at.logs < found).any():  # a smaller split would gain less
             break
         found[:] = minimum(found, at.logs)
 
 
 @kernel(error_model="numpy")
 def _worst(span, change, scale):
-    """Logarithms of the norm on all rays for one step size: the largest over a polygon, refined
-    where it is largest for any ray.
+    """Return the logarithms of the norm on all rays for one step size: the largest over a polygon,
+    which is refined where it is largest for any ray.
     """
     size = RAYS.shape[1]
     begin, end, values = empty(FINEST), empty(FINEST), empty((FINEST, size))
@@ -102,8 +102,8 @@ def _worst(span, change, scale):
 
 @kernel(error_model="numpy")
 def _of_one_size(span, change, scale):
-    """The norm on all rays for one step size: the smaller of the norm of both parts together and
-    the sum of their norms. The sum is smaller where the order is large against d.
+    """Return the norm on all rays for one step size: the smaller of the norm of both parts together
+    and the sum of their norms. The sum is smaller if the order is large against d.
     """
     K, d, order = span
     values = _worst(span, change, scale)
@@ -117,9 +117,9 @@ def _of_one_size(span, change, scale):
 
 @kernel(error_model="numpy")
 def joint_norm(span, change, slowest, scale):
-    """J, shape (rays,), C in units of 1/scale, for every step size from the part `slowest` to 1.
-    The lower hull of bounds on a convex function of (A, C) bounds it too. Between sizes the norm is
-    convex.
+    """Return J, shape (rays,), with C in units of 1/scale, for every step size from the part
+    `slowest` to 1. Between two sizes the norm is convex. The lower hull of bounds on a convex
+    function of (A, C) bounds that function too.
     """
     values = _of_one_size(span, change, scale)
     if slowest < 1.0:
@@ -129,7 +129,7 @@ def joint_norm(span, change, slowest, scale):
 
 @kernel(error_model="numpy")
 def _linear_part(table, span, change, A, C):
-    """A bound on the norm at one end of a record's clip factor, where the clip does not act."""
+    """Bound the norm at one end of a record's clip factor, where the clip does not act."""
     K, d, order = span
     apart, seen = moment(d - K, d, order) ** 2 * MOMENT_UP, moment(K, d, order) ** 2 * MOMENT_UP
     both = norm(table, A, C * drift_constant(change, d, order, IDLE, False)).J
@@ -156,8 +156,8 @@ def _linear_of_one_size(table, span, change, scale):
 
 @kernel(error_model="numpy")
 def joint_linear_norm(table, span, change, slowest, scale):
-    """`joint_norm` of linear models, from the table of J for an idle clip: both ends of a record's
-    clip factor count.
+    """Return `joint_norm` for linear models, from the table of J for an idle clip. Both ends of a
+    record's clip factor count.
     """
     values = _linear_of_one_size(table, span, change, scale)
     if slowest < 1.0:

@@ -1,7 +1,8 @@
-"""Privacy losses as a few hundred atoms, which dominate them (docs/batches.md, "Atoms").
+"""Replace privacy losses by a few hundred atoms, which dominate them (docs/batches.md, "Atoms").
 
-The likelihood ratio of a pair is cut into cells. In each, the second law's mass goes to both ends
-so that the first law keeps its own. This replaces the pair's profile by chords, which lie above it.
+The likelihood ratio of a pair is cut into cells. In each cell the second law's mass moves to both
+ends, in such parts that the first law's mass is kept. This replaces the pair's profile by chords,
+which lie above the profile.
 """
 
 from math import erfc, exp, expm1, inf, log, log1p, sqrt
@@ -10,25 +11,25 @@ from numpy import empty, int64, zeros
 
 from zoexplore.bounds.kernels.compiling import kernel
 
-WITHOUT_REPLACEMENT, REMOVE, ADD = 0, 1, 2  # whose pair: docs/batches.md
-FINE = 28.0  # cells to a standard deviation of the logarithm of the ratio
-FEWEST, MOST = 8.0, 1000  # to either side, and in all
-ROUNDED = 1e-13  # of a cell, by which its mass may be off
-# of delta: losses beyond the last cell, as likely as that in all steps together, count as infinite
+WITHOUT_REPLACEMENT, REMOVE, ADD = 0, 1, 2  # kinds of pairs (docs/batches.md)
+FINE = 28.0  # cells per standard deviation of the ratio's logarithm
+FEWEST, MOST = 8.0, 1000  # cells: the fewest on either side, the most in all
+ROUNDED = 1e-13  # the part of a cell's mass by which it may be off
+# the part of delta that losses beyond the last cell may have in all steps; they count as infinite
 CUT = 1e-5
 SQRT_2 = sqrt(2.0)
 
 
 @kernel()
 def upper(x):
-    """The chance of a standard normal number beyond x."""
+    """Return the chance that a standard normal number is beyond x."""
     return 0.5 * erfc(x / SQRT_2)
 
 
 @kernel()
 def _add_masses(x, share, masses):
-    """Add those of a standard normal number, of that chance, to the masses of the cells between the
-    places x, shape (cells + 2,): first what lies below, last what is beyond.
+    """Add `share` times the masses of a standard normal number to `masses`, shape (cells + 2,):
+    first the mass below the places x, then those of the cells between them, last the mass beyond.
     """
     at, beyond = x[0], upper(abs(x[0]))
     masses[0] += share * (beyond if at < 0.0 else 1.0 - beyond)
@@ -42,9 +43,9 @@ def _add_masses(x, share, masses):
 
 @kernel(error_model="numpy")
 def _reach(q, mus, shares, each, up, down):
-    """Fill how far the logarithm of the ratio is above and below 0 for each mu, beyond which either
-    law has a mass of at most exp(-each). Returns how many deviations both sides have in all, each
-    stretch counted by the least mu that reaches it.
+    """Fill `up` and `down`: how far the logarithm of the ratio is above and below 0 for each mu,
+    until either law has at most a mass of exp(-each) beyond. Return the length of both sides in
+    deviations; each stretch counts by the least mu that reaches it.
     """
     high, low, wide = 0.0, 0.0, 0.0
     for c in range(mus.size):
@@ -61,8 +62,8 @@ def _reach(q, mus, shares, each, up, down):
 
 @kernel(error_model="numpy")
 def _places(mus, reach, fine, places):
-    """Fill places from 0 to the farthest reach, without 0, so that a cell is a deviation of the
-    least mu that reaches it, over `fine`; returns their number.
+    """Fill `places` from 0, which is left out, to the farthest reach, and return their number. A
+    cell is as long as a deviation of the least mu that reaches it, over `fine`.
     """
     at, count = 0.0, 0
     for c in range(mus.size):
@@ -76,8 +77,8 @@ def _places(mus, reach, fine, places):
 
 @kernel(error_model="numpy")
 def _part(own, other, low, high, rounded):
-    """The part of a cell's mass that goes to its upper end, and what both ends' masses are of the
-    `other` law.
+    """Return the part of a cell's `own` mass that goes to the upper end, and the masses of the
+    `other` law at the lower and at the upper end.
     """
     if not (own > 0.0 and other > 0.0):
         part = 1.0 if rounded > 0.0 else 0.0
@@ -99,7 +100,7 @@ def _part(own, other, low, high, rounded):
 
 @kernel(error_model="numpy")
 def _dots(places, own, other, rounded):
-    """Both laws' masses at the places, the first at ratio 0, each of shape (places + 1,)."""
+    """Return both laws' masses at the places, shape (places + 1,); the first is at ratio 0."""
     at_own, at_other = zeros(own.size), zeros(own.size)
     for i in range(places.size):  # the cell below each place
         low = -inf if i == 0 else places[i - 1]
@@ -113,14 +114,14 @@ def _dots(places, own, other, rounded):
 
 @kernel(error_model="numpy")
 def sampled(kind, q, mus, shares, each, v, mass):
-    """Fill a sampled step's losses, ascending, and their masses; returns their number and the mass
-    that counts as infinite.
+    """Fill `v` with the losses of a sampled step, ascending, and `mass` with their masses. Return
+    their number and the mass that counts as infinite.
 
     Args:
-        kind: whose pair.
-        q: the probability that the step has the record.
-        mus, shares: how far it then moves the step, in standard deviations, ascending, and how
-            likely.
+        kind: the kind of the pair.
+        q: the probability that the step meets the record.
+        mus, shares: how far the record then moves the step, in standard deviations, ascending, and
+            with what chances.
         each: losses less likely than exp(-each) may count as infinite.
     """
     two_sided, up, down = kind != WITHOUT_REPLACEMENT, empty(mus.size), empty(mus.size)
@@ -133,7 +134,7 @@ def sampled(kind, q, mus, shares, each, v, mass):
     places[:below], places[below + 1 :] = -beneath[:below][::-1], above[: count - below - 1]
     own, other = zeros(count + 1), zeros(count + 1)
     for c in range(mus.size):
-        # N(-mu^2/2, mu^2) under the one law, N(mu^2/2, mu^2) under the other
+        # the ratio's logarithm is N(-mu^2/2, mu^2) under `own`, N(mu^2/2, mu^2) under `other`
         _add_masses(places / mus[c] + 0.5 * mus[c], shares[c], own)
         _add_masses(places / mus[c] - 0.5 * mus[c], shares[c], other)
     off = own[0] if kind == ADD else (1.0 - q) * own[count] + q * other[count]
@@ -152,7 +153,7 @@ def sampled(kind, q, mus, shares, each, v, mass):
     if kind == ADD:
         v[:count], mass[:count] = -losses[:0:-1], at_own[:0:-1]
         return count, off
-    # of a replaced record: losses above 0, their negatives, and 0, which has the rest of the mass
+    # a replaced record has losses above 0, their negatives, and 0 with the rest of the mass
     n, size = count - 1, 2 * count - 1
     v[:n], v[n], v[count:size] = -losses[:1:-1], 0.0, losses[2:]
     mass[:n], mass[count:size] = at_own[:1:-1], held[2:]
@@ -162,7 +163,7 @@ def sampled(kind, q, mus, shares, each, v, mass):
 
 @kernel(error_model="numpy")
 def log_mixture(x, roots, shares):
-    """The logarithm of sum_h shares exp(roots x - roots^2/2)."""
+    """Return the logarithm of sum_h shares exp(roots x - roots^2/2)."""
     top = -inf
     for h in range(roots.size):
         if shares[h] > 0.0:
@@ -176,8 +177,8 @@ def log_mixture(x, roots, shares):
 
 @kernel(error_model="numpy")
 def hidden(kind, roots, shares, each, v, mass):
-    """The same of a mixture of Gaussian shifts by `roots` standard deviations, whose label is
-    hidden, against no shift.
+    """Fill and return what `sampled` does, for a mixture of Gaussian shifts by `roots` standard
+    deviations against no shift. The label of the shift is hidden.
     """
     reach, most = sqrt(2.0 * each), 0.0
     for h in range(roots.size):
@@ -193,7 +194,7 @@ def hidden(kind, roots, shares, each, v, mass):
     for h in range(roots.size):
         if shares[h] > 0.0:
             _add_masses(x - roots[h], shares[h], other)
-    if kind == ADD:  # losses above those of the first place count as infinite
+    if kind == ADD:  # losses above that of the first place count as infinite
         off, own[0], other[0] = own[0], 0.0, 0.0
         at_own, _ = _dots(places, own, other, -ROUNDED)
         v[:count], mass[:count] = -places[::-1], at_own[:0:-1]
@@ -201,14 +202,14 @@ def hidden(kind, roots, shares, each, v, mass):
         return count, off
     _, at_other = _dots(places, own, other, ROUNDED)
     v[:count], mass[:count] = places, at_other[1:]
-    mass[0] += at_other[0]  # what lies below the first place counts as its loss
+    mass[0] += at_other[0]  # losses below that of the first place count as that one
     return count, other[count]
 
 
 @kernel(error_model="numpy")
 def all_sampled(kind, q, mus, shares, each):
-    """`sampled` for every row: (losses and masses, shape (rows, atoms), their numbers, what counts
-    as infinite).
+    """Apply `sampled` to every row. Return (losses and masses, each of shape (rows, atoms), their
+    numbers, the masses that count as infinite).
     """
     rows, atoms = q.size, 2 * MOST + 2
     v, mass, size, off = zeros((rows, atoms)), zeros((rows, atoms)), empty(rows, int64), empty(rows)
@@ -219,7 +220,7 @@ def all_sampled(kind, q, mus, shares, each):
 
 @kernel(error_model="numpy")
 def all_hidden(kind, roots, shares, each):
-    """`hidden` for every row, in the same form."""
+    """Apply `hidden` to every row, and return what `all_sampled` does."""
     rows, atoms = each.size, MOST + 1
     v, mass, size, off = zeros((rows, atoms)), zeros((rows, atoms)), empty(rows, int64), empty(rows)
     for i in range(rows):

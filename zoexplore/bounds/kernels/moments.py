@@ -1,5 +1,5 @@
-"""Moments of a vector's part in a random span (docs/sharp.md, "One step with a cube"). Everything
-is rounded up.
+"""Bound moments of a vector's part in a random span (docs/sharp.md, "One step with a cube").
+Everything is rounded up.
 """
 
 from math import cos, erf, exp, hypot, inf, log, log1p, pi, sin, sqrt
@@ -12,7 +12,7 @@ CORNERS = 256
 
 @kernel(error_model="numpy")
 def _series(a, b, z):
-    """ln 1F1(a; b; z), z >= 0, from above: a series of positive terms."""
+    """Return ln 1F1(a; b; z), z >= 0, from above, by a series of positive terms."""
     term, total, j = 1.0, 0.0, 0.0
     while True:
         ratio = (a + j) / (b + j) * z / (j + 1.0)
@@ -32,7 +32,9 @@ def _series(a, b, z):
 
 @kernel(error_model="numpy")
 def log_1f1(K, d, z):
-    """ln 1F1(K/2; d/2; z) = ln E exp(z gamma), from above: of z < 0 by Kummer's transformation."""
+    """Return ln 1F1(K/2; d/2; z) = ln E exp(z gamma), from above; by Kummer's transformation if
+    z < 0.
+    """
     if z < 0.0:
         return z + _series(0.5 * (d - K), 0.5 * d, -z) - 4e-16 * z
     return _series(0.5 * K, 0.5 * d, z)
@@ -40,13 +42,13 @@ def log_1f1(K, d, z):
 
 @kernel(error_model="numpy")
 def absolute(u):
-    """Psi(u) = ln E exp(u |g|), g a standard Gaussian number, from above."""
+    """Return Psi(u) = ln E exp(u |g|), from above; g is a standard Gaussian number."""
     return (0.5 * u * u + log1p(erf(u / sqrt(2.0)))) * (1.0 + 1e-14)
 
 
 @kernel(error_model="numpy")
 def _log_length_moment(d, order):
-    """ln E chi_d^order for an even order: the product of d, d + 2, and so on."""
+    """Return ln E chi_d^order for an even order: the summed logarithms of d, d + 2, and so on."""
     total = 0.0
     for j in range(int(order) // 2):
         total += log(d + 2.0 * j)
@@ -55,8 +57,8 @@ def _log_length_moment(d, order):
 
 @kernel(error_model="numpy")
 def _log_sum_chernoff(K, order):
-    """ln E (sum of K Gaussian |g|)^order, from above: z^order <= (order/(e u))^order e^(u z), at
-    the best of many u.
+    """Return ln E (sum of K Gaussian |g|)^order, from above, by z^order <= (order/(e u))^order
+    e^(u z) at the best of many u.
     """
     best, u = inf, 0.3 * min(order / K, sqrt(order / K))
     while True:
@@ -68,11 +70,11 @@ def _log_sum_chernoff(K, order):
 
 @kernel(error_model="numpy")
 def sum_norm(K, d, order, seen):
-    """ell: the norm, at an even order, of the sum of the absolute values of K entries of a random
-    unit vector in d dimensions.
+    """Return ell: the norm, at an even order, of the sum of the absolute values of K entries of a
+    random unit vector in d dimensions.
 
     Args:
-        seen: the norm at the order of the length of those entries, which sqrt(K) times bounds it
+        seen: the norm, at `order`, of the length of those entries; sqrt(K) times `seen` bounds ell
             too.
     """
     even = order + order % 2.0  # norms grow with their order
@@ -82,8 +84,8 @@ def sum_norm(K, d, order, seen):
 
 @kernel(error_model="numpy")
 def sum_constant(change, slowest, d, acting):
-    """c_1: by how much the sum of a drift's entries can exceed that of a random unit vector's. It
-    is convex in the step size, which is at least the part `slowest` of eta.
+    """Return c_1: by how much the sum of a drift's entries can exceed that of a random unit
+    vector's. c_1 is convex in the step size, which is at least the part `slowest` of eta.
     """
     worst = 0.0
     for part in (1.0, slowest):
@@ -95,7 +97,7 @@ def sum_constant(change, slowest, d, acting):
                 abs(q) if acting else 0.0,
             )
             continue
-        # a polygon around the circle bounds what is convex in it
+        # the corners of a polygon around the circle bound a convex function on it
         reach = 0.5 * (most - least) / cos(0.5 * pi / CORNERS)
         for k in range(CORNERS + 1):
             along = 0.5 * (most + least) + reach * cos(pi * k / CORNERS)

@@ -1,7 +1,7 @@
-"""The norm J and the drift's constant c, which say how a step changes the distance of two runs in
-the sharper bound.
+"""Compute the norm J and the drift's constant c, which say how a step changes the distance between
+two runs in the sharper bound.
 
-gamma ~ Beta(K/2, (d-K)/2) is the share of a vector's squared length that a random span has.
+gamma ~ Beta(K/2, (d-K)/2) is the share of a vector's squared length that lies in a random span.
 Everything is rounded up.
 """
 
@@ -14,24 +14,24 @@ from numpy import empty, ndarray
 from zoexplore.bounds.kernels.compiling import elementwise, kernel
 from zoexplore.bounds.kernels.rounding import UP
 
-MOMENT_UP = 1.0 + 1e-14  # the logarithms' sums round to less than that
-# exact terms of a moment; later ones are bounded in blocks of an eighth of their distance
+MOMENT_UP = 1.0 + 1e-14  # pays for the rounding of summed logarithms
+# the exact terms of a moment; later terms are bounded in blocks of an eighth of their index
 SINGLES = 16
-AT_ONCE = 16  # factors that are multiplied before a logarithm is taken
-# c is raised by so much: near 1 its rounding would otherwise count as contraction, T times over
+AT_ONCE = 16  # factors multiplied before a logarithm is taken
+# what c is raised by: near 1 its rounding would otherwise count as contraction, T times over
 ROUNDING = 2.0**-51
-# what a clip may do: never act, act on each quotient or on all together
+# what a clip may do: never act, act on each quotient, act jointly, act jointly on a linear model
 IDLE, EACH, JOINT, JOINT_LINEAR = 0.0, 1.0, 2.0, 3.0
-HALF = 80  # rays on either side of A = C, beside that
-# a polygon's corners at first and at most beyond, and how near it comes
+HALF = 80  # rays on either side of the ray A = C
+# ARCS: a polygon's corners at first. SPLITS: the most that are added. CLOSE: its relative error.
 ARCS, SPLITS, CLOSE = 12, 200, 1e-8
 
 
 @kernel()
 def _log_mean(part, d, order):
-    """Mean over j < order of log((part/2 + j)/(d/2 + j)), for moments of a Beta(part/2, (d -
-    part)/2) variable. The summand is concave in j, so a block is at most its length times the
-    summand at its middle (Jensen).
+    """Bound the mean over j < order of log((part/2 + j)/(d/2 + j)), for moments of a Beta(part/2,
+    (d - part)/2) variable. The summand is concave in j, so the sum over a block is at most its
+    length times the summand at its middle (Jensen).
     """
     total, j = 0.0, 0.0
     while j < order:
@@ -45,7 +45,7 @@ def _log_mean(part, d, order):
 
 @kernel()
 def moment(part, d, order):
-    """The square root of E[x^order]^(1/order), x ~ Beta(part/2, (d - part)/2), from above."""
+    """Bound the square root of E[x^order]^(1/order), x ~ Beta(part/2, (d - part)/2), from above."""
     return exp(0.5 * _log_mean(part, d, order)) * MOMENT_UP
 
 
@@ -53,8 +53,8 @@ def moment(part, d, order):
 
 
 def _rays():
-    """The rays A : C on which J is tabled, as (t, 1 - t), t = C/(A + C): shape (2, 2 HALF + 1),
-    denser around A = C.
+    """Return the rays A : C on which J is tabled, as (t, 1 - t), t = C/(A + C): shape (2, 2
+    HALF + 1), denser around A = C.
     """
     u = np.arange(-HALF, 1) / HALF
     x = np.exp(u * (4 + 14 * u**6))
@@ -67,7 +67,7 @@ RAYS = _rays()
 
 
 class Span(NamedTuple):
-    """A random span, and the order of the norm of what it sees."""
+    """A random span, and the order of the norm of what the span sees."""
 
     K: float
     d: float
@@ -75,20 +75,20 @@ class Span(NamedTuple):
 
 
 class Work(NamedTuple):
-    """C is in units of 1/scale; room, and room for one value a ray, which is the last."""
+    """Arrays to work in, and the unit 1/scale of C."""
 
     scale: float
     terms: ndarray  # shape (8, rays)
-    logs: ndarray
+    logs: ndarray  # shape (rays,)
 
 
 @kernel(error_model="numpy")
 def log_moments(span, e1, e2, at, logs):
-    """Fill `logs` with upper bounds on log E[(A X + C e1 Y + C e2 Z)^order]^(1/order), less that of
-    the sum's moment, on all rays.
+    """Fill `logs`, ray by ray, with upper bounds on log E[(A X + C e1 Y + C e2 Z)^order]^(1/order),
+    less the same of a chi-square variable of d degrees of freedom.
 
-    X, Y, Z have d - K, K and K degrees of freedom, their sum d. The power series of a product of (1
-    - a z)^-n has the coefficients f_i = sum_j n_j a_j u_j / i with u_j <- a_j u_j + f_i, all
+    X, Y, Z are chi-square of d - K, K and K degrees of freedom. The power series of a product of
+    (1 - a z)^-n has the coefficients f_i = sum_j n_j a_j u_j / i with u_j <- a_j u_j + f_i, all
     positive. Their unit is 2^-i (d/2)_i/i!, renewed against overflow.
     """
     K, d, work, size = span.K, span.d, at.terms, RAYS.shape[1]
@@ -125,7 +125,7 @@ def log_moments(span, e1, e2, at, logs):
 
 @kernel(error_model="numpy")
 def tabled_norm(K, d, order):
-    """J(1 - t, t) = E[((1-t)(1-gamma) + t gamma)^order]^(1/order) on rays, shape (rays,), from
+    """Return J(1 - t, t) = E[((1-t)(1-gamma) + t gamma)^order]^(1/order), shape (rays,), from
     above.
     """
     if K == d:
@@ -146,7 +146,9 @@ class Norm(NamedTuple):
 
 @kernel(error_model="numpy")
 def norm(table, A, C):
-    """J and its slopes at A, C >= 0, from above: J is convex, so below its chords between rays."""
+    """Return J and its slopes at A, C >= 0, from above. J is convex, so it lies below its chords
+    between rays.
+    """
     total = A + C
     mirrored = C > A
     small = (A if mirrored else C) / total
@@ -170,10 +172,10 @@ def norm(table, A, C):
 
 @kernel()
 def _clipped(r, q1, q2):
-    """c^2 for a drift q against r where the clip may act: twice the mean over angles of max((r
+    """Return c^2 for a drift q against r if the clip may act: twice the mean over angles of max((r
     cos)^2, (q cos)^2).
 
-    Convex in q. In units of r it is (1 + |q|^2)/2 + [2 |q2| + (1 - |q|^2) atan2(1 - |q|^2, 2
+    It is convex in q. In units of r it is (1 + |q|^2)/2 + [2 |q2| + (1 - |q|^2) atan2(1 - |q|^2, 2
     |q2|)]/pi.
     """
     squares, apart, across = r * r + q1 * q1 + q2 * q2, r * r - q1 * q1 - q2 * q2, 2.0 * abs(r * q2)
@@ -182,8 +184,8 @@ def _clipped(r, q1, q2):
 
 @kernel()
 def _together(r, q1, q2):
-    """c^2 for a drift q against r where a joint clip may act: its part is half of r - q and any
-    vector of that length.
+    """Return c^2 for a drift q against r if a joint clip may act. The clip's part is half of r - q
+    plus any vector of that half's length.
     """
     return 0.25 * (sqrt((r + q1) ** 2 + q2 * q2) + sqrt((r - q1) ** 2 + q2 * q2)) ** 2
 
@@ -195,9 +197,9 @@ def _square(acting, r, q1, q2):
 
 @kernel()
 def _worst_clipped(acting, r, middle, radius, per_shrink):
-    """The largest `_square` over drifts r - h, h on the circle with that centre and radius, the
-    second part times per_shrink. By convexity the corners of a polygon around the ellipse bound it;
-    the polygon is refined where it is largest.
+    """Return the largest `_square` over drifts r - h, where h is on the circle with that middle and
+    radius, and its second part is multiplied by per_shrink. By convexity the corners of a polygon
+    around the ellipse bound it; the polygon is refined where it is largest.
     """
     begin, end, corner = empty(ARCS + SPLITS), empty(ARCS + SPLITS), empty(ARCS + SPLITS)
     best = 0.0
@@ -234,7 +236,7 @@ class Change(NamedTuple):
     """What a step does to a distance, in numbers or in arrays of them.
 
     Args:
-        r: the ridge's factor on it, 1 - eta ridge/K, of any sign.
+        r: the factor 1 - eta ridge/K by which the ridge changes the distance, of any sign.
         low, high: eta/K times the least and the largest curvature of the clipped loss; high >= 0,
             low >= -high.
     """
@@ -246,8 +248,8 @@ class Change(NamedTuple):
 
 @kernel()
 def joint_constant(change, shrink):
-    """c^2 where a joint clip may act; `shrink` is the share that the directions' second column
-    keeps of its square, at most 1.
+    """Return c^2 if a joint clip may act. The directions' second column keeps the share `shrink` of
+    its square, at most 1.
     """
     r, low, high = change
     return (
@@ -258,27 +260,27 @@ def joint_constant(change, shrink):
 
 @kernel()
 def _linear_constant(change):
-    """c where a joint clip may act, for a function of one linear form."""
+    """Return c for a function of one linear form if a joint clip may act."""
     r, low, high = change
     return max(abs(r - 0.5 * low) + 0.5 * abs(low), abs(r - 0.5 * high) + 0.5 * abs(high))
 
 
 @kernel(error_model="numpy")
 def second_column(d, order):
-    """The square of what a random frame's second column keeps, at least."""
+    """Bound from below how much of its square a random frame's second column keeps."""
     return (d - 1.5) / (d + 2.0 * order - 1.36)
 
 
 @kernel(error_model="numpy")
 def drift_constant(change, d, order, clip, certain):
-    """c_lambda^2: the largest squared ratio of the span's part of a step to a random span's share
-    of the distance.
+    """Return c_lambda^2: the largest squared ratio of the span's part of a step to a random span's
+    share of the distance.
 
     Args:
         change: a `Change`.
-        order: of the norm.
-        clip: its kind (`IDLE` and others). For an idle one the constant is often the first-order
-            step's; for a joint one it is that of all directions, and the tables of J
+        order: the order of the norm.
+        clip: the kind of the clip (`IDLE` and others). For an idle clip the constant is often the
+            first-order step's. For a joint clip it is that of all directions; the tables of J
             (`kernels.joint`) have the rest.
         certain: all directions are seen and the clip is idle, so that nothing is random.
     """
@@ -305,14 +307,14 @@ def drift_constant(change, d, order, clip, certain):
 
 @kernel(error_model="numpy")
 def slower(change, part):
-    """The change of a step with that part of the step size."""
+    """Return the change of a step whose size is `part` times as large."""
     return Change(1.0 - part * (1.0 - change.r), part * change.low, part * change.high)
 
 
 @kernel(error_model="numpy")
 def largest_drift_constant(change, slowest, d, order, clip, certain):
-    """The largest `drift_constant` of steps whose sizes are from the part `slowest` to 1. It is
-    convex in the size, so one of the ends has it.
+    """Return the largest `drift_constant` of steps whose sizes are from the part `slowest` to 1.
+    The constant is convex in the size, so it is largest at one of the ends.
     """
     c2 = drift_constant(change, d, order, clip, certain)
     if slowest < 1.0:
@@ -332,8 +334,8 @@ def _certain(change, clip):
 
 @elementwise
 def certain_constant(change: Change, slowest, clip):
-    """Bound how much a step lengthens a distance in the span where nothing is random. Its size is
-    from the part `slowest` to 1.
+    """Bound how much a step lengthens a distance in the span if nothing is random. The step's size
+    is from the part `slowest` to 1.
     """
     c = _certain(change, clip)
     if slowest < 1.0:

@@ -1,4 +1,4 @@
-"""Plans of the sharper bound, and how large their random cost is (docs/sharp.md, "The recursion")."""
+"""Make plans of the sharper bound, and bound their random cost (docs/sharp.md, "The recursion")."""
 
 from math import inf, log, sqrt
 from typing import NamedTuple
@@ -23,33 +23,33 @@ from zoexplore.bounds.kernels.steps import (
     set_noise,
 )
 
-LEAST_REACH = 1e-3  # shorter typical distances, as a part of what a step adds, count as this
-# of the final cost of a squared distance: less is rounded up, so that nothing underflows
+LEAST_REACH = 1e-3  # the least typical distance, as a part of what a step adds
+# the least worth, as a part of a squared distance's final cost; keeps the worth from underflow
 LEAST_WORTH = 1e-40
-SETTLED = 3e-5  # relative change of the planned cost that ends the rounds
-HIGH = 30.0  # a plan from distance 0 begins with what one step adds, or with this times as much
+SETTLED = 3e-5  # the relative change of the planned cost at which rounds end
+HIGH = 30.0  # a late plan from distance 0 begins with this many times what one step adds
 ALPHA, PI, ACROSS, ALONG = 0, 1, 2, 3  # rows of a plan's fractions
 
 
 class Run(NamedTuple):
-    """A run at one order of the norm, cut into blocks of steps, or of periods of several parts: a
-    step that meets the record and those before it that do not.
+    """A run at one order of the norm, cut into blocks of steps or of periods. The parts of a period
+    are a step that meets the record and stretches of the steps before it, which do not.
     """
 
-    steps: ndarray  # `STEP`: one that meets the record, one that does not, and both in a cool-down
+    steps: ndarray  # `STEP`: one with the record, one without, and both in a cool-down
     table: ndarray  # J on the rays
-    edges: ndarray  # steps, or periods, to the end at which blocks begin
+    edges: ndarray  # the steps, or periods, to the end at which blocks begin
     blocks: int
-    # steps of a period's parts, the last first; where all meet the record, those of the block
+    # the steps of a period's parts, the last first; if all steps meet the record, the block's
     parts: ndarray
     cooled: float
-    start: float  # the distance that it starts from: 0 where all blocks count
-    times: float  # such stretches between releases
+    start: float  # the distance at the start; 0 if all blocks count
+    times: float  # the number of such stretches between releases
 
 
 class Plan(NamedTuple):
-    """Part by part typical distances, and fractions, shape (4, parts): alpha, pi, and what a step
-    counts of a squared distance, across the span and in it.
+    """Typical distances, shape (parts,), and fractions, shape (4, parts): alpha, pi, and how much
+    of a squared distance a step counts across the span and in it.
     """
 
     x: ndarray
@@ -57,8 +57,8 @@ class Plan(NamedTuple):
 
 
 class Worth(NamedTuple):
-    """What is left to pay: for a squared distance, beside it, for certain; and the rate at which
-    the first falls.
+    """The cost of the steps to come: v per squared distance, w constant, Y certain; and the rate at
+    which v falls.
     """
 
     v: float
@@ -68,7 +68,7 @@ class Worth(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """Of a plan: what is random, what is certain, the blocks that count."""
+    """The cost of a plan: its random part, its certain part, and how many blocks count."""
 
     X: float
     Y: float
@@ -78,7 +78,7 @@ class Cost(NamedTuple):
 @kernel()
 def cut_apart(quiet, parts):
     """Cut a period into `parts`, counted from its end: the step that meets the record, then growing
-    stretches of the `quiet` ones before it.
+    stretches of the `quiet` steps before that one.
     """
     parts[0], at = 1.0, 0.0
     growth = max(0.4, quiet ** (1.0 / 6.0) - 1.0)
@@ -90,7 +90,7 @@ def cut_apart(quiet, parts):
 
 @kernel(error_model="numpy")
 def run_of(rows, norms, i, size, most):
-    """Row i at its first order, with `size` parts of a period and room for `most` blocks."""
+    """Return row i at its first order, with `size` parts to a period and room for `most` blocks."""
     row, parts, edges = rows[i], empty(size), empty(most + 1)
     cut_apart(row.apart, parts)
     far = row.far > 0.0
@@ -110,7 +110,7 @@ def run_of(rows, norms, i, size, most):
 
 @kernel(error_model="numpy")
 def at_order(run, rows, norms, i, k, blocks):
-    """The same run, of row i, at its k-th order and with so many blocks that count."""
+    """Return the run of row i at its k-th order, of which `blocks` blocks count."""
     row = rows[i]
     for j in range(4 if row.cooled > 0.0 else 2 if row.apart > 0.0 else 1):
         fill_step(run.steps[j], row, norms, i, k)
@@ -124,15 +124,15 @@ def at_order(run, rows, norms, i, k, blocks):
 
 @kernel()
 def _kind(run, b):
-    """Which of a run's steps block b has: the first, or in a cool-down the third. The next one is
-    without the record's part.
+    """Return which of a run's steps block b has: the first or, in a cool-down, the third. The step
+    after that one lacks the record's part.
     """
     return 2 if run.edges[b] < run.cooled else 0
 
 
 @kernel(error_model="numpy")
 def _fractions(s, v, x, g):
-    """The best fractions (alpha, pi) of a step after which the square of the distance is worth v."""
+    """Return the best fractions (alpha, pi) of a step after which a squared distance is worth v."""
     drift, f = sqrt(g) * x, s.tilt
     if s.cube > 0.0:
         met = f * f * (drift * drift + 2.0 * s.cross * x)
@@ -148,8 +148,8 @@ def _fractions(s, v, x, g):
 
 @kernel(error_model="numpy")
 def _choose(s, worth, plan, m, L):
-    """The best fractions of a part of L steps, in which the worth of a distance falls at about the
-    rate.
+    """Choose the best fractions of part m, which has L steps. In these the worth of a distance
+    falls at about `worth.rate`.
     """
     v, of = worth.v, plan.fractions
     between = v if L <= 1.0 else v / max(0.3, 1.0 + 0.25 * worth.rate * L)
@@ -160,8 +160,8 @@ def _choose(s, worth, plan, m, L):
 
 @kernel(error_model="numpy", forceinline=True)
 def _period(run, b, plan, worth, choosing):
-    """The worth before a period of block b. Its last step, the first on the way back, meets the
-    record; the others do not. With `choosing`, the fractions become the best ones.
+    """Return the worth before a period of block b. The period's last step, the first on the way
+    back, meets the record; the others do not. If `choosing`, the fractions become the best ones.
     """
     v, w, Y, rate = worth.v, 0.0, 0.0, worth.rate
     size, kind, of = run.parts.size, _kind(run, b), plan.fractions
@@ -182,8 +182,8 @@ def _period(run, b, plan, worth, choosing):
 
 @kernel(error_model="numpy")
 def _before(run, b, plan, worth, choosing):
-    """The worth before the n steps, or periods, of block b but for a first step from distance 0;
-    infinite where F is.
+    """Return the worth before all steps, or periods, of block b but a first step from distance 0;
+    infinite if F is.
     """
     v, w, Y, rate, n = worth.v, worth.w, worth.Y, worth.rate, run.edges[b + 1] - run.edges[b]
     if b == run.blocks - 1 and run.start == 0.0:
@@ -214,9 +214,9 @@ def _before(run, b, plan, worth, choosing):
 
 @kernel(error_model="numpy")
 def backward(run, plan, choosing):
-    """The recursion from the end of the run to its start. With `choosing` alpha and pi become the
-    best ones, and the others what they are there. From the diameter any number of blocks will do,
-    and the best is chosen; from 0 all are counted.
+    """Follow the recursion from the end of the run to its start. If `choosing`, alpha and pi become
+    the best ones, and the other fractions are set to match. From the diameter any number of blocks
+    is sound, and the best is chosen; from 0 all blocks count.
     """
     worth, best, least = Worth(0.0, 0.0, 0.0, 0.0), inf, Cost(inf, 0.0, run.blocks)
     f = run.steps[0].tilt
@@ -240,7 +240,7 @@ def backward(run, plan, choosing):
 
 @kernel(error_model="numpy")
 def _from_zero(run, plan, worth):
-    """What all steps cost, with the first one from distance 0."""
+    """Return the cost of all steps, of which the first starts from distance 0."""
     b = run.blocks - 1
     s, m, of = run.steps[_kind(run, b)], b * run.parts.size, plan.fractions
     block = block_of(s, of[ALPHA, m], of[PI, m], plan.x[m], of[ALONG, m])
@@ -251,7 +251,7 @@ def _from_zero(run, plan, worth):
 
 @kernel(error_model="numpy")
 def _grow(s, keep, left, g, h, L):
-    """(h after L steps, its mean over their starts), nearly."""
+    """Return (h after L steps, the mean of h over their starts), nearly."""
     if s.cube > 0.0:
         cross, b2 = s.cross, (s.b + s.e) ** 2
     else:
@@ -268,8 +268,8 @@ def _grow(s, keep, left, g, h, L):
 
 @kernel(error_model="numpy")
 def _follow(run, b, plan, at, floor):
-    """The squared distance after a period of block b, from one before it; x become the typical
-    distances of its parts.
+    """Return the squared distance after a period of block b, if it is `at` before. Set the typical
+    distances of the period's parts in `plan.x`.
     """
     size, kind, of = run.parts.size, _kind(run, b), plan.fractions
     for j in range(size - 1, -1, -1):
@@ -283,8 +283,8 @@ def _follow(run, b, plan, at, floor):
 
 @kernel(error_model="numpy")
 def forward(run, plan, counted, floor):
-    """From the start of the `counted` blocks to the end: x become the distances that the fractions
-    lead to, at least `floor`: no bound.
+    """Go from the start of the `counted` blocks to the end, and set `plan.x` to the distances that
+    the fractions lead to, at least `floor`. They are no bounds.
     """
     size, at = run.parts.size, run.start * run.start
     for b in range(counted - 1, -1, -1):
@@ -296,7 +296,7 @@ def forward(run, plan, counted, floor):
                 plan.x[m + j] = max(sqrt(at), floor) if size > 1 else floor
         if size == 1:
             run.parts[0], n = n, min(n, 1.0)
-        if n > 1.0:  # the others continue as two periods do
+        if n > 1.0:  # the other periods continue as the first two do
             once = _follow(run, b, plan, at, floor)
             again = _follow(run, b, plan, once, floor)
             slope = min(max((again - once) / (once - at), 0.0), 1.0) if once != at else 0.0
@@ -309,11 +309,11 @@ def forward(run, plan, counted, floor):
 
 @kernel(error_model="numpy")
 def _begin(row, run, plan):
-    """What a search starts from: every step hides all, and distances are as long as those at the
-    start.
+    """Set the plan from which a search starts: every step hides all, and every distance is as long
+    as at the start.
     """
     s = run.steps[0]
-    added = row.B + row.remainder if row.cube > 0.0 else s.kick  # by a step to the distance
+    added = row.B + row.remainder if row.cube > 0.0 else s.kick  # what a step adds to the distance
     start = run.start if run.start > 0.0 else (HIGH if row.late > 0.0 else 1.0) * added
     part = norm(run.table, 1.0, s.c2)[2]
     plan.x[:], plan.fractions[:ALONG], plan.fractions[ALONG] = start, 1.0, part * s.c2
@@ -321,19 +321,19 @@ def _begin(row, run, plan):
 
 @kernel(error_model="numpy")
 def plan_rows(rows, norms, size, rounds, x, fractions):
-    """Rounds for every row: fractions and costs backward along typical distances, these forward,
-    until the cost stands.
+    """Plan every row, in rounds until the cost settles: backward for the fractions and the cost,
+    forward for the typical distances.
 
     Args:
-        rows: of `rows.ROW`, planned for their one order in `norms`.
-        size: the parts that a period is cut into.
-        rounds: so many at most.
-        x, fractions: `Plan` of every row, shapes (rows, parts) and (rows, 4, parts): become the
+        rows: an array of `rows.ROW`, each planned for its one order in `norms`.
+        size: the number of parts of a period.
+        rounds: the largest number of rounds.
+        x, fractions: the `Plan` of every row, shapes (rows, parts) and (rows, 4, parts): become the
             best round's.
 
     Returns:
-        Row by row the random cost, the certain cost, and how many blocks and steps count; shape
-        (rows, 4).
+        The random cost, the certain cost, the number of blocks that count and that of their steps,
+        row by row, shape (rows, 4).
     """
     found = empty((rows.size, 4))
     trial = Plan(empty(x.shape[1]), empty((4, x.shape[1])))
@@ -359,7 +359,7 @@ def plan_rows(rows, norms, size, rounds, x, fractions):
                 break
             last = cost
             forward(run, trial, now.blocks, LEAST_REACH * (s.b if s.cube > 0.0 else s.kick))
-            # any step before those would be the first
+            # a step of any earlier block would be the first
             for m in range(now.blocks * size, count * size):
                 trial.x[m] = max(trial.x[(now.blocks - 1) * size], run.start)
     return found
@@ -367,11 +367,12 @@ def plan_rows(rows, norms, size, rounds, x, fractions):
 
 @kernel(error_model="numpy")
 def tails_of(rows, norms, size, x, fractions, counted):
-    """The random and the certain cost of given plans at each of the orders in `norms`, shape (rows,
-    orders, 2).
+    """Return the random and the certain cost of given plans at each of the orders in `norms`, shape
+    (rows, orders, 2).
 
     Args:
-        rows, size: as for `plan_rows`; x, fractions, counted: what it found.
+        rows, size: as for `plan_rows`.
+        x, fractions, counted: what `plan_rows` found.
     """
     found = empty((*norms.place.shape, 2))
     for i in range(rows.size):

@@ -1,15 +1,15 @@
-"""Composed privacy losses by a transform (docs/batches.md, "The transform").
+"""Compose privacy losses by a transform (docs/batches.md, "The transform").
 
-Independent losses, n_s of each law s of atoms, and a Gaussian shift of budget rho have at every real
-t > 0
+Take independent losses, n_s of each law s of atoms, and a Gaussian shift of budget rho. At every
+real t > 0
 
     exp(t epsilon) delta(epsilon) = (1/2 pi) integral over y of M(z) exp(-i y epsilon) / (z (1 +
     z)),  z = t + iy,
 
-M the product of the laws' transforms M_s(z)^n_s and exp(rho z (1 + z)). The trapezoidal rule of
-spacing 2 pi/P adds the left side at epsilon + P, epsilon - P, ..., none of which is negative, so
-wrapping around errs upward. A small Gaussian shift more lets the terms fall; bounds on the omitted
-ones and on roundings are added.
+where M is the product of the laws' transforms M_s(z)^n_s and exp(rho z (1 + z)). The trapezoidal
+rule of spacing 2 pi/P adds the left side at epsilon + P, epsilon - P, ... . None of these is
+negative, so wrapping around errs upward. A further small Gaussian shift lets the terms fall. Bounds
+on the omitted terms and on roundings are added.
 """
 
 from math import atan2, cos, exp, expm1, inf, log, log1p, pi, sin, sqrt
@@ -22,25 +22,26 @@ from zoexplore.bounds.kernels.trigonometric_sums import rotated_sum, transform
 
 ROUNDED = 1e-14  # relative error of a transform's sums
 ULP = 1e-15
-# part of the sum (and of t epsilon, if this is below 1) that may be omitted and added
+# the part of the sum that omitted terms may have, times t epsilon if this is below 1
 TAIL = 1e-5
 FEWEST_TERMS, MOST_TERMS = 16, 8000
-# parts of epsilon that a Gaussian shift to shorten the sum may cost, and to so many terms,
+# pairs: the part of epsilon that a Gaussian shift may cost, the most terms that it may leave
 PADS = (4e-4, 1500), (1e-3, MOST_TERMS)
-SHORT = 0.1  # or of this part of the loss's deviation, where epsilon is less
-DEVIATIONS = 10.0  # of the tilted loss: the first period to try
-ALIAS = 1e-3  # of the sum at half the period: at the whole one it is about the square
-MOST_TRIED, CLOSE = 40, 0.05  # values of t, and how near the best its exponent is
-AGAIN = 0.7  # a sum is taken again where epsilon is below this part of what it was taken for
-# and so often at such a part of the last t, where epsilon is below that part of it, or no less
+SHORT = 0.1  # the least epsilon for such a part, as a part of the loss's deviation
+DEVIATIONS = 10.0  # the first period tried, in deviations of the tilted loss
+ALIAS = 1e-3  # the most of the sum at half the period; at the whole one it is about the square
+MOST_TRIED, CLOSE = 40, 0.05  # the most values of t; how near the best its exponent is
+AGAIN = 0.7  # a sum is taken again if epsilon is below this part of the one it was taken for
+# TRIES: the most values of t. LOWER: each t over the last. FAR: another t is tried if a sum brings
+# epsilon below this part of the last, or leaves it
 TRIES, LOWER, FAR = 4, 0.8, 0.3
-LEAST_DELTA = 1e-250  # that is asked for
-SLACK = 1e-9  # of delta, for the roundings of its logarithm
+LEAST_DELTA = 1e-250  # the least delta that is asked for
+SLACK = 1e-9  # pays for the roundings of delta's logarithm
 MOST_EXPONENT = 600.0
 
 
 class Laws(NamedTuple):
-    """Laws of atoms, row by row: their losses, ascending, masses and numbers."""
+    """Laws of atoms, row by row: the losses, ascending, their masses, and how many they are."""
 
     v: ndarray
     mass: ndarray
@@ -48,8 +49,8 @@ class Laws(NamedTuple):
 
 
 class Members(NamedTuple):
-    """What each run is composed of: laws and how often each, shape (rows, laws), and the budget of
-    a Gaussian shift, shape (rows,).
+    """What each run is composed of: its laws and how often each counts, shape (rows, laws), and the
+    budget of a Gaussian shift, shape (rows,).
     """
 
     law: ndarray
@@ -58,8 +59,8 @@ class Members(NamedTuple):
 
 
 class Tilted(NamedTuple):
-    """A run's loss under the law tilted by exp(t loss): the logarithm of M(t), mean and variance;
-    -1 for `ok` beyond doubles.
+    """A run's loss under the law tilted by exp(t loss): the logarithm of M(t), the mean and the
+    variance; `ok` is -1 beyond the range of doubles.
     """
 
     ok: float
@@ -70,7 +71,7 @@ class Tilted(NamedTuple):
 
 class Line(NamedTuple):
     """The sum on the line with real part t. log delta(epsilon) <= level - t epsilon + log(step/(2
-    pi) (at_0 + 2 (sum of the terms + added))); -1 terms where they are too many.
+    pi) (at_0 + 2 (sum of the terms + added))); `terms` is -1 if there are too many.
     """
 
     level: float
@@ -92,13 +93,13 @@ class Work(NamedTuple):
 
 
 def workspace(atoms):
-    """Room for laws of so many atoms."""
+    """Make room for laws of `atoms` atoms."""
     return Work(empty(atoms), *empty((5, MOST_TERMS + 1)))
 
 
 @kernel(error_model="numpy")
 def _of_law(v, mass, t):
-    """(log M(t), mean, variance) of one law."""
+    """Return (log M(t), mean, variance) of one law."""
     excess = first = second = 0.0
     for k in range(v.size):
         grown = expm1(t * v[k])
@@ -112,7 +113,7 @@ def _of_law(v, mass, t):
 
 @kernel(error_model="numpy")
 def _tilted(laws, members, i, t):
-    """`Tilted` of run i at t."""
+    """Return the `Tilted` of run i at t."""
     rho = members.rho[i]
     cost, mean, variance = rho * t * (1.0 + t), rho * (1.0 + 2.0 * t), 2.0 * rho
     for s in range(members.law.shape[1]):
@@ -130,8 +131,8 @@ def _tilted(laws, members, i, t):
 
 @kernel(error_model="numpy")
 def _tilt(laws, members, i, delta):
-    """(t, `Tilted`) near the best Renyi order 1 + t for delta, which is near the saddle of M(t)
-    exp(-t epsilon)/(t (1 + t)) too. Any t is sound.
+    """Return (t, `Tilted`) near the best Renyi order 1 + t for delta. This t is also near the
+    saddle of M(t) exp(-t epsilon)/(t (1 + t)). Any t is sound.
     """
     t, low, high, need = 1.0, 0.0, inf, max(-log(delta), 1e-3)
     at = Tilted(-1.0, inf, 0.0, 0.0)
@@ -156,16 +157,14 @@ def _tilt(laws, members, i, delta):
 
 @kernel()
 def _left_out(step, pad, y):
-    """An upper bound on the summed sizes of all terms beyond the height y, after a shift of budget
-    pad.
-    """
+    """Bound the summed sizes of all terms beyond the height y, after a shift of budget `pad`."""
     return exp(-pad * y * y) / (2.0 * pad * y * y * y * step)
 
 
 @kernel(error_model="numpy")
 def _multiply_law(v, mass, t, count, step, terms, work):
-    """Multiply `count` transforms of a law into the terms: their sizes' logarithms, angles and
-    relative errors.
+    """Multiply `count` transforms of a law into the terms: the logarithms of their sizes, their
+    angles and their relative errors.
     """
     weight, real, imaginary = work.weight[: v.size], work.real, work.imaginary
     excess = size = absolute = 0.0
@@ -187,16 +186,16 @@ def _multiply_law(v, mass, t, count, step, terms, work):
         if ratio > 1e3 * error and grown < 1.0:
             work.log_size[j] += count * log_ratio
             work.turn[j] += count * atan2(b, 1.0 + a)
-            work.off[j] += grown * (1.0 + grown)  # exp(x) - 1 <= x (1 + x) at x < 1
-        else:  # a term that is nearly 0, or known by its size alone
+            work.off[j] += grown * (1.0 + grown)  # exp(x) - 1 <= x (1 + x) for x < 1
+        else:  # the term is nearly 0, or known by its size alone
             work.log_size[j] += count * log(ratio + error)
             work.off[j] += 2.0
 
 
 @kernel(error_model="numpy")
 def _terms(laws, members, i, t, pad, step, terms, work):
-    """Both parts of the terms j = 1 .. `terms`; returns a bound on their summed errors, those of
-    rotations included.
+    """Fill both parts of the terms j = 1 .. `terms`. Return a bound on their summed errors, with
+    the errors of rotations.
     """
     rho = members.rho[i] + pad
     for j in range(1, terms + 1):
@@ -225,7 +224,7 @@ def _terms(laws, members, i, t, pad, step, terms, work):
 
 @kernel(error_model="numpy")
 def _line(laws, members, i, t, at, epsilon, share, work):
-    """`Line` for run i. `share` is the part of TAIL that omitted terms may have."""
+    """Return the `Line` of run i. Omitted terms may have the part `share` of TAIL."""
     deviation, at_0 = sqrt(at.variance), 1.0 / (t * (1.0 + t))
     period = max(DEVIATIONS * deviation, 24.0 / t)
     line = Line(0.0, 1.0, -1, 0.0, 0.0)
@@ -256,8 +255,8 @@ def _line(laws, members, i, t, at, epsilon, share, work):
 
 @kernel(error_model="numpy")
 def _root(line, t, work, delta, start):
-    """The least epsilon >= 0 found at which the sum is at most delta; inf for none. Newton's steps,
-    then others to the right until the sum is small enough.
+    """Return the least epsilon >= 0 found at which the sum is at most delta; inf if none is found.
+    Newton's steps come first, then steps to the right until the sum is small enough.
     """
     log_delta, epsilon, near, least = log(delta), start, 0.0, inf
     for _ in range(40):
@@ -282,14 +281,16 @@ def _root(line, t, work, delta, start):
 
 @kernel(error_model="numpy")
 def _by_order(at, t, delta):
-    """epsilon by the Renyi divergence of the order 1 + t (Canonne, Kamath, Steinke)."""
+    """Return epsilon by the Renyi divergence of the order 1 + t (Canonne, Kamath, Steinke)."""
     cost = at.cost * (1.0 + SLACK) - log(delta) + t * log(t) - (1.0 + t) * log1p(t)
     return max(cost / t, 0.0) * (1.0 + SLACK)
 
 
 @kernel(error_model="numpy")
 def _summed(laws, members, i, t, at, delta, best, work):
-    """epsilon of run i by the sum at t, at most `best`: once more if it is far below that."""
+    """Return epsilon of run i by the sum at t, at most `best`. The sum is taken again if its
+    epsilon is far below the one it was taken for.
+    """
     before = inf
     while best < AGAIN * before:
         line, before = _line(laws, members, i, t, at, best, min(1.0, t * best), work), best
@@ -300,7 +301,7 @@ def _summed(laws, members, i, t, at, delta, best, work):
 
 @kernel(error_model="numpy")
 def _epsilon(laws, members, i, delta, work):
-    """epsilon of run i: by a sum, or by a single Renyi order where sums would be too long."""
+    """Return epsilon of run i: by a sum or, if sums would be too long, by a single Renyi order."""
     t, at = _tilt(laws, members, i, delta)
     best = _by_order(at, t, delta) if at.ok > 0.0 else inf
     for _ in range(TRIES if best < inf else 0):
@@ -315,8 +316,8 @@ def _epsilon(laws, members, i, delta, work):
 
 @kernel(error_model="numpy")
 def solve(laws, members, deltas, work):
-    """epsilon at each delta, row by row: rounded up; inf where none is found."""
+    """Return epsilon at each delta, row by row, rounded up; inf if none is found."""
     found = empty(deltas.size)
-    for i in range(deltas.size):  # each by itself: a row is the same whatever its neighbours
+    for i in range(deltas.size):  # each row by itself, so that its neighbours do not change it
         found[i] = _epsilon(laws, members, i, deltas[i], work)
     return found

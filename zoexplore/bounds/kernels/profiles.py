@@ -1,8 +1,8 @@
-"""delta(epsilon) of a run whose random cost has a known tail, and its inverse (docs/sharp.md, "From
-a tail to delta").
+"""Compute delta(epsilon) of a run whose random cost has a known tail, and its inverse
+(docs/sharp.md, "From a tail to delta").
 
-The Gaussian profile, averaged over the cost. Between two levels of the tail a chord lies above it,
-and above the profile too wherever that is convex in the cost.
+delta is the Gaussian profile, averaged over the cost. Between two levels a chord lies above the
+tail. It lies above the profile too, if the profile is convex in the cost there.
 """
 
 from math import exp, inf, log, sqrt
@@ -12,25 +12,25 @@ from numpy import empty
 from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.bounds.kernels.gaussian import CKS, GAUSSIAN, ROUND_UP, scalar_epsilon, shifted
 
-LARGEST = 1e12  # costs beyond it hide nothing
-NEAR, NEWTON = 1e-7, 60  # relative, of epsilon; steps towards it
-CELLS = 32  # levels of a tail, quadratically spaced in their logarithm
-LEAST_LEVEL = 1e-4  # the lowest level, by delta
+LARGEST = 1e12  # larger costs hide nothing
+NEAR, NEWTON = 1e-7, 60  # epsilon's relative error; the most steps of Newton's towards it
+CELLS = 32  # cells between a tail's levels, whose logarithms are spaced quadratically
+LEAST_LEVEL = 1e-4  # the lowest level, as a part of delta
 SAVING = 0.9  # the search for the average's epsilon begins at this part of a budget's
-LEAST_SHARE, MOST_SHARE = 1e-4, 0.98  # of delta, beyond a budget
-TURNS, NARROWER = 12, 0.6  # of the search for it, and how its strides shrink
+LEAST_SHARE, MOST_SHARE = 1e-4, 0.98  # the parts of delta that may lie beyond a budget
+TURNS, NARROWER = 12, 0.6  # turns of the search for that part; the factor of its strides
 
 
 @kernel(error_model="numpy")
 def _by_tail(X, Y, power, norms, k, fall):
-    """The cost that tail k exceeds with a probability of at most exp(-fall)."""
+    """Return the cost that tail k exceeds with a probability of at most exp(-fall)."""
     return Y[k] + X[k] * exp(fall / power[k]) if k < norms else X[k] + fall / power[k]
 
 
 @kernel(error_model="numpy")
 def _least(X, Y, power, norms, fall):
-    """The tail with the least cost that is exceeded with a probability of at most exp(-fall), and
-    that cost.
+    """Return (a tail's index, the cost) for the tail with the least cost that is exceeded with a
+    probability of at most exp(-fall).
     """
     at, best = 0, inf
     for k in range(X.size):
@@ -42,13 +42,13 @@ def _least(X, Y, power, norms, fall):
 
 @kernel(error_model="numpy")
 def costs(X, Y, power, norms, levels, s):
-    """Fill `s` with the cost that is exceeded with a probability of at most each level, by the
-    least of some tails.
+    """Fill `s` with the costs that are exceeded with a probability of at most each level, by the
+    least of several tails.
 
     Args:
-        X, Y, power: tails, Y + X level^(-1/power) of the first `norms` of them, and X -
-        ln(level)/power of the exponential moments.
-        levels: from 1 downward. Between two of them one tail, which is convex, is below the chord
+        X, Y, power: the tails: Y + X level^(-1/power) for the first `norms`, X - ln(level)/power
+            for the exponential moments.
+        levels: from 1 downward. Between two levels one tail, which is convex, lies below the chord
             through the costs.
     """
     at, s[0] = _least(X, Y, power, norms, 0.0)
@@ -60,7 +60,9 @@ def costs(X, Y, power, norms, levels, s):
 
 @kernel(error_model="numpy")
 def _gaussian(epsilon, cost):
-    """delta of a Gaussian shift of that cost, from above, and minus its slope in epsilon."""
+    """Return delta for a Gaussian shift of that cost, from above, and minus delta's slope in
+    epsilon.
+    """
     if cost <= 0.0:
         return 0.0, 0.0
     if not cost < LARGEST:
@@ -75,8 +77,8 @@ def _gaussian(epsilon, cost):
 
 @kernel(error_model="numpy")
 def delta(epsilon, levels, s):
-    """delta at epsilon >= 0, and minus its slope, of a cost with those levels."""
-    # below it the profile is convex in the cost
+    """Return delta at epsilon >= 0, and minus its slope, for costs `s` at those levels."""
+    # the largest cost up to which the profile is convex
     convex = 2.0 * epsilon * epsilon / (1.0 + sqrt(1.0 + epsilon * epsilon))
     last = levels.size - 1
     total, fall = levels[last], 0.0
@@ -96,8 +98,8 @@ def delta(epsilon, levels, s):
 
 @kernel(error_model="numpy")
 def epsilon(target, levels, s, guess):
-    """An epsilon at which delta is at most the target, within about a relative `NEAR` of the least;
-    inf where there is none. Newton's steps, then others to the right.
+    """Return an epsilon at which delta is at most the target, within about a relative `NEAR` of the
+    least; inf if there is none. Newton's steps come first, then steps to the right.
     """
     if not levels[levels.size - 1] < target or not s[0] < LARGEST:
         return inf
@@ -119,8 +121,8 @@ def epsilon(target, levels, s, guess):
 
 @kernel(error_model="numpy")
 def _by_level(conversion, target, X, Y, power, norms, log_level):
-    """epsilon of the budget that is exceeded with a probability of at most a level; by the plainest
-    conversion where it is to be exact.
+    """Return epsilon for the budget that is exceeded with a probability of at most exp(log_level).
+    The plainest conversion stands in for the exact one.
     """
     rho, left = 0.5 * _least(X, Y, power, norms, -log_level)[1], target - exp(log_level)
     if conversion == CKS and rho < LARGEST:
@@ -130,8 +132,8 @@ def _by_level(conversion, target, X, Y, power, norms, log_level):
 
 @kernel(error_model="numpy")
 def budget(conversion, target, X, Y, power, norms):
-    """(epsilon, twice rho, delta_f) of a budget that the cost keeps within but for delta_f, near
-    the best, by strides that shrink.
+    """Return (epsilon, twice rho, delta_f) for a budget near the best, which the cost exceeds with
+    a probability of at most delta_f. The search takes strides that shrink.
     """
     low, high = log(LEAST_SHARE * target), log(MOST_SHARE * target)
     log_level, stride = 0.5 * (low + high), 0.25 * (high - low)
@@ -152,7 +154,7 @@ def budget(conversion, target, X, Y, power, norms):
 
 @kernel(error_model="numpy")
 def levels_of(delta):
-    """Levels of a tail, from 1 down to far below delta: shape (CELLS + 1,)."""
+    """Return the levels of a tail, from 1 down to far below delta: shape (CELLS + 1,)."""
     levels = empty(CELLS + 1)
     for i in range(CELLS + 1):
         levels[i] = exp(log(LEAST_LEVEL * delta) * (i / CELLS) ** 2)
@@ -161,12 +163,13 @@ def levels_of(delta):
 
 @kernel(error_model="numpy")
 def convert(X, Y, power, norms, delta, conversion):
-    """Row by row (epsilon, twice rho, delta_f), shape (rows, 3): the tails' least epsilon, and a
-    budget with which the run is Gaussian but for a probability delta_f.
+    """Return (epsilon, twice rho, delta_f) row by row, shape (rows, 3): the tails' least epsilon,
+    and a budget with which the run is Gaussian but for a probability delta_f.
 
     Args:
-        X, Y, power: tails, shape (rows, tails), the first `norms` of them by norms (`costs`).
-        delta: the targets.
+        X, Y, power: the tails, shape (rows, tails), of which the first `norms` are by norms
+            (`costs`).
+        delta: the targets, shape (rows,).
     """
     found, s = empty((delta.size, 3)), empty(CELLS + 1)
     for i in range(delta.size):

@@ -1,5 +1,5 @@
-"""Shift budgets over geometric weights, and the hidden-state theorem's program on them
-(docs/bounds.md).
+"""Minimise shift budgets over geometric weights, and solve the hidden-state theorem's program on
+them (docs/bounds.md).
 """
 
 from math import ceil, exp, expm1, inf, log, log1p, sqrt
@@ -10,21 +10,23 @@ from numpy import empty
 from zoexplore.bounds.kernels.compiling import elementwise, kernel
 from zoexplore.bounds.kernels.rounding import UP
 
-FREE = -1.0  # stands for beta where every step's share is chosen
+FREE = -1.0  # stands for beta if the share of every step is chosen
 
 
 @kernel()
 def _geometric(kappa, count):
-    """1 + q + ... + q^(count-1) with q = exp(kappa), kappa <= 0."""
+    """Return 1 + q + ... + q^(count-1) with q = exp(kappa), kappa <= 0."""
     return expm1(kappa * count) / expm1(kappa) if kappa < 0.0 else count
 
 
 @kernel()
 def _level(need, kappa, N):
-    """(nu, m): with q = exp(kappa) <= 1 and x_i = max(1, nu q^i), i < N, the sum of q^i (x_i - 1)
-    is `need`; m of the x_i exceed 1. This x has the least sum of squares under that constraint, and
-    x >= 1. Where all the excess is in the first m terms, nu = (need + sum q^i)/(sum q^2i); the real
-    m with nu q^m = 1 is a root of a quadratic in q^m.
+    """Return (nu, m): for q = exp(kappa) <= 1 and x_i = max(1, nu q^i), i < N, the sum of q^i
+    (x_i - 1) is `need`; m of the x_i exceed 1.
+
+    Of all x >= 1 under that constraint this x has the least sum of squares. All the excess is in
+    the first m terms; over these nu = (need + sum q^i)/(sum q^2i). The real m with nu q^m = 1 is a
+    root of a quadratic in q^m.
     """
     m = float(N)
     if kappa < 0.0:
@@ -40,19 +42,19 @@ def _level(need, kappa, N):
 
 @kernel()
 def _squares(need, kappa, N):
-    """The least sum of squares that `_level` attains."""
+    """Return the least sum of squares, which `_level` attains."""
     nu, m = _level(need, kappa, N)
     return (N - m) + nu * nu * _geometric(2.0 * kappa, m)
 
 
 @kernel()
 def _scaled_start(z, kappa, N):
-    """The start in units of the largest weight: the last step's where distances shrink, else the
-    first one's.
+    """Return the start in units of the largest weight: the last step's if distances shrink, else
+    the first step's.
     """
     if kappa > 0.0:
         return z * exp(kappa)
-    half = exp(0.5 * kappa * N)  # the whole power may underflow where its product with z does not
+    half = exp(0.5 * kappa * N)  # the whole power may underflow though its product with z does not
     return z * half * half
 
 
@@ -67,20 +69,20 @@ def _least_shift(kappa, N, z, drift):
 
 @elementwise
 def least_shift(kappa, N, z, drift):
-    """The least sum of a_t^2 that brings a distance z to 0 in N steps of z <- exp(kappa) z + drift
-    - a_t, z >= 0.
+    """Return the least sum of a_t^2 that brings a distance z >= 0 to 0 in N steps of
+    z <- exp(kappa) z + drift - a_t.
 
     Unrolled: sum over j of g_j a_j >= z + drift sum g_j, g_j = exp(-j kappa). The best a is
-    proportional to g. But where distances grow (kappa > 0) the weights fall towards the end, and
-    a_t may not drop below the drift.
+    proportional to g. But if distances grow (kappa > 0), the weights fall towards the end, and a_t
+    may not drop below the drift.
     """
     return _least_shift(kappa, N, z, drift)
 
 
 @kernel()
 def _least_both(kappa, N, z, drift, ratio):
-    """The least sum of 1/beta_t + ratio a_t^2/(1 - beta_t), shares free: for given a_t it is (1 +
-    sqrt(ratio) a_t)^2.
+    """Return the least sum of 1/beta_t + ratio a_t^2/(1 - beta_t), shares free: for given a_t each
+    term is (1 + sqrt(ratio) a_t)^2.
     """
     scale = sqrt(ratio)
     start, floor = scale * _scaled_start(z, kappa, N), scale * drift
@@ -92,8 +94,8 @@ def _least_both(kappa, N, z, drift, ratio):
 
 @elementwise
 def shift_level(kappa, N, z, drift, ratio):
-    """nu of `_level`, to rebuild a_t from: for free shares (`ratio` as in `_least_both`), or a
-    constant one (ratio = 0).
+    """Return nu of `_level`, from which a_t is rebuilt: for free shares (`ratio` as in
+    `_least_both`), or for a constant share (ratio = 0).
     """
     start = _scaled_start(z, kappa, N)
     if ratio > 0.0:
@@ -112,7 +114,9 @@ def shift_level(kappa, N, z, drift, ratio):
 
 @kernel()
 def _growth(N, log_delta_f, K, d, gap):
-    """ln of the factor c1 that one step exceeds with probability at most delta_f/N; gap = 1 - c^2."""
+    """Return ln of the factor c1 that one step exceeds with a probability of at most delta_f/N;
+    gap = 1 - c^2.
+    """
     loss = log(2.0 * N) - log_delta_f
     lin, const = 8.0 * (d - 2.0 * K) * loss, 12.0 * (d - K) * loss
     # 3 d K theta^2 - lin theta - const = 0
@@ -123,22 +127,22 @@ def _growth(N, log_delta_f, K, d, gap):
 
 @elementwise
 def theorem_growth(N, log_delta_f, K, d, gap):
-    """ln of the theorem's c1 for N counted steps; gap = 1 - c^2."""
+    """Return ln of the theorem's c1 for N counted steps; gap = 1 - c^2."""
     return _growth(N, log_delta_f, K, d, gap)
 
 
 class Program(NamedTuple):
-    """What the theorem minimises over, in numbers or in arrays that broadcast.
+    """The numbers of the theorem's minimisation, or arrays of them that broadcast.
 
     Args:
-        K, d: directions a step, and parameters.
+        K, d: directions per step, and parameters.
         gap: 1 - c^2 of the first-order step.
-        diameter: the ball's.
+        diameter: the diameter of the ball.
         separation: the largest increase of the distance in a step.
         drift: c2 = eta M xi, the two-point error that a step adds to the distance.
-        beta: the share of the noise along the directions; `FREE` where every step has its own.
-        data: what a step's data costs, over beta.
-        shift: what a shift's square costs, over 1 - beta.
+        beta: the share of the noise along the directions; `FREE` if every step has its own.
+        data: what a step's data costs, times beta.
+        shift: what a shift's square costs, times 1 - beta.
     """
 
     K: Any
@@ -152,7 +156,7 @@ class Program(NamedTuple):
     shift: Any
 
 
-@kernel(error_model="numpy")  # a share of 0 or 1 divides by zero: infinite, as it should be
+@kernel(error_model="numpy")  # a share of 0 or 1 divides by zero, which gives inf, as it should
 def _theorem(N, T, log_delta_f, of):
     z = min(of.diameter, of.separation * (T - N))
     kappa = _growth(N, log_delta_f, of.K, of.d, of.gap)
@@ -163,17 +167,17 @@ def _theorem(N, T, log_delta_f, of):
 
 @elementwise
 def theorem_rho(N, T, log_delta_f, of: Program):
-    """rho of the hidden-state theorem with the last N of T steps counted."""
+    """Return rho of the hidden-state theorem, with the last N of T steps counted."""
     return _theorem(N, T, log_delta_f, of)
 
 
 @elementwise
 def theorem_steps(T, log_delta_f, of: Program):
-    """The number N < T of counted steps with the least rho, or 1; from the diameter if T is inf.
+    """Return the number N < T of counted steps with the least rho, or 1. If T is inf, they start
+    from the diameter.
 
     N is sought from the end of the run (N = 1, 2, 4, ...) and from its start (N = T - 1, T - 2,
-    ...), then by strides around the best that halve. Any N is sound. No N with N data >= rho can
-    win.
+    ...), then by halving strides around the best. Any N is sound. No N with N data >= rho can win.
     """
     best, best_N, top = inf, 1.0, T - 1.0
     for from_start in (False, True):
@@ -196,8 +200,8 @@ def theorem_steps(T, log_delta_f, of: Program):
 
 @kernel()
 def distances(z, a, factor, drift):
-    """z_{t+1} = factor z_t + drift - a_t from z to 0, shape (N + 1,), in the direction in which
-    rounding errors shrink.
+    """Return z_{t+1} = factor z_t + drift - a_t from z to 0, shape (N + 1,). It is computed in the
+    direction in which rounding errors shrink.
     """
     N = a.size
     path = empty(N + 1)

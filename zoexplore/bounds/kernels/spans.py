@@ -1,4 +1,4 @@
-"""Tails of what random spans see of a vector in many steps together (docs/bounds.md,
+"""Bound the tails of what random spans see of a vector in many steps together (docs/bounds.md,
 "Composition").
 """
 
@@ -11,16 +11,16 @@ from zoexplore.bounds.kernels.moments import log_1f1
 from zoexplore.bounds.kernels.norms import moment
 from zoexplore.bounds.kernels.rounding import SUMS_UP
 
-# chances, as powers of delta, at which a tail should be tight
+# exponents of delta: the chances at which a tail should be tight
 LUCK = (0.03, 0.1, 0.25, 0.45, 0.7, 1.0)
-NORMS = len(LUCK)  # tails by norms, tighter for few steps
+NORMS = len(LUCK)  # the number of tails by norms, which are tighter for few steps
 FARTHEST, HALVINGS = -50.0, 20
 
 
 @kernel(error_model="numpy")
 def _tilt(a, b, fall):
-    """Where Beta(a, b) is beyond x with a chance of about exp(-fall): (the slope there of the
-    logarithm of that chance, x).
+    """Return (slope, x): Beta(a, b) is beyond x with a chance of about exp(-fall), and `slope` is
+    that of the chance's logarithm at x.
     """
     mean, low, high = a / (a + b), FARTHEST, 0.0
     for _ in range(HALVINGS):  # bisects the logarithm of (x - mean)/(1 - mean)
@@ -36,15 +36,15 @@ def _tilt(a, b, fall):
 
 @kernel(error_model="numpy")
 def span_tails(K, d, count, unit, certain, delta):
-    """Tails X, Y and power as in `profiles.costs`, shape (rows, tails): the first `NORMS` by norms,
-    then exponential moments.
+    """Return the tails X, Y and power as in `profiles.costs`, shape (rows, tails): the first
+    `NORMS` by norms, then exponential moments.
 
     Args:
-        K, d: dimensions of span and space, row by row, like all that follows.
-        count: of steps.
-        unit: what a step costs of which the span sees the whole vector.
-        certain: what all steps cost beside it.
-        delta: around whose size chances matter; any is sound.
+        K, d: the dimensions of span and space, row by row, like all that follows.
+        count: the number of steps.
+        unit: what a step costs if the span sees the whole vector.
+        certain: what all steps cost for certain.
+        delta: the delta at whose powers tails are tight; any is sound.
     """
     tails = K.size, NORMS + len(LUCK)
     X, Y, power = full(tails, inf), full(tails, 0.0), full(tails, 1.0)

@@ -1,9 +1,9 @@
-"""One step of a run: what it costs, and what a squared distance is worth before it (docs/sharp.md,
-"The recursion").
+"""Bound what one step of a run costs, and what a squared distance is worth before it
+(docs/sharp.md, "The recursion").
 
-From the end of a run to its start, what the square of a distance is worth goes v <- F(v), and what
-is paid beside it w <- w + G(v). F and G are convex and increasing, so that over a block of steps
-chords bound both.
+From the end of a run to its start, the worth of a squared distance goes v <- F(v), and the constant
+cost goes w <- w + G(v). F and G are convex and increasing, so chords bound both over a block of
+steps.
 """
 
 from math import inf, sqrt
@@ -16,9 +16,9 @@ from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.bounds.kernels.norms import norm
 from zoexplore.bounds.kernels.rounding import UP
 
-LEAST_SEEN = 1e-12  # least part of a squared distance that the span sees
-MOST = 1e300  # one over a variance of 0
-STEEPER = 1e-13  # relative rise of a chord's slope, for its rounding
+LEAST_SEEN = 1e-12  # the least part of a squared distance that the span sees
+MOST = 1e300  # stands for one over a variance of 0
+STEEPER = 1e-13  # the relative rise of a chord's slope that pays for its rounding
 
 STEP = dtype(
     (
@@ -26,25 +26,23 @@ STEP = dtype(
         [
             (name, float)
             for name in (
-                "per_S",  # one over the variance of the noise along the span,
-                "per_s2",  # and across it
-                # 1 where of the record's part every entry is known, else 0: its length alone
+                "per_S",  # one over the variance of the noise along the span
+                "per_s2",  # one over the variance of the noise across the span
+                # 1 if every entry of the record's part is known, 0 if its length alone is
                 "cube",
-                "b",  # the record's part entry by entry, and the remainder,
-                "e",  # of which only the length is known
-                "order",
-                # the tail's factor f: by how much what is random counts for more than what is
-                # certain
+                "b",  # the record's part, entry by entry
+                "e",  # the remainder, of which only the length is known
+                "order",  # the order of the norm
+                # the tail's factor f, by which random lengths count for more than certain ones
                 "tilt",
-                "c2",  # of the drift
-                # by which a drift meets the record's part: half of what 2 sqrt(h) of it adds to a
-                # squared distance
+                "c2",  # the drift's constant
+                # how a drift meets the record's part: adds 2 cross sqrt(h) to a squared distance h
                 "cross",
-                # the record's part and the remainder in the norm, where their length is known
+                # the norm of the record's part and the remainder, if only lengths are known
                 "kick",
-                "random",  # what they cost: in the norm,
-                "sure",  # and for certain
-                "first",  # the same three of a step from distance 0
+                "random",  # the random length of these that is paid for
+                "sure",  # the certain length of these that is paid for
+                "first",  # `kick`, `random` and `sure` for a step from distance 0
                 "first_random",
                 "first_sure",
             )
@@ -54,14 +52,16 @@ STEP = dtype(
 
 
 class Norms(NamedTuple):
-    """What rows look up at each of their orders; `place` and `tilt` have the shape (rows, orders)."""
+    """What rows look up at each of their orders. `place` and `tilt` have the shape (rows, orders),
+    c2, seen, c1 and ell the shape (places,).
+    """
 
     tables: ndarray  # J on the rays, shape (places, rays)
-    c2: ndarray  # of the drift, shape (places,), as are
-    seen: ndarray  # the norm of what the span sees of a length,
-    # by how much the sum of a drift's entries can exceed that of a random unit vector's,
+    c2: ndarray  # the drift's constants
+    seen: ndarray  # the norm of what the span sees of a length
+    # by how much the sum of a drift's entries can exceed that of a random unit vector's
     c1: ndarray
-    ell: ndarray  # and the norm of that sum
+    ell: ndarray  # the norm of the sum of a random unit vector's entries
     place: ndarray
     tilt: ndarray
     orders: ndarray
@@ -69,7 +69,7 @@ class Norms(NamedTuple):
 
 @kernel(error_model="numpy")
 def fill_step(s, row, norms, i, k):
-    """Fill a step of row i that meets the record, at the k-th order."""
+    """Fill the step `s` of row i, one that meets the record, at the k-th order."""
     place, tilt = norms.place[i, k], norms.tilt[i, k]
     g, B, cube = norms.seen[place], row.B, row.cube > 0.0
     length, own = inf if cube else row.length, row.remainder_at_zero
@@ -93,7 +93,7 @@ def fill_step(s, row, norms, i, k):
 
 @kernel(error_model="numpy")
 def set_noise(s, row, beta):
-    """Give a step that share of the noise along the directions."""
+    """Give a step the share `beta` of the noise along the directions."""
     s2 = (1.0 - beta) / row.d
     s.per_S, s.per_s2 = 1.0 / (beta / row.K + s2), 0.0 if row.K == row.d else min(1.0 / s2, MOST)
 
@@ -106,7 +106,7 @@ def forget(s):
 
 
 class Block(NamedTuple):
-    """A block's fractions: A = A0 + A1 v across the span, C = C0 + C1 v in it, of which the drift
+    """A block's numbers: A = A0 + A1 v across the span, C = C0 + C1 v in it, of which the drift
     counts C0 P + C1 Q v.
     """
 
@@ -117,15 +117,15 @@ class Block(NamedTuple):
     P: float
     Q: float
     x: float  # a typical distance
-    left: float  # what a step adds to C1's part of the distance,
-    spent: float  # to C0's of the cost,
-    certain: float  # and for certain
+    left: float  # what a step adds to G, per C1 v
+    spent: float  # what a step adds to G, per C0
+    certain: float  # what a step adds to the certain cost, per C0
 
 
 @kernel(error_model="numpy")
 def block_of(s, alpha, pi, x, g):
-    """The block's numbers; `g`, how much of a squared distance the span sees, only chooses how
-    squares of sums are split.
+    """Return the block with the fractions alpha and pi. `g`, how much of a squared distance the
+    span sees, only chooses how squares of sums are split.
     """
     C0, C1 = pi * pi * s.per_S, (1.0 - pi) ** 2
     A0, A1 = alpha * alpha * s.per_s2, (1.0 - alpha) ** 2
@@ -150,7 +150,7 @@ def block_of(s, alpha, pi, x, g):
 
 
 class Value(NamedTuple):
-    """Of v: F(v), G(v), and the norm's slopes in A and in C there."""
+    """v, F(v), G(v), and the norm's slopes in A and in C at v."""
 
     v: float
     F: float
@@ -173,14 +173,14 @@ def _value(s, table, block, v):
 
 @kernel(error_model="numpy")
 def other_end(v, F, L):
-    """A guess at a value that v does not pass in L steps."""
+    """Guess a value that v does not pass in L steps."""
     if F <= v:
         return max(0.0, min(v - L * (v - F), 0.99 * v))
     return min(max(v + 2.0 * L * (F - v), 1.01 * v), 4.0 * (v + F))
 
 
 class Jump(NamedTuple):
-    """v and what is paid after so many steps."""
+    """v and what is paid after `steps` steps."""
 
     v: float
     paid: float
@@ -189,11 +189,11 @@ class Jump(NamedTuple):
 
 @kernel(error_model="numpy")
 def chords(here, there, L):
-    """At most L steps by the lines through two values of F and of G; none where the lines leave the
-    interval between the two.
+    """Make at most L steps by the lines through two values of F and of G; none if the lines leave
+    the interval between the two.
 
-    Where v falls, it goes on falling. The line of F is above it as long as it stays in the
-    interval; below that F is at most what it is at its lower end. Where v rises, likewise.
+    If v falls, it goes on falling. The line of F is above F as long as v stays in the interval;
+    below the interval F is at most its value at the lower end. The same holds if v rises.
     """
     v, other = here.v, there.v
     falls = here.F <= v
@@ -212,8 +212,8 @@ def chords(here, there, L):
 
 @kernel(error_model="numpy", forceinline=True)
 def advance(s, table, block, v, n):
-    """The `Value` after n steps with the same fractions: G is all that is paid, and the slopes are
-    the last ones.
+    """Return the `Value` after n steps with the same fractions. G is the total paid; the slopes are
+    those of the last step.
     """
     w, in_A, in_C = 0.0, 1.0, 0.0
     while n > 0.0:

@@ -1,12 +1,12 @@
-"""Renyi divergences of a Gaussian step on a sampled batch (docs/batches.md).
+"""Compute Renyi divergences of a Gaussian step on a sampled batch (docs/batches.md).
 
-With q = b/n, mu the sensitivity over the noise, phi the normal density and h(x) = 1 + q (exp(mu x -
-mu^2/2) - 1), the hockey-stick profile q delta_G is that of (h phi, phi) at every gamma >= 1, and
-its integral has no cancellation:
+Let q = b/n, mu be the sensitivity over the noise, phi the normal density and h(x) = 1 + q
+(exp(mu x - mu^2/2) - 1). The hockey-stick profile q delta_G is that of (h phi, phi) at every
+gamma >= 1. Its integral has no cancellation:
 
     exp((alpha-1) r_alpha) - 1 = integral over x > mu/2 of phi h (h^(alpha-1) - 1)(1 - h^-alpha)
 
-Below y = x - mu/2 and v = ln h, a convex function of y.
+The code has y = x - mu/2 and v = ln h, a convex function of y.
 """
 
 from math import exp, expm1, inf, log, log1p, pi, sqrt
@@ -17,28 +17,28 @@ from numpy import empty
 from zoexplore.bounds.kernels.compiling import elementwise, kernel
 
 DEEP = 36.0  # parts below exp(-DEEP) of the largest are left out
-# a panel's greatest length, where twelve nodes err by 2e-12 of a normal density
+# the greatest length of a panel: twelve nodes then err by 2e-12 of a normal density
 LONGEST = 4.0
-DEPTH = 4096  # panels that wait
-FAR = 1e6  # alpha mu beyond which the full batch's cost is returned, which is no less
-UP = 1e-10  # relative error of the integral: quadrature, parts left out, rounding
-ULPS = 1e-15  # the exponents' rounding, relative to their size
+DEPTH = 4096  # the most panels that wait
+FAR = 1e6  # the alpha mu beyond which the cost of the full batch is returned, an upper bound
+UP = 1e-10  # the relative error of the integral: quadrature, parts left out, rounding
+ULPS = 1e-15  # the rounding of the exponents, relative to their size
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
-# of the printed cost's integral: nodes to a normal's width, in all, and beyond the peaks
+# for the printed cost: nodes to a normal's width, the most nodes, the reach beyond the peaks
 PLACES, MOST, REACH = 8.0, 4000.0, 9.0
 
 
 @kernel(error_model="numpy")
 def _log_ratio(y, q, mu):
-    """v = ln h."""
+    """Return v = ln h."""
     rise = mu * y
     return rise + log(q) if rise > 700.0 else log1p(q * expm1(rise))
 
 
 @kernel(error_model="numpy")
 def _log_height(y, v, steepest, alpha, mu):
-    """The logarithm of phi h (h^(alpha-1) - 1)(1 - h^-alpha) times sqrt(2 pi); `steepest` is v in
-    the last two factors.
+    """Return the logarithm of phi h (h^(alpha-1) - 1)(1 - h^-alpha) times sqrt(2 pi). In the last
+    two factors `steepest` stands for v.
     """
     if steepest <= 0.0:
         return -inf
@@ -49,7 +49,7 @@ def _log_height(y, v, steepest, alpha, mu):
 
 @kernel(error_model="numpy")
 def _ceiling(low, high, q, alpha, mu):
-    """An upper bound on the logarithm of a panel's integral: v is at most its chord."""
+    """Bound the logarithm of a panel's integral from above: v is at most its chord."""
     v, v_high = _log_ratio(low, q, mu), _log_ratio(high, q, mu)
     slope = (v_high - v) / (high - low)
     y = min(max(alpha * slope - 0.5 * mu, low), high)
@@ -58,7 +58,9 @@ def _ceiling(low, high, q, alpha, mu):
 
 @kernel(error_model="numpy")
 def _panel(low, high, q, alpha, mu, best):
-    """(A panel's integral by quadrature, over exp(best), and the largest exponent in it)."""
+    """Return (a panel's integral by quadrature, over exp(best), and the largest exponent in the
+    panel).
+    """
     total = size = 0.0
     for j in range(NODES.size):
         y = 0.5 * (high + low) + 0.5 * (high - low) * NODES[j]
@@ -71,11 +73,11 @@ def _panel(low, high, q, alpha, mu, best):
 
 @kernel(error_model="numpy")
 def _log_integral(alpha, q, mu):
-    """The logarithm of the integral, from above; infinite where it has too many panels.
+    """Return the logarithm of the integral, from above; infinite if it has too many panels.
 
-    The line is halved until panels are short beside a normal's width and beside the bend of h, where
-    h^alpha has a branch point at the height pi/mu. Negligible ones are left out. Beyond the end the
-    integrand falls faster than exp(-13 y).
+    The line is halved until panels are short beside a normal's width and beside the bend of h,
+    where h^alpha has a branch point at the height pi/mu. Negligible panels are left out. Beyond the
+    end the integrand falls faster than exp(-13 y).
     """
     turn, end = log((1.0 - q) / q) / mu, (alpha + 1.5) * mu + 14.0
     lows, highs, count, best, total, size = empty(DEPTH), empty(DEPTH), 1, -inf, 0.0, 0.0
@@ -109,7 +111,7 @@ def _log_integral(alpha, q, mu):
 
 @kernel(error_model="numpy")
 def _cumulant(alpha, q, mu):
-    """(alpha-1) r_alpha from above."""
+    """Return (alpha-1) r_alpha, from above."""
     gaussian = 0.5 * alpha * (alpha - 1.0) * mu * mu
     if not 0.0 < alpha * mu < FAR or q == 1.0:
         return gaussian
@@ -121,15 +123,15 @@ def _cumulant(alpha, q, mu):
 
 @elementwise
 def sampled_divergence(alpha, q, mu):
-    """r_alpha(q, mu), from above: one step's cost on a batch at the order alpha > 1, in either
-    order of the neighbours. It is never above its value at q = 1, alpha mu^2/2.
+    """Return r_alpha(q, mu), from above: one step's cost on a batch at the order alpha > 1, for
+    either order of the neighbours. It is never above its value at q = 1, alpha mu^2/2.
     """
     return _cumulant(alpha, q, mu) / (alpha - 1.0)
 
 
 @kernel(error_model="numpy")
 def _log_above_line(z):
-    """The logarithm of exp(z) - 1 - z."""
+    """Return the logarithm of exp(z) - 1 - z."""
     if abs(z) < 1e-2:
         return log(z * z * (0.5 + z * (1.0 / 6.0 + z / 24.0)))
     return log(expm1(z) - z) if z < 40.0 else z
@@ -137,9 +139,12 @@ def _log_above_line(z):
 
 @elementwise
 def printed_divergence(alpha, q, mu):
-    """The paper's S_alpha(q, 1/mu) = D_alpha(N(0,1) || (1-q) N(0,1) + q N(mu,1)): no bound
-    (docs/batches.md, "As printed"). (h^-s - 1 + s (h - 1)) phi, s = alpha - 1, is nowhere negative
-    and has the same integral as h^-s phi - phi, whose peak is above -s mu, and above -W/mu.
+    """Return the paper's S_alpha(q, 1/mu) = D_alpha(N(0,1) || (1-q) N(0,1) + q N(mu,1)), which is
+    no bound (docs/batches.md, "As printed").
+
+    (h^-s - 1 + s (h - 1)) phi, s = alpha - 1, is nowhere negative and has the same integral as h^-s
+    phi - phi. The peak of h^-s phi is above -s mu, and above -W/mu for Lambert's W at s mu^2
+    q/(1 - q).
     """
     s, top, total = alpha - 1.0, -inf, 0.0
     low = -REACH - min(s * mu, log1p(s * mu * mu * q / (1.0 - q)) / mu)  # W(x) < log(1 + x)

@@ -1,6 +1,4 @@
-"""Sums of 1 - cos and sin over the multiples of many angles, in which small angles keep their
-digits.
-"""
+"""Sum 1 - cos and sin over the multiples of many angles; small angles keep their digits."""
 
 from math import cos
 
@@ -13,8 +11,8 @@ HALF = 16  # small multiples of an angle to either side of a large one
 
 @kernel()
 def _multiples(d, s, count):
-    """1 - cos and sin of 0, 1, ... times each angle, shape (count, angles), from those of the
-    angles.
+    """Return 1 - cos and sin of 0, 1, ... times each angle, shape (count, angles), from `d` and
+    `s`, those of the angles.
     """
     all_d, all_s = zeros((count, d.size)), zeros((count, d.size))
     for r in range(1, count):
@@ -26,8 +24,8 @@ def _multiples(d, s, count):
 
 @kernel()
 def transform(step, terms, v, weight, real, imaginary):
-    """Fill the weighted sums over nodes of 1 - cos(j step v) and sin(j step v), j = 0 .. `terms`.
-    Every angle is a large one, a multiple of 2 HALF + 1 steps, and up to HALF steps more or less.
+    """Fill `real` and `imaginary` with the weighted sums over nodes of 1 - cos(j step v) and sin(j
+    step v), j = 0 .. `terms`. Every j is a multiple of 2 HALF + 1, plus or minus at most HALF.
     """
     angle, span = step * v, 2 * HALF + 1
     d, s = _multiples(2.0 * sin(0.5 * angle) ** 2, sin(angle), span + 1)
@@ -45,8 +43,8 @@ def transform(step, terms, v, weight, real, imaginary):
 
 @kernel()
 def rotated_sum(epsilon, step, terms, real, imaginary):
-    """The sum of the terms from j = 1 on, each rotated by -j step epsilon, and its slope in
-    epsilon.
+    """Return the sum of the terms from j = 1 on, each rotated by -j step epsilon, and the sum's
+    slope in epsilon.
     """
     total, slope, along, beside = 0.0, 0.0, 1.0, 0.0
     c, s = cos(step * epsilon), sin(step * epsilon)

@@ -1,9 +1,9 @@
-"""The last, counted steps of a run on secret batches (docs/batches.md, "The sharper bound on fresh
-batches").
+"""Bound the cost of the last, counted steps of a run on secret batches (docs/batches.md, "The
+sharper bound on fresh batches").
 
-They work off the distance that the history left, by a share of the span's noise and all of the
-complement's, at a cost of r = f^2 (v h + w) + E from a squared distance h. Estimates by a few
-orders of Renyi divergence choose; any choice is sound.
+These steps work off the distance that the history left. They use a share of the span's noise and
+all of the complement's, at a cost of r = f^2 (v h + w) + E from a squared distance h. Estimates by
+a few orders of Renyi divergence make the choices; any choice is sound.
 """
 
 from math import inf, log1p, pi
@@ -30,26 +30,27 @@ from zoexplore.bounds.kernels.norms import norm
 from zoexplore.bounds.kernels.rounding import SUMS_UP
 from zoexplore.bounds.kernels.steps import LEAST_SEEN, STEP, Block, advance, fill_step
 
-# steps one by one, then blocks of this share of their distance to the end
+# SINGLES: the last steps, which are blocks of their own. GROWTH: the length of a block, as a share
+# of its distance to the end. BLOCKS: the most blocks.
 SINGLES, GROWTH, BLOCKS = 24.0, 0.08, 400
-REACH = 5.0  # steps that are tried, over those in which a distance falls e-fold
+REACH = 5.0  # the most steps tried, in units of those in which a distance falls e-fold
 RENYI = rint(1.4 ** arange(2, 21))  # orders of Renyi divergence
 # shares of the span's noise for the record
 OMEGAS = array([0.3, 0.5, 0.7, 0.82, 0.9, 0.94, 0.97, 0.985, 0.995])
-LOST = array([0.002, 0.008, 0.025, 0.08, 0.2])  # parts of delta for the shifts to stop early
-FIRST_OMEGA, FIRST_LOST = 4, 2  # of these, to begin with
-STRIDE = 8  # blocks between those that are looked at first
+LOST = array([0.002, 0.008, 0.025, 0.08, 0.2])  # chances that the shifts stop early, over delta
+FIRST_OMEGA, FIRST_LOST = 4, 2  # the places in OMEGAS and LOST to begin with
+STRIDE = 8  # the distance between the blocks that are tried first
 LEAST_FALL, MOST_COST = 1e-9, 1e6
-NODES, DEVIATIONS = 40, 8.0  # of a standard normal number, for estimates
-UNNOTICED = 1e-3  # of delta: rarer labels play no part in an estimate
+NODES, DEVIATIONS = 40, 8.0  # nodes and reach of a normal number's integral, for estimates
+UNNOTICED = 1e-3  # labels rarer than this part of delta play no part in an estimate
 CHOICE = dtype(
     (
         record,
         [
             (name, float)
             for name in (
-                "order",  # of the norm
-                "N",  # the counted steps
+                "order",  # the order of the norm
+                "N",  # the number of counted steps
                 "omega",  # the record's share of the span's noise
                 "lost",  # delta_f over delta
             )
@@ -66,25 +67,25 @@ class Noise(NamedTuple):
 
 
 class Window(NamedTuple):
-    """The last steps of a run in blocks: the noise in the cool-down and before it, and how the
+    """The last steps of a run in blocks, the noise in the cool-down and before it, and how the
     squares of sums are split.
     """
 
     table: ndarray  # J on the rays
-    edges: ndarray  # steps to the end at which blocks begin
+    edges: ndarray  # the steps to the end at which blocks begin
     blocks: int
     cooled: float
     late: Noise
     early: Noise
     x: float  # a typical distance
-    drift: float  # and drift
-    # at the ends of the blocks, from a squared distance there: v, w, E, shape (3, blocks)
+    drift: float  # the drift at that distance
+    # v, w and E for a squared distance at the ends of the blocks, shape (3, blocks)
     costs: ndarray
 
 
 class Prospect(NamedTuple):
     """What an estimate knows of a run: the labels of its distance, whether they are hidden, the
-    sampled step's excess at every share and order, and the target.
+    sampled step's excess at every share and order, and the target delta.
     """
 
     h: ndarray
@@ -95,7 +96,9 @@ class Prospect(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """What a part of delta for the shifts to stop early makes of their cost, and what it leaves."""
+    """What a chance that the shifts stop early spends: its part of delta, the factor f^2 on the
+    shifts' cost, and the delta left.
+    """
 
     lost: float
     f2: float
@@ -111,8 +114,8 @@ class Best(NamedTuple):
 
 @kernel()
 def _cut(most, cooldown, edges):
-    """The number of blocks of the last `most` steps; `edges` become the steps to the end at which
-    they begin, and last all. One begins where the cool-down does.
+    """Cut the last `most` steps into blocks, and return their number. Fill `edges` with the steps
+    to the end at which blocks begin, from 0 on. One block begins where the cool-down does.
     """
     count, edges[0] = 0, 0.0
     while edges[count] < most and count < BLOCKS:
@@ -133,7 +136,7 @@ def _noise(row, beta):
 
 @kernel(error_model="numpy")
 def _window(row, s, table, most, x):
-    """The last `most` steps of a run, from a typical distance x."""
+    """Return the window of the last `most` steps of a run, for a typical distance x."""
     edges, costs = empty(BLOCKS + 1), empty((3, BLOCKS))
     blocks, drift = (
         _cut(most, row.cooled, edges),
@@ -154,8 +157,8 @@ def _window(row, s, table, most, x):
 
 @kernel(error_model="numpy")
 def follow(s, window, omega):
-    """Fill the window's costs, with that share of the span's noise for the record and the rest for
-    the shifts.
+    """Fill the window's costs. The record has the share `omega` of the span's noise, the shifts
+    have the rest.
     """
     v = w = E = rate = 0.0
     e, f, drift = s.e, s.tilt, window.drift
@@ -189,8 +192,8 @@ def follow(s, window, omega):
 
 @kernel(error_model="numpy")
 def excesses(q, square):
-    """Nearly E exp((order - 1) L) - 1 of a sampled step that the record moves by the root of
-    `square`, at every share of the noise and order: shape (OMEGAS, RENYI), for comparisons.
+    """Estimate E exp((order - 1) L) - 1 of a sampled step that the record moves by the root of
+    `square`: at every share of the noise and every order, shape (OMEGAS, RENYI), for comparisons.
     """
     found = zeros((OMEGAS.size, RENYI.size))
     for m in range(OMEGAS.size):
@@ -206,8 +209,8 @@ def excesses(q, square):
 
 @kernel(error_model="numpy")
 def _estimate(of, m, window, b, spent):
-    """Nearly epsilon of the sampled steps and shifts up to the end of block b, by the best of a few
-    orders.
+    """Estimate epsilon of the sampled steps and the shifts up to the end of block b, by the best of
+    a few orders.
     """
     best, costs = inf, window.costs
     v, fixed = spent.f2 * costs[0, b], spent.f2 * costs[1, b] + costs[2, b]
@@ -235,7 +238,7 @@ def _estimate(of, m, window, b, spent):
 
 @kernel(error_model="numpy")
 def _best_block(of, m, window, spent, at):
-    """The least estimate of the blocks around one, by strides that halve."""
+    """Find the least estimate of the blocks around block `at`, by strides that halve."""
     best, stride = _estimate(of, m, window, at, spent), STRIDE // 2
     while stride > 0:
         middle = at
@@ -251,7 +254,7 @@ def _best_block(of, m, window, spent, at):
 
 @kernel(error_model="numpy")
 def _spent(s, of, k):
-    """The k-th part of delta; nothing where nothing is random."""
+    """Return what the k-th part of delta in LOST spends; nothing is spent if nothing is random."""
     if s.tilt == 1.0:
         return Spent(0.0, 1.0, of.delta)
     return Spent(LOST[k], exp(-log(LOST[k] * of.delta) / s.order), of.delta * (1.0 - LOST[k]))
@@ -259,10 +262,11 @@ def _spent(s, of, k):
 
 @kernel(error_model="numpy")
 def choose(rows, norms, k, x, of):
-    """(The least estimate of the first row at its k-th order, its choices N, omega and lost), by turns.
+    """Choose N, omega and lost for the first row at its k-th order, by turns. Return (the least
+    estimate, N, omega, lost).
 
     Args:
-        rows: of `rows.ROW`, at all orders in `norms`.
+        rows: an array of `rows.ROW`, at all orders in `norms`.
         x: a typical distance.
         of: what is known of the run.
     """
@@ -289,9 +293,9 @@ def choose(rows, norms, k, x, of):
 
 @kernel(error_model="numpy")
 def evaluate(rows, norms, choices, x):
-    """What the counted steps of every row cost under its choices (`CHOICE`), at its own order in
-    `norms`: v for a squared distance before them, w beside it, and E for certain, shape (rows, 3).
-    `x` are typical distances, shape (rows,).
+    """Return what the counted steps of every row cost under its `choices` (`CHOICE`), at its own
+    order in `norms`, shape (rows, 3): the cost v per squared distance before them, the constant
+    cost w, and the certain cost E. `x` has the typical distances, shape (rows,).
     """
     steps, found = empty(1, STEP), empty((rows.size, 3))
     for i in range(rows.size):
