@@ -111,8 +111,8 @@ def _epsilons(bound: str, runs: RunArrays, accounting: Accounting) -> Numbers:
 
 
 def solve(entry: Bound, runs: RunArrays, accounting: Accounting, applies: np.ndarray) -> Solved:
-    """Compute the bound where `applies` (in the runs' shape); inf elsewhere and where numbers leave
-    the floating-point range.
+    """Compute the bound for the runs with `applies`, in their shape. epsilon is inf for the other
+    runs, and for numbers beyond the floating-point range.
     """
     if not applies.any():
         return Solved.nothing(())

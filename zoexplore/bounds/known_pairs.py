@@ -2,8 +2,8 @@
 (docs/batches.md, "Several runs").
 
 The mechanism's hockey-stick divergence at exp(epsilon_i) is at most delta_i in both directions, and
-convex in exp(epsilon). So it lies below the lower hull of these points, which is the divergence of
-a pair of discrete laws: at each corner the hull's slope falls by the second law's mass.
+convex in exp(epsilon). So it lies below the lower hull of these points. The hull is the divergence
+of a pair of discrete laws: at each corner its slope falls by the second law's mass.
 """
 
 from dataclasses import dataclass

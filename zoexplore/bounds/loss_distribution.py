@@ -50,7 +50,7 @@ class Part(NamedTuple):
         return cls(steps, np.maximum(q, LEAST_RATE), np.maximum(mu, LEAST_SHIFT), share)
 
     def at(self, index: np.ndarray) -> "Part":
-        """Return the part for some of the runs."""
+        """Return the part for the runs at `index`."""
         return Part(*(x[index] for x in self))
 
 

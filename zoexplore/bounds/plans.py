@@ -33,7 +33,7 @@ class Plans(NamedTuple):
     cost: np.ndarray
 
     def at(self, index: np.ndarray) -> "Plans":
-        """Return some of the plans."""
+        """Return the plans at `index`."""
         return Plans(*(column[index] for column in self))
 
 
@@ -47,7 +47,7 @@ class Tails(NamedTuple):
     power: np.ndarray
 
     def at(self, index: np.ndarray) -> "Tails":
-        """Return the tails of some of the rows."""
+        """Return the tails of the rows at `index`."""
         return Tails(*(column[index] for column in self))
 
     def exceeded(self, level: np.ndarray) -> Numbers:

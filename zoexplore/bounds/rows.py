@@ -97,7 +97,7 @@ class Rows(np.recarray):
         return (self.known > 0) & (self.certain == 0)
 
     def at(self, index: np.ndarray) -> "Rows":
-        """Copy some of the rows, in any order, repeated or not."""
+        """Copy the rows at `index`, in any order, repeated or not."""
         rows: Rows = self[index].view(Rows)
         return rows
 

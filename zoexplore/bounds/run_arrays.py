@@ -98,7 +98,7 @@ class RunArrays(Sensitivity):
         return replace(self, composition_cache={}, **columns)  # type: ignore[arg-type]
 
     def at(self, index: np.ndarray) -> "RunArrays":
-        """Return some of the runs along a curve."""
+        """Return the runs at `index` along a curve."""
         return self.changed(
             **{name: x[index] for name in NUMERIC_FIELDS if np.ndim(x := getattr(self, name))}
         )
@@ -185,8 +185,8 @@ class RunArrays(Sensitivity):
     @cached_property
     def linear(self) -> Numbers:
         """Whether the norm of linear models counts. It does not if the clipped loss is stated to be
-        strongly convex, as no function of one linear form is for d > 1, nor for d = 1, where it
-        changes nothing.
+        strongly convex: for d > 1 no function of one linear form is, and for d = 1 it changes
+        nothing.
         """
         return self.setting.linear & (self.low_curvature <= 0) & (self.d > 1)
 

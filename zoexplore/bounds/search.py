@@ -71,7 +71,7 @@ def best_noise(
 
     Args:
         runs: the runs along a curve, or a single run.
-        epsilon_at: gives the epsilons of some of the runs at a share for each.
+        epsilon_at: gives the epsilons of any of the runs at a share for each.
     """
     size = int(np.prod(runs.shape))
     nodes, reach = spread(size, MOST_NODES), 0.15

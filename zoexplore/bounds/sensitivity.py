@@ -17,8 +17,8 @@ def above_underflow(length: Numbers) -> Numbers:
 
 
 class Sensitivity:
-    """Holds what follows from a run's records, clip and neighbours alone: the part of `RunArrays`
-    that needs only these fields, in the same units.
+    """Holds what follows from a run's records, clip and neighbours alone. It is a part of
+    `RunArrays`, with the same fields and units.
     """
 
     setting: Setting

@@ -1,10 +1,10 @@
 """Our sharper bound for runs on fresh, secret batches, for any ball and any number of steps
 (docs/batches.md).
 
-The steps before the last N say how far apart two runs may be, as a number whose law is known
+The steps before the last N decide how far apart two runs may be, a number whose law is known
 (`kernels.history`). The counted steps hide that distance by a part of their noise, within one
 budget, and hide the record by the rest (`kernels.windows`). Both costs are converted together.
-Estimates choose N and the shares of the noise; whatever they choose, the bound is sound.
+Estimates choose N and the shares of the noise. Whatever they choose, the bound is sound.
 """
 
 from dataclasses import dataclass
@@ -80,7 +80,7 @@ class Windows:
         return cls(rows, mus, late_mus, shares, poisson)
 
     def at(self, index: np.ndarray) -> "Windows":
-        """Return some of the rows."""
+        """Return the windows of the rows at `index`."""
         return Windows(
             self.rows.at(index),
             self.mus[index],
@@ -254,8 +254,8 @@ def _by_order(
     poisson: bool,
     accounting: Accounting,
 ) -> Numbers:
-    """Compute epsilon by the Renyi divergence at the best order, shape (P,), as if the budget drawn
-    were known. Poisson batches have no such form.
+    """Compute epsilon by the Renyi divergence at the best order, shape (P,), as if the drawn budget
+    were known. epsilon is inf for Poisson batches, which have no such form.
     """
     each = [
         (part.steps, Sampled(part.q, part.mu.max(axis=1), part.q, part.mu, part.share))

@@ -41,7 +41,7 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
 def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
     """Minimise epsilon over the counted steps N, the shifts a_t, the split of delta and, if they
     are free, the shares beta_t. Either all T steps are counted from distance 0 (no shift, nothing
-    can fail), or N of them from the largest distance that the others leave.
+    can fail), or the last N from the largest distance that the earlier steps leave.
     """
     beta = np.full((), FREE) if accounting.schedule == "optimal" else runs.beta
     program = program_of(runs, beta, _data_cost(runs))

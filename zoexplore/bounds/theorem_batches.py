@@ -35,8 +35,8 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _best_counted_steps(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Find the best counted steps, split of delta and, if it is free, beta. Of many rows only some
-    are searched; the others interpolate all but the steps.
+    """Find the best counted steps, split of delta and, if it is free, beta. Of many rows only a few
+    are searched. The others interpolate the split, beta and the order.
     """
     size, free = int(np.prod(runs.shape)), accounting.schedule == "optimal"
     nodes = spread(size, MOST_NODES)
