@@ -324,6 +324,18 @@ def test_a_plan_hides_iterates_where_that_needs_less_noise():
         assert zoexplore.epsilon(run, "sharp") > 1.0
 
 
+def test_only_what_needs_less_noise_than_public_steps_is_said_to_hide():
+    """An old cool-down is not planned for unless it is asked for."""
+    late = SHOWN.replace(K=1, T=50, beta=1.0, clipping="joint", cooldown=1)
+    plan = zoexplore.recommend(late, epsilon=1.0, passes=100)
+    assert plan == zoexplore.recommend(late.replace(cooldown=0), epsilon=1.0, passes=100)
+    public = zoexplore.recommend(late, epsilon=1.0, passes=100, cooldown=1)
+    assert (public.setting.cooldown, public.bound) == (1, "composition")
+    assert not any("hidden" in reason for reason in public.reasons)
+    hidden = zoexplore.recommend(late, epsilon=1.0, passes=10_000, K=10, cooldown=1)
+    assert hidden.bound == "sharp" and any("the iterates are hidden" in r for r in hidden.reasons)
+
+
 def test_what_is_given_is_kept():
     plan = zoexplore.recommend(
         n=1000, d=500, epsilon=1.0, K=7, T=30, beta=0.5, clipping="each", delta=1e-6, clip=0.3

@@ -290,7 +290,8 @@ def _plan(given: Namespace) -> Answer:
     # without K and T there is no budget
     passes = PASSES if given.passes is None and run.K == run.T == 1 else given.passes
     asked: dict[str, Any] = {"epsilon": given.epsilon, "passes": passes, "bound": given.bound}
-    plan = recommend(run, **asked, accounting=accounting, clipping=run.clipping)
+    asked |= {"clipping": run.clipping, "cooldown": run.cooldown}
+    plan = recommend(run, **asked, accounting=accounting)
     searched = _searched(plan.setting, given.search, accounting)
     about = {"search": searched, "tried": given.search, "supposes": plan.supposed}
     about |= {"target": given.epsilon}

@@ -105,8 +105,9 @@ def recommend(
         passes: forward passes a record, 2KTb/n; by default the setting's own, or 100.
         bound: the bound that meets the target: an id of `BOUNDS`, or "best".
         accounting: how to count; a plan has a single share.
-        known: fields of `Setting` that replace the setting's. K, T and beta are chosen unless given
-            here. The batch is chosen if neither it, nor T, nor a setting is given.
+        known: fields of `Setting` that replace the setting's. K, T and beta are chosen, and there
+            is no cool-down, unless given here. The batch is chosen if neither it, nor T, nor a
+            setting is given.
 
     Raises:
         Unreachable: no noise meets the target by that bound.
@@ -169,8 +170,8 @@ def _on_small_batches(base: Setting, passes: float, known: Collection[str]) -> S
 
 
 def _known(setting: Setting | None, known: dict[str, Any]) -> Setting:
-    """Make a run of the known fields, with one direction and one step unless K or T is given."""
-    unset: dict[str, Any] = {"clipping": "joint", "K": 1, "T": 1}
+    """Make a run of the known fields, with one direction, one step and no cool-down unless given."""
+    unset: dict[str, Any] = {"clipping": "joint", "K": 1, "T": 1, "cooldown": 0}
     if setting is not None:
         return setting.replace(**unset | known)
     if missing := [name for name in ("n", "d") if name not in known]:
@@ -210,8 +211,8 @@ def _planned(run: Setting, epsilon: float, bound: str, accounting: Accounting) -
     alone = guarantee(run, g.bound, CLIP).epsilon
     by_clip = g.bound == "composition" and alone <= g.epsilon * (1 + SAME)
     public = run
-    if run.beta < 1:
-        at, by = run.replace(beta=1.0), "composition"
+    if g.bound != "composition" and run.beta_at(run.T - 1) < 1:
+        at, by = run.replace(beta=1.0, cooldown=0), "composition"
         public = calibrate(at, "sigma", epsilon=epsilon, bound=by, accounting=accounting)
     noise = run.sigma / run.clip_each * sqrt(run.batch or run.n)
     reasons = written(
