@@ -232,9 +232,16 @@ def test_a_cool_down_is_offered_where_it_needs_less_and_applied_with_the_answer(
     planner.cooler.clicks += 1
     cooled = planner.state.setting
     assert cooled.cooldown == 1 and cooled.sigma < 0.5 * found.sigma
+    assert cooled.sigma == float(f"{cooled.sigma:.3g}"), "the number that is read"
     assert epsilon(cooled, "best") <= planner.target and not planner.cooler.visible
     planner.state.ask(cooldown=0, beta=0.5)
     assert not planner.cooler.visible and "in the last step" not in planner.found.object
+
+
+def test_a_cool_down_that_takes_more_noise_is_not_offered():
+    """Of this run's plan, composition with all noise along the directions needs less."""
+    planner = Planner(State(DEMONSTRATION), whole="run")
+    assert planner.answer.beta == 1 and not planner.cooler.visible
 
 
 def test_a_whole_run_says_what_training_finds_and_where_composition_is_the_truth():

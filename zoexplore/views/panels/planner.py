@@ -162,7 +162,8 @@ class Planner(View):
         given: dict[str, Guarantee] = {}
         for name, bound in ways.items():
             if name not in found:
-                found[name] = await ask(solved, setting, field, target, bound, accounting)
+                run = await ask(solved, setting, field, target, bound, accounting)
+                found[name] = _as_told(run, field)
             if isinstance(run := found[name], Setting):
                 every = await ask(guarantees, run, counted)
                 given[name] = smallest(every) if bound == BEST else every[bound]
@@ -186,14 +187,14 @@ class Planner(View):
         numbers = float(self.target), self.bound, accounting, float(self.passes)
         found = await ask(recommended, setting, *numbers)
         if isinstance(found, Plan):
-            run, (head, words) = found.setting, _plan(found)
+            run, (head, words) = _as_told(found.setting, "sigma"), _plan(found)
             cooled, offer = await self._offer(run, "sigma")
             self._say(await self._truth(run) + words, head + offer, run, cooled)
         else:
             self._refuse(f"{format_sentence(in_symbols(found))}.")
 
     async def _offer(self, run: Setting, field: str) -> tuple[Setting | None, str]:
-        """The solution with a cool-down, and what that changes, as HTML; nothing where it changes
+        """The solution with a cool-down, and what that changes, as HTML; nothing where it helps
         little.
 
         Where all noise is along the directions, one last step with noise in all others is worth
@@ -211,8 +212,9 @@ class Planner(View):
             found = await ask(
                 solved, cooler, field, float(self.target), BEST, self.state.accounting
             )
-            cooled = getattr(found, field, None)
-            if cooled and value and not 1 / LEAST_GAIN < value / cooled < LEAST_GAIN:
+            found = _as_told(found, field)
+            cooled, most = getattr(found, field, None), field not in ("sigma", "n", "K")
+            if cooled and value and (cooled / value if most else value / cooled) >= LEAST_GAIN:
                 words = late, AXES[field].symbol, _found(field, cooled)
                 return found, written("plan", "cooled", *words)
         return None, ""
@@ -277,9 +279,20 @@ def _found(field: str, value: float) -> str:
     """
     if value >= LARGEST_INTEGER or (field in ("clip", "R") and value >= DECADES[-1]):
         return "∞"
-    if isinstance(value, int):
-        return format_count(value)
-    return format_short(round_up(value, 3) if field == "sigma" else -round_up(-value, 3))
+    return format_count(value) if isinstance(value, int) else format_short(_rounded(field, value))
+
+
+def _rounded(field: str, value: float) -> float:
+    """A solution to three digits, on the side that still meets the target."""
+    return round_up(value, 3) if field == "sigma" else -round_up(-value, 3)
+
+
+def _as_told(run: Setting | str, field: str) -> Any:
+    """The run with the value that is read, so that it is what a button sets; a refusal as it is."""
+    value = getattr(run, field, 1)
+    if isinstance(run, str) or isinstance(value, int) or not value < DECADES[-1]:
+        return run
+    return run.replace(**{field: _rounded(field, value)})
 
 
 def _plan(plan: Plan) -> tuple[str, str]:
