@@ -80,13 +80,16 @@ class Inside(View):
             for text, said in zip(places, describe_trajectory(g), strict=True):
                 text.object = f"<p>{said}</p>"
             if path is not None:
-                data, steps = thinned(path), path.rho.size
-                # earlier, the distance may lie above the frame
+                data = thinned(path)
+                # the axis begins where the distance has fallen to what the paid steps see
                 paid = int(np.argmax(data["rho"] >= 1e-9 * data["rho"].max()))
-                high = 1.005 * np.nanmax(data["z"][paid:])
-                data["z"] = np.where(data["z"] > high, np.nan, data["z"])
+                seen = int(np.argmax(data["z"] <= 1.005 * np.nanmax(data["z"][paid:])))
+                data = {name: column[seen:] for name, column in data.items()}
+                steps, start = int(data["left"][0]), data["z"][0]
+                if steps < path.rho.size:
+                    self.below[0].object += written("inside", "cut", steps, start)
                 for chart, (title, columns) in zip(self.charts, FIGURES.items(), strict=True):
-                    top = max(np.nanmax(data[c][paid:], initial=0) for c in columns)
+                    top = max(np.nanmax(data[c], initial=0) for c in columns)
                     chart.draws = f'plots.inside(setting, "{self.bound}", accounting)'
                     draw(chart, title, columns, data, top, steps)
 
