@@ -26,7 +26,10 @@ export function render({model}) {
     for (let e = 0; e <= given.decades; e += every) text(left + e / given.decades * wide, bottom + 19, e < 4 ? 10 ** e : `10${[...String(e)].map((c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c]).join("")}`, 'text-anchor="middle"');
     text(2, 12, "β, share of the noise along the directions");
     text(left + wide, bottom + 38, "T, training steps", 'text-anchor="end"');
-    if (!given.none && !given.cooled && W > 520) text(left + wide - 40, 12, "β = 1: hiding gains nothing, at any T", 'text-anchor="end"');
+    if (!given.none && !given.cooled) { // β = 1 itself, which has no height
+      out.push(`<rect class="nothing edge" x="${left}" y="${top - 3}" width="${wide}" height="5"/>`);
+      if (W > 520) text(left + wide - 40, 12, "β = 1, the line below: hiding gains nothing, at any T", 'text-anchor="end"');
+    }
     const pill = upright(4 * given.step);
     given.labels.forEach((x, i) => {
       if (x == null) return;
