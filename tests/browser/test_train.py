@@ -22,7 +22,7 @@ from tests.browser.axe import DESK, PHONE, look, serious
 from tests.browser.conftest import served
 from zoexplore.run.formatting import THIN
 
-BUTTON, STOP = "Train 7 models", "Stop, keep these"
+BUTTON, STOP = "Train 35 models", "Stop, keep these"
 
 
 def ready(page):

@@ -193,7 +193,7 @@ class TestFigure:
         picture = made.growing.picture
         assert picture["named"] == "pale: trained before, with K = 260"
         assert [(each["x"]["every"], each["y"]) for each in picture["earlier"]] == done
-        assert made.button.label == "Train 7 models"
+        assert made.button.label == "Train 35 models"
 
     def test_the_story_shows_what_was_trained_in_advance_and_not_its_answer(self):
         made = Train(told=True, hidden=False)
@@ -258,7 +258,7 @@ class TestPress:
             await until(lambda: "Others are training: yours is next" in made.said.object)
             assert made.button.label == "Stop, keep these"
             made.press()
-            await until(lambda: made.button.label == "Train 7 models")
+            await until(lambda: made.button.label == "Train 35 models")
 
         asyncio.run(wait())
         for each in held:

@@ -59,7 +59,7 @@ export function render({model}) {
       put("line", {class: "bar", x1: LEFT, x2: until, y1: 26, y2: 26});
       put("line", {class: "bar part", x1: LEFT, x2: LEFT + (until - LEFT) * p.part, y1: 26, y2: 26});
     }
-    text(end - 2, Y(GUESSING) - 11, "guessing", "halo", "end");
+    text(end - 2, Y(GUESSING) - 11, before ? "not trained" : "guessing", "halo", "end");
     if (p.free != null) {
       line([[low, p.free], [high, p.free]], "free");
       text(LEFT + 6, Y(p.free) - 6, "without noise", "halo");
@@ -106,7 +106,7 @@ export function render({model}) {
       if (!kept.has(key)) kept.set(key, document.createElementNS(SVG, "circle"));
       const dot = svg.appendChild(kept.get(key));
       dot.setAttribute("class", `dot ${way}${done ? " filled" : ""}`);
-      dot.style.cssText = `cx:${X(x[way]).toFixed(1)}px; cy:${Y(y).toFixed(1)}px; r:${i === p.mine ? 5.5 : 4.5}px`;
+      dot.style.cssText = `cx:${X(x[way]).toFixed(1)}px; cy:${Y(y).toFixed(1)}px; r:${i === p.mine ? 5.5 : 4.5}px; opacity:${before ? 0.35 : 1}`;
       seen.add(key);
     });
     for (const [key, dot] of kept) if (!seen.has(key)) dot.remove();

@@ -169,7 +169,10 @@ class Train(View):
         self._label()
 
     def _label(self) -> None:
-        label, quiet = f"Train {len(SCALES)} models", self.running.busy or self.found is not None
+        label, quiet = (
+            f"Train {len(SCALES) * SEEDS} models",
+            self.running.busy or self.found is not None,
+        )
         if missing():
             label = "Needs PyTorch"
         elif self.running.busy:
