@@ -64,6 +64,8 @@ def test_the_rate_can_be_chosen():
 def test_the_handle_and_a_click_set_the_rate():
     view = Attack()
     drag(view, 0.0312)
+    said = f"Accusing 3.1{THIN}% of outsiders catches at most {found(view)['Sharper bound']}"
+    assert said in view.says.object
     assert view.fpr == 0.031 == at(view) and view.chart.given["handle"]["label"] == f"3.1{THIN}%"
     drag(view, 5.0, held=False)
     assert view.fpr == 0.99, "no rate is 1"

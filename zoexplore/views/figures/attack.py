@@ -16,8 +16,6 @@ from zoexplore.views.panels.readouts import found_at
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
-_SAYS = """<p>Whoever accuses people of being in the training data catches at most so many members, for the outsiders accused
-wrongly.</p>"""
 _LEAST = 1e-4  # the lowest rate that is shown
 _TICKS = {at: format_share(at, THIN) for at in (1e-4, 1e-3, 1e-2, 1e-1, 1.0)}
 # the chance of membership before the test; of a record guessed right without it
@@ -41,7 +39,7 @@ class Attack(View):
         code = "plots.tradeoff(setting, accounting=accounting)"
         self.chart = Chart("attack", self.state, self._dragged, code)
         self.legend = Legend(of=self.chart.of, symbol="", muted=list(UNASKED))
-        self.measures = widgets.html("", "measures")
+        self.measures, self.says = widgets.html("", "measures"), widgets.html("", "words")
         self.legend.param.watch(lambda event: self.chart.param.update(muted=event.new), "muted")
         self.chart.muted = self.legend.muted
 
@@ -75,9 +73,8 @@ class Attack(View):
             self.legend.param.update(title=f"Caught, at {fpr} of outsiders accused", entries=rows)
             said = written("figures", "measures", *measures) if best.valid else ""
             self.measures.object = said
+            self.says.object = written("figures", "accusing", fpr, caught[best.bound])
 
     def __panel__(self) -> pn.viewable.Viewable:
         beside = widgets.stack(self.legend, self.measures)
-        return widgets.component(
-            "attack", widgets.html(_SAYS, "words"), widgets.row("stage", self.chart, beside)
-        )
+        return widgets.component("attack", self.says, widgets.row("stage", self.chart, beside))
