@@ -22,7 +22,7 @@ from tests.browser.acts import (
     until,
     visit,
 )
-from zoexplore import curve, guarantee
+from zoexplore import BOUNDS, curve, guarantee
 from zoexplore.questions import calibrate
 from zoexplore.run.axes import AXES
 from zoexplore.run.formatting import format_number, format_short, parse_number, round_up
@@ -55,12 +55,13 @@ def test_the_tabs_are_a_named_list_and_move_by_arrow_keys(explorer):
             lambda place=place: parts.nth(place + 1).get_attribute("aria-selected"),
             "true",
         )
-    explorer.get_by_text("Whoever accuses people of being in the training data").wait_for()
+    explorer.get_by_text("of outsiders catches at most").wait_for()
     becomes(explorer, explorer.get_by_text("ε against", exact=True).is_hidden, True)
 
 
 def test_curves_along_other_fields(explorer):
     select = explorer.get_by_label("ε against", exact=True)
+    explorer.get_by_text(BOUNDS["composition"].summary).wait_for()
     for field in ("K", "delta"):
         settled(
             explorer,

@@ -15,7 +15,7 @@ function tell(element, words) {
 }
 function row(model, entry) {
   const made = document.createElement("tr");
-  made.innerHTML = '<td><button type="button"></button></td><th scope="row"><span></span><small></small></th><td class="number"><span></span></td>';
+  made.innerHTML = '<td><button type="button"></button></td><th scope="row"><span></span><small></small><small></small></th><td class="number"><span></span></td>';
   const button = made.querySelector("button");
   button.append(swatch(entry));
   button.addEventListener("click", () => {
@@ -57,10 +57,12 @@ export function render({model}) {
     for (const entry of model.entries) {
       const made = rows.get(entry.key), shown = !model.muted.includes(entry.key) && !entry.absent, button = made.querySelector("button");
       tell(made.querySelector("th span"), entry.title);
-      tell(made.querySelector("small"), entry.why);
+      const [says, why] = made.querySelectorAll("small");
+      tell(says, model.symbol ? entry.says ?? "" : "");  // where no other table needs the room
+      made.title = entry.says ?? "";
+      tell(why, entry.why);
       tell(made.querySelector(".number span"), entry.number);
       made.className = `${entry.absent ? "absent" : ""} ${shown ? "" : "off"} ${entry.best ? "best" : ""}`;
-      made.title = entry.says ?? "";
       button.disabled = entry.absent || entry.pin != null;
       button.setAttribute("role", "switch");
       button.setAttribute("aria-checked", shown);

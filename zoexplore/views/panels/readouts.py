@@ -134,18 +134,9 @@ class Headline(View):
         self.sketch, self.waiting = self.state.moving, False
         self.odds.styles = {theme.STATE: theme.VEILED}
         if not self.sketch:
-            curve = (
-                await ask(computations.attack, *run, best.bound)
-                if best.valid and not printed
-                else None
-            )
-            said = (
-                odds(curve, run[0].delta)
-                if curve
-                else ""
-                if best.valid
-                else "No bound applies to this run: “More” says why."
-            )
+            said = ""
+            if best.valid and not printed:
+                said = odds(await ask(computations.attack, *run, best.bound), run[0].delta)
             self.odds.param.update(object=f"<p>{said}</p>", styles={theme.STATE: "shown"})
 
 
