@@ -19,9 +19,7 @@ SAMPLED = ("without-replacement", "poisson", "cyclic")
 
 
 def check_kinds(**given: Any) -> None:
-    """Raises TypeError if an argument of the report is of a subclass, which could behave
-    differently.
-    """
+    """Raises TypeError if an argument is of a subclass, which could behave differently."""
     for name, value in given.items():
         if type(value) is not (kind := KINDS[name]):
             raise TypeError(
@@ -30,10 +28,8 @@ def check_kinds(**given: Any) -> None:
 
 
 def check(setting: Setting, microbatch: int | None) -> None:
-    """Raises ValueError, which names the argument, for runs that the optimiser cannot make or
-    account for.
-    """
-    # others have no account here; `privacy_report` takes what is released
+    """Raises ValueError, naming the argument, if the optimiser cannot make or count the run."""
+    # more releases have no account here; `privacy_report` asks which iterates are released
     if setting.releases != 1:
         raise ValueError(
             f"releases = {setting.releases!r} is not allowed: the optimiser knows releases = 1 alone; `zoexplore.guarantee` "
@@ -54,7 +50,7 @@ def check(setting: Setting, microbatch: int | None) -> None:
 
 
 def check_trained(parameters: Any) -> None:
-    """Raises TypeError if there is neither a module nor a vector."""
+    """Raises TypeError if `parameters` is neither a module nor a tensor."""
     if not isinstance(parameters, nn.Module | Tensor):
         raise TypeError(
             f"parameters of the type {type(parameters).__name__} are not allowed: give the module itself (what is "
@@ -76,11 +72,11 @@ def check_processes(group: Any) -> None:
         )
 
 
-RARELY = 0.1  # the part of a run that finding its scale should be
+RARELY = 0.1  # the largest part of a run that should go into finding its scale
 
 
 def choices(*, lr: Any, clip: Any, xi: Any, decay: str | None, public: bool) -> Choices:
-    """What a run finds by itself: what is "auto", or None.
+    """Collect what a run finds by itself: each argument that is "auto" or None.
 
     Raises:
         ValueError: a number or a word is not allowed.
@@ -105,7 +101,7 @@ def choices(*, lr: Any, clip: Any, xi: Any, decay: str | None, public: bool) -> 
     return Choices(auto, decay, public)
 
 
-# what `for_epsilon` hands to `setting_for`
+# the options that `for_epsilon` hands to `setting_for`
 PLANNED = (
     "batch",
     "sampling",
@@ -130,9 +126,9 @@ def setting_for(
     ridge: float = 0.0,
     **known: Any,
 ) -> Setting:
-    """The run with the least noise that composition allows for a target, its clip joint: as
-    `NoisyZOGD.for_epsilon` describes. What the run is to find, of lr, clip and xi, has the value 1
-    here. `known` goes to `zoexplore.recommend`.
+    """Plan the run with the least noise that composition allows for a target, as
+    `NoisyZOGD.for_epsilon` describes. Those of lr, clip and xi that the run is to find are 1 here.
+    `known` goes to `zoexplore.recommend`.
 
     >>> round(setting_for(epsilon=2.0, delta=1e-5, n=1000, d=10**6, T=1000, K=4, lr=0.1, clip=1.0).sigma, 5)
     0.06305
@@ -150,11 +146,11 @@ def setting_for(
     return run.replace(eta=lr * run.K, xi=xi, R=R, M=M, m=ridge, ridge=ridge)
 
 
-STILL = 1e-4  # of the start's length: a model that moves less is no other one
+STILL = 1e-4  # a model that moves less than this part of its length stays as it is
 
 
 def still(setting: Setting, choices: Choices, length: float) -> str:
-    """A warning where all steps together cannot move a start of this length; empty if they can."""
+    """Warn if all steps together cannot move a start of this length; empty if they can."""
     walk = setting.eta * (
         setting.T * setting.clip_each / sqrt(setting.K) + sqrt(setting.T) * setting.sigma
     )
@@ -167,7 +163,7 @@ def still(setting: Setting, choices: Choices, length: float) -> str:
 
 
 def described(setting: Setting, epsilon: float, scale: Scale) -> str:
-    """The plan in sentences, after a warning if the noise drowns a step.
+    """Write the plan in sentences, after a warning if the noise drowns a step.
 
     Raises:
         ValueError: no step is left to train.

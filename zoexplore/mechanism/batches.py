@@ -1,4 +1,4 @@
-"""Batches as the accountant takes them: drawn afresh or one after the other, handed out, and
+"""Batches as the accountant counts them: they are drawn by chance or in turn, handed out, and
 checked when they return.
 """
 
@@ -25,11 +25,11 @@ class BatchDraws:
     def __init__(self, setting: Setting, sources: Sources) -> None:
         self.n, self.sampling, self.size = setting.n, setting.sampling, setting.batch or setting.n
         self.sources = sources
-        # steps made, and drawn batches of the next ones
+        # the steps made, and the batches drawn for the next ones
         self._made, self._ahead = 0, list[Tensor]()
 
     def of(self, t: int) -> Tensor:
-        """The step's indices, shape (b,), the same until the step is made."""
+        """Return the indices of step t, shape (b,), the same until the step is made."""
         if self.sampling == "cyclic" or self.size == self.n:
             return cyclic(self.n, self.size, t)
         while len(self._ahead) <= t - self._made:
@@ -41,23 +41,21 @@ class BatchDraws:
         self._made, self._ahead = self._made + 1, self._ahead[1:]
 
     def state_dict(self) -> dict[str, Any]:
-        """The unused batches, and how they were drawn. The next one is among them: reloading the
-        state cannot change it.
+        """Return the unused batches, and how they were drawn. The next batch is among them, so that
+        reloading the state cannot change it.
         """
         self.of(self._made)
         return {"sampling": self.sampling, "size": self.size, "ahead": [*self._ahead]}
 
     def load_state_dict(self, state: dict[str, Any], made: int) -> None:
-        """Continue after so many steps. Batches are drawn again where this run draws in another
-        way.
-        """
+        """Continue after `made` steps. Batches are drawn again if this run draws in another way."""
         alike = (state["sampling"], state["size"]) == (self.sampling, self.size)
         self._made, self._ahead = made, [*state["ahead"]] if alike else []
 
 
 def by_chance(n: int, size: int, sampling: str, generator: np.random.Generator) -> Tensor:
-    """Indices below n: "poisson", each of them with probability size/n, in order; else `size`
-    distinct ones, every subset equally likely, in no particular order.
+    """Draw indices below n: for "poisson", each of them with probability size/n, in order; else
+    `size` distinct ones, every subset equally likely, in no particular order.
     """
     if sampling == "poisson":
         return torch.from_numpy(np.flatnonzero(generator.random(n) < size / n))
@@ -65,7 +63,7 @@ def by_chance(n: int, size: int, sampling: str, generator: np.random.Generator) 
 
 
 def cyclic(n: int, size: int, t: int) -> Tensor:
-    """The next `size` indices below n in a cycle, fewer at its end."""
+    """Return the `size` indices of step t in a cycle below n, fewer at its end."""
     start = t % -(-n // size) * size
     return torch.arange(start, min(start + size, n))
 
@@ -77,9 +75,9 @@ class Batch:
     Args:
         records: distinct indices in the data set, shape (b,); under Poisson sampling b varies, and
             may be 0.
-        data: the loss's input: tensors, or lists, tuples and dicts of them, whose first dimension
+        data: the loss's input: tensors, or lists, tuples and dicts of them. Their first dimension
             is the b records, each made of its record alone.
-        flaw: why it is not, where that was found; then no step is made.
+        flaw: why a record's part is not made of it alone, if that was found; then no step is made.
     """
 
     records: Tensor
@@ -90,7 +88,7 @@ class Batch:
         return iter(self.data)
 
     def pin_memory(self) -> "Batch":
-        """Copy the tensors to pinned memory; a `DataLoader` calls this where the model is on a GPU."""
+        """Copy the tensors to pinned memory. A `DataLoader` with `pin_memory` calls this."""
         return replace(self, data=tree_map_only(Tensor, Tensor.pin_memory, self.data))
 
 
@@ -103,9 +101,9 @@ class PrivateSampler(Sampler[Any]):
 
     Args:
         optimiser: a `NoisyZOGD`.
-        dataset: its n records, by index.
-        epoch: steps that are drawn at once, of which those made already have no records, as where a
-            resumed loop skips as many; where None, all that remain.
+        dataset: the n records, by index.
+        epoch: how many steps are drawn at once; if None, all that remain. Steps that were made
+            already have no records, since a resumed loop skips them.
     """
 
     def __init__(self, optimiser: Any, dataset: Any, epoch: int | None = None) -> None:
@@ -124,9 +122,9 @@ class PrivateSampler(Sampler[Any]):
     def loader(
         self, collate_fn: Callable[[list[Any]], Any] = default_collate, **options: Any
     ) -> DataLoader[Any]:
-        """A loader of the remaining steps' batches; options of `DataLoader`, except those that
-        choose records. `collate_fn` must make each record's part of the batch from that record
-        alone.
+        """Make a loader of the remaining steps' batches. It takes the options of `DataLoader`,
+        except those that choose records. `collate_fn` must make each record's part of the batch
+        from that record alone.
         """
         return DataLoader(
             self.dataset, batch_sampler=self, collate_fn=Collate(collate_fn), **options
@@ -138,13 +136,13 @@ class Last(list[Any]):
 
 
 def drawn(optimiser: Any, t: int) -> list[int]:
-    """The numbers of the records of an optimiser's step t."""
+    """Return the numbers of the records in an optimiser's step t."""
     found = optimiser.drawn(t).tolist()
     return Last(found) if t + 1 == optimiser.setting.T else found
 
 
 def is_rare(count: int) -> bool:
-    """Whether something that is looked at ever more rarely is due: at 1, 4, 16, 64 and so on."""
+    """Whether a check that becomes ever rarer is due: at 1, 4, 16, 64 and so on."""
     return count.bit_count() == 1 and count.bit_length() % 2 == 1
 
 
@@ -161,15 +159,15 @@ class Numbered(Dataset[Any]):
         return i, self.dataset[i]
 
     def __getitems__(self, records: list[int]) -> list[tuple[int, Any]]:
-        """A batch's records, read one by one: what a data set reads at once it may also mix."""
+        """Read a batch's records one by one: a data set may mix those that it reads at once."""
         kind: type[list[Any]] = type(records)
         return kind(map(self.__getitem__, records))
 
 
 @dataclass
 class Collate:
-    """Collates numbered records into a `Batch`, and checks at its 1st, 4th, 16th batch and so on,
-    and at the run's last, that each record's part is made of that record alone.
+    """Collates numbered records into a `Batch`. At the 1st, 4th, 16th batch and so on, and at the
+    run's last, it checks that each record's part is made of that record alone.
     """
 
     collate_fn: Callable[[list[Any]], Any]
@@ -191,13 +189,13 @@ TOGETHER = (
     "a collator makes a record's part of the batch of other records too, as of their mean, and no clip bounds what a record says "
     "there: prepare every record by itself, with public constants"
 )
-HALVED = 16  # fewest neighbours in a batch of which each two are parted
+HALVED = 16  # some half separates any two records that are fewer places apart
 
 
 def are_apart(collate_fn: Callable[[list[Any]], Any], records: list[Any]) -> bool:
-    """Collate copies of half of the records in place of the others, for several halves. Whether
-    what is made of those that stay never changes, which no check of losses would see. Parts of
-    other shapes, or that chance changes too, tell nothing.
+    """Whether a collator treats records separately. Half of the records are replaced by copies of
+    the other half, several times; what is made of those that stay must not change. Parts whose
+    shape changes, or that chance changes too, tell nothing.
     """
     b = len(records)
 
@@ -229,15 +227,15 @@ class SeenRecords:
 
     def __init__(self, n: int, public: np.ndarray = NOBODY) -> None:
         self._sums, self._known = np.zeros(n, np.int64), np.zeros(n, bool)
-        # what told the scale, and what of it came back
+        # the records that told the scale, and those of them that came back
         self.public, self._met = public, NOBODY
 
     def state_dict(self) -> dict[str, Tensor]:
-        """The checksums, as secret as the records."""
+        """Return the checksums, which are as secret as the records."""
         return {"sums": torch.from_numpy(self._sums), "known": torch.from_numpy(self._known)}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Go on from other steps' records."""
+        """Go on from saved checksums."""
         self._sums[:], self._known[:] = state["sums"].numpy(), state["known"].numpy()
 
     @property
@@ -258,8 +256,8 @@ class SeenRecords:
 
 
 def taken(optimiser: Any, dataset: Any, collate_fn: Callable[[list[Any]], Any] | None) -> Batch:
-    """The records of an optimiser's next step: from tensors (in lists, tuples, dicts) by their
-    first dimension, from others by index, collated by `collate_fn` or torch's default.
+    """Take the records of an optimiser's next step: from tensors by their first dimension, from
+    other data by index, collated by `collate_fn` or torch's default.
 
     Raises:
         ValueError: the data set does not have n records, or holds nothing to collate.
@@ -274,7 +272,7 @@ def taken(optimiser: Any, dataset: Any, collate_fn: Callable[[list[Any]], Any] |
             "collate_fn is not allowed for tensors, which are cut: give records that are taken by index"
         )
     data, records = plain(dataset), optimiser.drawn(made)
-    # all are in order: no copy needed
+    # all records are in order: no copy is needed
     return Batch(records, data if len(records) == n else part(data, records))
 
 
@@ -292,7 +290,7 @@ def check_size(dataset: Any, n: int) -> None:
 
 
 def checked(batch: Any, drawn: Tensor, device: torch.device) -> Any:
-    """The data of a batch on the device, if it is the drawn one.
+    """Return the data of a batch on the device, if the batch is the drawn one.
 
     Raises:
         TypeError: the batch does not come from the optimiser or its sampler.
@@ -330,7 +328,7 @@ def number_of(batch: Any) -> int:
 
 
 def plain(batch: Any) -> Any:
-    """Data with mappings, such as a tokeniser's, as dicts, and arrays as tensors."""
+    """Turn mappings, such as a tokeniser's, into dicts, and arrays into tensors."""
     if isinstance(batch, Mapping):
         return {name: plain(x) for name, x in batch.items()}
     if isinstance(batch, tuple | list) and not hasattr(batch, "_fields"):

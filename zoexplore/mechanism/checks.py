@@ -18,11 +18,11 @@ from zoexplore.mechanism.perturbation import Perturbed
 from zoexplore.mechanism.record import Step
 from zoexplore.mechanism.slopes import at, made_of
 
-ENOUGH = 2  # fewest records in a batch for a check of mixing
-MEASURED = 64  # records whose losses' precision is measured
-ULPS = 16  # roundings that a loss may be off by
-ROUNDED = 0.1  # of the signal: below it what two quotients differ by is curvature
-LOOKED_AT = 16  # compared records, spread over the batch
+ENOUGH = 2  # the fewest records in a batch that can be checked for mixing
+MEASURED = 64  # the most records whose losses are measured for precision
+ULPS = 16  # how many roundings a loss may be off by
+ROUNDED = 0.1  # the least part of the signal that rounding must be to count as the cause
+LOOKED_AT = 16  # the most records compared, spread over the batch
 OWN = "a loss must depend on its own record alone"
 BY_CHANCE = "and not on chance (dropout: call eval(); sums in no fixed order: torch.use_deterministic_algorithms(True))"
 TOGETHER = (
@@ -33,13 +33,13 @@ TOGETHER = (
 
 
 class LossChecks:
-    """When losses are checked, and the results. Changes of the module's parts, switches, hooks or
-    buffers and a resumed run call for a new check. Since a loss may have a hidden memory, the 4th
-    step, the 16th, the 64th and so on, and the last are checked, too.
+    """Checks losses when a check is due. A change of the module's parts, switches, hooks or buffers
+    calls for a new check, as does a resumed run. Since a loss may have a hidden memory, the 4th,
+    16th, 64th step and so on, and the last, are checked too.
     """
 
     def __init__(self) -> None:
-        # number of records and structure of the module at the last check
+        # the number of records and the module's structure at the last check, and the steps counted
         self._together, self._structure, self._steps = 0, (), 0
 
     def is_due(self, data: Any, structure: tuple[Any, ...], *, is_last: bool) -> bool:
@@ -52,16 +52,16 @@ class LossChecks:
         return enough and (is_last or is_rare(self._steps))
 
     def saw_change(self, structure: tuple[Any, ...]) -> bool:
-        """Whether the module or the loss has visibly changed since the last check, which then
-        vouches for the steps between.
+        """Whether the module or the loss has visibly changed since the last check. If so, that
+        check vouches for the steps between.
         """
         return self._together >= ENOUGH and structure != self._structure
 
     def make(
         self, losses: Losses, perturbed: Perturbed, data: Any, step: Step, *, moved: bool
     ) -> None:
-        """Check losses away from the start, where symmetry might hide dependences, or where steps
-        have led.
+        """Check losses where steps have led or, before any step, away from the start, whose
+        symmetry might hide dependences.
 
         Raises:
             ValueError, RuntimeError: a loss depends on other records or on chance, it changed the
@@ -97,25 +97,24 @@ class Kept(Mixed):
     """The module keeps something of the records that it has seen."""
 
 
-Numbers = Callable[[Any], Tensor]  # from a batch of b records to a number each, shape (b,)
+Numbers = Callable[[Any], Tensor]  # computes a number of each record of a batch, shape (b,)
 
 
 def check_independence(
     what: str, numbers_of: Numbers, batch: Any, kind: torch.dtype, scale: float
 ) -> None:
-    """Exchange the other records: the numbers of those that stay must not change in any bit. Then
-    compare these alone, in another order and among fewer, up to a tolerance, since kernels round
-    differently there.
+    """Check that a record's number depends on it alone. If other records are exchanged, the numbers
+    of those that stay must not change in any bit. Alone, in another order or among fewer, they may
+    change up to a tolerance, since kernels round differently there.
 
-    Costs two evaluations of all records and of some two hundred more, at the current parameters.
-    These should be away from the start, where symmetry (all parameters 0, say) may hide
-    dependences.
+    It costs two evaluations of all records and some two hundred more, at the current parameters.
+    These should be away from the start, where symmetry (as of parameters 0) may hide dependences.
 
     Args:
         what: the compared quantity, in words.
-        numbers_of: computes it.
+        numbers_of: computes the quantity of each record.
         kind: the least precise dtype of the computation.
-        scale: the smallest difference that matters, where the numbers are smaller.
+        scale: the size that differences are compared with if the numbers are smaller.
 
     Raises:
         Mixed: a record's loss depends on others, on their order, on their number or on chance.
@@ -129,7 +128,7 @@ def check_independence(
             whole, torch.arange(b), torch.ones(b, dtype=torch.bool).index_fill(0, chosen, False)
         )
     few = look.at(chosen)
-    for bit in range((s - 1).bit_length()):  # bits of their indices, any two of which differ in one
+    for bit in range((s - 1).bit_length()):  # any two records differ in a bit of their places
         for side in (0, 1):
             others = places >> bit & 1 != side
             look.exchange(few[~others], chosen, others)
@@ -149,9 +148,8 @@ def check_independence(
 
 
 def check_kept(losses: Losses, batch: Any) -> None:
-    """Evaluate a batch, and then one of the same shape in which the first half's records stand for
-    the others'. Raises Kept where a buffer is not the same after both: it would hold more than the
-    batch's shape, or grow, and bypass clip and noise.
+    """Evaluate a batch, and then one of the same shape whose first half replaces the second. Raises
+    Kept if a buffer is not the same after both: it would remember records, past clip and noise.
     """
     losses.here(batch)
     before, b = bits(losses.objective.buffers()), number_of(batch)
@@ -172,12 +170,12 @@ class _Look:
     batch: Any
 
     def at(self, records: Tensor) -> Tensor:
-        """Compute the numbers of some records together, in float64 on the CPU."""
+        """Compute the numbers of `records` together, in float64 on the CPU."""
         return self.numbers_of(part(self.batch, records)).double().cpu()
 
     def exchange(self, own: Tensor, records: Tensor, others: Tensor) -> None:
-        """Of records evaluated together, replace the others (bool) by copies of those that stay,
-        and compare the latter's own values bit by bit.
+        """Replace the records `others` (bool) by copies of those that stay, whose numbers must be
+        `own` bit by bit.
         """
         kept, exchanged = records[~others], records.clone()
         exchanged[others] = kept[torch.arange(int(others.sum())) % len(kept)]
@@ -201,7 +199,7 @@ class _Look:
         tolerance: Tensor | None = None,
         hint: str = "",
     ) -> None:
-        """Raises Mixed if they differ."""
+        """Raises Mixed if `own` and `found` differ."""
         same = _same(own, found, tolerance)
         if same.all():
             return
@@ -222,8 +220,8 @@ def _same(own: Tensor, found: Tensor, tolerance: Tensor | None = None) -> Tensor
 def check_precision(
     losses: Losses, perturbed: Perturbed, batch: Any, xi: float, kind: torch.dtype
 ) -> None:
-    """Raises ValueError where quotients over 2 xi and 4 xi differ by more than their size, and
-    roundings of `kind`, which come back divided by xi, may explain it. Scores, in whole numbers,
+    """Raises ValueError if quotients over 2 xi and 4 xi differ by more than their size, and
+    rounding in `kind`, which comes back divided by xi, may be the cause. Scores in whole numbers
     are not rounded.
     """
     some = part(batch, slice(0, min(number_of(batch), MEASURED)))

@@ -47,7 +47,7 @@ def _of_one(tensor: Tensor) -> Tensor:
 
 
 def _parts(tensor: Tensor) -> list[Tensor]:
-    """List the plain tensors that a tensor is made of: whole numbers and scales if it is quantised."""
+    """List a tensor's plain parts, such as the whole numbers and scales of a quantised one."""
     if type(tensor) in (Tensor, nn.Parameter) or not hasattr(tensor, "__tensor_flatten__"):
         return [tensor]
     return [
@@ -195,7 +195,7 @@ class Fingerprint:
         claim((self.trained | self.rest() if whole else self.trained).values(), self.run)
 
     def check_unclaimed(self) -> None:
-        """Raises RuntimeError if another run, or an unknown one, has moved any part of the model."""
+        """Raises RuntimeError if another run, or an unknown one, has moved part of the model."""
         tensors = self.trained | self.rest()
         if not (name := claimed(tensors, self.run)):
             return

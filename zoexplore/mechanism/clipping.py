@@ -1,4 +1,4 @@
-"""Clipping: bounds one record's influence on a step."""
+"""Clips quotients, which bounds one record's influence on a step."""
 
 from typing import NamedTuple
 

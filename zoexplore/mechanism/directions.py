@@ -1,11 +1,11 @@
 """The K orthonormal directions of a step, uniform on the Stiefel manifold, in memory or
 regenerated.
 
-A dense frame is the matrix U, shape (d, K). A streamed one comes from unit vectors V = [v_1 ..
-v_K], independent and uniform on the sphere, of which only the seeds are kept; sums over its columns
-run block by block. With A the inverse of the Cholesky factor of V'V = R'R, U = V R^-1 = V A is
-uniform on the manifold. For if independent chi variables stretch the columns of V, it is a Gaussian
-matrix, and the same U its orthonormal factor.
+A dense frame is the matrix U, shape (d, K). A streamed frame has V = [v_1 .. v_K], unit vectors
+that are independent and uniform on the sphere. It keeps only their seeds, and sums over columns
+block by block. Let A be the inverse of the Cholesky factor R of V'V = R'R: then U = V A is uniform
+on the manifold. For stretching the columns of V by independent chi variables makes a Gaussian
+matrix, whose orthonormal factor is the same U.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from torch import Tensor
 from zoexplore.mechanism.parameters import SMALL, Parameters
 from zoexplore.mechanism.rng import Replay, normal
 
-# numbers in a dense frame beyond which streaming is as fast, or saves memory
+# the most numbers in a dense frame; beyond them streaming is as fast, or saves memory
 STREAMED_ABOVE = 2**20
 
 
@@ -26,7 +26,7 @@ class Frame:
     are taken along: the directions themselves, or vectors that span the same space.
 
     Attributes:
-        K: how many.
+        K: how many directions there are.
         xi_factor: the factor by which `resolve` can lengthen a record's vector of K numbers; 1 if
             probes are the directions.
     """
@@ -42,11 +42,11 @@ class Frame:
             block.add_(self.part(k, i), alpha=xi)
 
     def part(self, k: int, i: int) -> Tensor:
-        """Block i of probe k, in the working dtype; valid until the next call."""
+        """Return block i of probe k, in the working dtype. It is valid until the next call."""
         raise NotImplementedError
 
     def probe(self, k: int) -> Tensor:
-        """Probe k, shape (d,), in the working dtype."""
+        """Return probe k, shape (d,), in the working dtype."""
         return torch.cat([self.part(k, i).clone() for i in range(len(self.parameters.sizes))])
 
     def resolve(self, slopes: Tensor) -> Tensor:
@@ -56,7 +56,7 @@ class Frame:
         return slopes
 
     def coordinates(self) -> Tensor:
-        """<w, u_k>, shape (K,), float64, at the parameters as they stand."""
+        """Return <w, u_k>, shape (K,), float64, at the current parameters."""
         blocks = [*enumerate(self.parameters.blocks)]
         inner = [
             sum(float(torch.dot(self.part(k, i).double(), block.double())) for i, block in blocks)
@@ -65,8 +65,8 @@ class Frame:
         return self.resolve(torch.tensor([inner], dtype=torch.float64))[0]
 
     def combined(self, coefficients: Tensor) -> Iterator[Tensor]:
-        """sum_k c_k u_k, block by block, in float64, so that nothing is rounded before noise is
-        added; the caller may change a block until the next.
+        """Yield sum_k c_k u_k block by block, in float64, so that nothing is rounded before noise
+        is added. The caller may change a block before taking the next.
         """
         raise NotImplementedError
 
@@ -91,8 +91,8 @@ class Dense(Frame):
 
 class Streamed(Frame):
     """A frame that is regenerated, column by column, whenever it is needed. Memory holds one block
-    of it at a time, and one of each column for the Gram matrix. 2K is at most d, since
-    orthonormality would be lost to rounding beyond.
+    at a time, or one of each column for the Gram matrix. 2K is at most d: beyond that
+    orthonormality would be lost to rounding.
     """
 
     def __init__(self, parameters: Parameters, K: int, directions: Generator) -> None:
@@ -124,22 +124,22 @@ class Streamed(Frame):
             yield total
 
     def _gram(self) -> Tensor:
-        """V'V, summed over blocks in float64, waited for once."""
+        """Compute V'V, summed over blocks in float64, with one wait for a GPU."""
         gram = torch.zeros(self.K, self.K, dtype=torch.float64, device=self._buffer.device)
         for i in range(len(self.parameters.sizes)):
             rows = torch.stack([self.part(k, i).clone() for k in range(self.K)])
-            if rows.device.type != "cpu":  # where single precision may be far less precise
+            if rows.device.type != "cpu":  # single precision may be coarse there
                 rows = rows.double()
             gram += rows @ rows.T
-        # as its columns are unit vectors to more digits than their products
+        # the columns are unit vectors to more digits than their products
         return gram.cpu().fill_diagonal_(1.0)
 
 
 def is_streamed(kind: str, parameters: Parameters, K: int) -> bool:
-    """Whether directions are streamed: on request, or where a dense frame would be large.
+    """Whether directions are streamed: on request, or if a dense frame would be large.
 
     Raises:
-        ValueError: the kind is unknown, or streaming is not allowed for as many directions.
+        ValueError: the kind is unknown, or streaming is not allowed for so many directions.
     """
     if kind not in ("auto", "dense", "streamed"):
         raise ValueError(
@@ -154,7 +154,7 @@ def is_streamed(kind: str, parameters: Parameters, K: int) -> bool:
     return kind == "streamed" or (kind == "auto" and fits and large)
 
 
-ROUNDINGS = 256  # rounding errors by which a factorisation may miss orthonormality
+ROUNDINGS = 256  # the most rounding errors by which a factorisation may miss orthonormality
 
 
 def stiefel(
@@ -166,20 +166,20 @@ def stiefel(
     dtype: torch.dtype = torch.float64,
     device: torch.device | str | None = None,
 ) -> Tensor:
-    """K orthonormal directions in dimension d as columns, uniform on the Stiefel manifold: shape
-    (*runs, d, K).
+    """Draw K orthonormal directions in dimension d, uniform on the Stiefel manifold, as columns:
+    shape (*runs, d, K).
 
     A Gaussian matrix is U R with U uniform, if R's diagonal is positive: multiplying the matrix by
     a rotation multiplies U and leaves R. The Cholesky factor of the Gram matrix costs a third of
-    Householder's R. It squares the condition number, so it serves only for 2K <= d, where that is
-    small, and if U passes a check.
+    Householder's R. It squares the condition number, which is small for 2K <= d: it serves only
+    there, and only if U passes a check.
 
     Args:
-        d: dimension, at least 1.
-        K: directions, 1 to d.
-        generator: source of the Gaussian matrix.
-        runs: leading shape, where independent runs want directions of their own.
-        dtype, device: of the result.
+        d: the dimension, at least 1.
+        K: the number of directions, 1 to d.
+        generator: the source of the Gaussian matrix.
+        runs: the leading shape, if independent runs have directions of their own.
+        dtype, device: those of the result.
 
     Raises:
         ValueError: K is not between 1 and d.
@@ -188,7 +188,7 @@ def stiefel(
         raise ValueError(f"K = {K!r} is not allowed: give a whole number from 1 to d = {d}")
     G = normal(generator, (*runs, d, K), dtype=dtype, device=device)
     if 2 * K <= d:
-        # where it fails, L holds nan or nonsense, and the check says so
+        # if this fails, L holds nan or nonsense, and the check says so
         L = torch.linalg.cholesky_ex(G.mT @ G).L
         U: Tensor = torch.linalg.solve_triangular(L.mT, G, upper=True, left=False)
         if _orthonormal(U):
@@ -199,6 +199,6 @@ def stiefel(
 
 
 def _orthonormal(U: Tensor) -> bool:
-    """Whether U'U maps a vector to itself, by one product; false for nan."""
+    """Whether U'U maps a vector of ones to itself; false for nan."""
     ones = U.new_ones(U.shape[-1], 1)
     return bool((U.mT @ (U @ ones) - ones).abs().amax() <= ROUNDINGS * torch.finfo(U.dtype).eps)

@@ -1,5 +1,5 @@
-"""The records' losses, for a module or a flat vector, at the parameters as they stand and as a
-function of them.
+"""The records' losses of a module or a flat vector, at the current parameters and as a function of
+them.
 """
 
 import pickle
@@ -40,15 +40,15 @@ class Vector(nn.Module):
 
 
 class Objective:
-    """The records' losses of what is trained: of a module's outputs, `loss(outputs, targets)`; of
-    the module itself, `loss(module, batch)`; or of one flat vector, `loss(w, batch)`.
+    """The records' losses: `loss(outputs, targets)` of a module's outputs, `loss(module, batch)` of
+    the module itself, or `loss(w, batch)` of a flat vector.
 
-    With outputs a batch is `(inputs, targets)`; inputs that are a tuple or list go to the module as
-    arguments. Only parameters with `requires_grad` are trained; the vector has them in the order of
+    For a loss of outputs a batch is `(inputs, targets)`; inputs in a tuple or list go to the module
+    as its arguments. Only parameters with `requires_grad` are trained, in the order of
     `named_parameters`, tied ones once.
 
     Attributes:
-        trained: what is trained, in place, by name; `tensors` in order.
+        trained: the trained tensors by name; `tensors` has them in order.
         plain: the trained module, without what torch.compile wraps it in.
         is_compiled: whether torch.compile wraps it.
 
@@ -76,13 +76,13 @@ class Objective:
         self.check()
 
     def losses(self, batch: Any) -> Tensor:
-        """The records' losses, shape (b,), at the parameters as they stand."""
+        """Compute the records' losses, shape (b,), at the current parameters."""
         with _slow_path():
             return self._of(self.module, batch)
 
     def losses_at(self, parts: list[Tensor], batch: Any) -> Tensor:
         """Compute the losses with other tensors in place of the trained ones, by plain attention:
-        no other kernel supports forward derivatives or vmap.
+        no other kernel of attention supports forward derivatives or vmap.
         """
         named = zip(self.trained, parts, strict=True)
         moved = {f"module.{name}": part for name, part in named}
@@ -103,7 +103,7 @@ class Objective:
         return self.loss(model(*many), targets)
 
     def check(self) -> None:
-        """Raises RuntimeError where the module's parameters have been replaced."""
+        """Raises RuntimeError if the module's parameters have been replaced."""
         now = dict(self.plain.named_parameters())
         if any(now.get(name) is not p for name, p in self.trained.items()):
             raise RuntimeError(
@@ -118,12 +118,12 @@ class Objective:
         return id(self.loss), *(_structure(module) for module in self._modules().values()), versions
 
     def buffers(self) -> dict[str, Tensor]:
-        """The modules' buffers, by name."""
+        """Return the modules' buffers by name."""
         return self._named(nn.Module.named_buffers)
 
     def rest(self) -> dict[str, Tensor]:
-        """Everything that is not trained: buffers, extra state as bytes, and parameters that are
-        frozen or were added later.
+        """Return everything that is not trained: buffers, extra state as bytes, and parameters that
+        are frozen or were added later.
         """
         trained = set(map(id, self.tensors))
         named = self._named(nn.Module.named_parameters) | self.buffers()
@@ -135,7 +135,7 @@ class Objective:
         return {name: x for name, x in named.items() if id(x) not in trained} | extra
 
     def saved(self) -> set[str]:
-        """The names in a `state_dict`."""
+        """Return the names in the modules' `state_dict`."""
         return {*self._named(lambda module: module.state_dict().items())}
 
     def _named(self, of: Callable[[nn.Module], Iterable[tuple[str, Any]]]) -> dict[str, Any]:
@@ -144,7 +144,7 @@ class Objective:
         }
 
     def _modules(self) -> dict[str, nn.Module]:
-        """The modules, by the prefix of their names."""
+        """Return the module, and the loss if it is one, by the prefix of their names."""
         holder = (
             self.loss if isinstance(self.loss, nn.Module) else getattr(self.loss, "__self__", None)
         )
@@ -156,7 +156,7 @@ class Objective:
 
 
 class Whole(nn.Module):
-    """A loss as a module that holds the one whose loss it is, so that both see moved tensors."""
+    """A loss as a module that holds the trained one, so that both see moved tensors."""
 
     def __init__(self, module: nn.Module, of: Callable[[nn.Module, Any], Tensor]) -> None:
         super().__init__()
@@ -171,7 +171,7 @@ class Losses:
 
     Raises:
         ValueError: there is not one loss for each record.
-        Changed: computing them changed trained tensors.
+        Changed: computing the losses changed trained tensors.
     """
 
     def __init__(self, objective: Objective, microbatch: int, fingerprint: Fingerprint) -> None:
@@ -194,8 +194,8 @@ class Losses:
         return self._checked(lambda piece: self.objective.losses_at(parts, piece), piece)
 
     def use_halves(self, batch: Any) -> bool:
-        """Whether a record's loss is computed in half precision, or in such products, somewhere: by
-        the module itself, say.
+        """Whether any part of a record's loss is computed in half precision, or by products as
+        coarse.
         """
         with (seen := _Kinds(self.objective.plain)):
             self.here(part(batch, slice(0, 1)))
@@ -205,7 +205,7 @@ class Losses:
         before = self.fingerprint.versions()
         try:
             found = losses(piece)
-        finally:  # a loss that fails may have moved them before
+        finally:  # a loss that fails may have moved tensors before
             if self.fingerprint.versions() != before:
                 raise Changed(
                     "the loss, or the module, moved its own parameters while losses were computed"
@@ -220,7 +220,7 @@ class Losses:
 
 
 class _Kinds(TorchDispatchMode):
-    """Whether a number that a module computes while it is on is in half precision, or a product in
+    """Notes, while active, whether a module computes anything in half precision, or a product in
     fewer digits.
     """
 
@@ -254,8 +254,8 @@ def _structure(module: nn.Module) -> tuple[Any, ...]:
 
 
 def _switches(part: nn.Module) -> Iterator[tuple[Any, ...]]:
-    """Attributes that are on or off, a word or a function: a module's `training` flag, replaced
-    `forward` and activation.
+    """Yield a module's attributes that are flags, words or functions, such as `training`, a
+    replaced `forward` or an activation.
     """
     for name, x in vars(part).items():
         if isinstance(x, bool | str) or callable(x):
@@ -263,14 +263,14 @@ def _switches(part: nn.Module) -> Iterator[tuple[Any, ...]]:
 
 
 def _version(buffer: Tensor) -> int:
-    """Torch's count of writes; -1 for inference tensors, where it does not count."""
+    """Return torch's count of writes to a buffer; -1 for inference tensors, which have none."""
     return -1 if buffer.is_inference() else buffer._version
 
 
 @contextmanager
 def _slow_path() -> Iterator[None]:
-    """Switch off the fused encoder layers that torch uses in eval(): they have no derivatives, and
-    pack all records' tokens, so that a record's rounding depends on the others' padding.
+    """Switch off the fused encoder layers that torch uses in eval(). They have no derivatives. They
+    also pack all records' tokens, so that a record's rounding depends on the others' padding.
     """
     before = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)

@@ -1,5 +1,5 @@
-"""The noise of a step, along its directions and in every coordinate, and the ball: for many runs at
-once.
+"""The noise of a step, along its directions and in every coordinate, and the projection onto the
+ball, for many runs at once.
 """
 
 from collections.abc import Callable
@@ -10,16 +10,16 @@ from torch import Tensor
 
 
 def hybrid(U: Tensor, sigma: Any, beta: Any, eta: Any, draw: Callable[[int], Tensor]) -> Tensor:
-    """(eta/sqrt(K)) sum_k G_k u_k + (eta/sqrt(d)) G, with G_k ~ N(0, beta sigma^2) and G ~ N(0,
-    (1-beta) sigma^2 I), of C runs, which may share directions, never noise: shape (C, d).
+    """Draw (eta/sqrt(K)) sum_k G_k u_k + (eta/sqrt(d)) G for C runs, shape (C, d), with G_k ~ N(0,
+    beta sigma^2) and G ~ N(0, (1-beta) sigma^2 I). Runs may share directions, never noise.
 
-    Given the directions its variance is s1^2 + s2^2 along each of them and s2^2 elsewhere (see
-    `deviations`); its mean squared length is (eta sigma)^2.
+    Given the directions, the noise has variance s1^2 + s2^2 along each of them and s2^2 elsewhere
+    (see `deviations`). Its mean squared length is (eta sigma)^2.
 
     Args:
         U: orthonormal directions, shape (d, K), or (C, d, K).
         sigma, beta, eta: numbers, or tensors of shape (C,).
-        draw: makes so many independent standard normal numbers a run, shape (C, numbers), in no way
+        draw: `draw(m)` draws m independent standard normal numbers a run, shape (C, m), in no way
             derived from the directions (`Sources.noise`).
     """
     d, K = U.shape[-2:]
@@ -27,13 +27,13 @@ def hybrid(U: Tensor, sigma: Any, beta: Any, eta: Any, draw: Callable[[int], Ten
         torch.as_tensor(s, dtype=U.dtype).unsqueeze(-1) for s in deviations(sigma, beta, eta, d, K)
     )
     inside = combine(U, along * draw(K))
-    # isotropic noise is not drawn where all of it is directional
+    # isotropic noise is not drawn if all noise is directional
     return inside.add(across * draw(d)) if across.any() else inside
 
 
 def combine(U: Tensor, coefficients: Tensor) -> Tensor:
-    """sum_k c_k u_k: coefficients of shape (..., K) to vectors of shape (..., d), with U of shape
-    (d, K) or (..., d, K).
+    """Return sum_k c_k u_k, shape (..., d), for coefficients of shape (..., K) and U of shape (d,
+    K) or (..., d, K).
     """
     if U.dim() == 2:
         return coefficients @ U.mT
@@ -41,23 +41,23 @@ def combine(U: Tensor, coefficients: Tensor) -> Tensor:
 
 
 def deviations(sigma: Any, beta: Any, eta: Any, d: int, K: int) -> tuple[Any, Any]:
-    """(s1, s2): of the noise that is added along each direction, and of that in every coordinate."""
+    """Return (s1, s2), the deviations of the noise along each direction and in every coordinate."""
     return eta * sigma * (beta / K) ** 0.5, eta * sigma * ((1 - beta) / d) ** 0.5
 
 
 class Projected(NamedTuple):
-    """The point in the ball, and whether it had left it (bool)."""
+    """The point in the ball, and whether the given one was outside (bool)."""
 
     point: Tensor
     hit: Tensor
 
 
 def project(w: Tensor, R: float | Tensor) -> Projected:
-    """The nearest point of the ball of radius R around 0; with R infinite, w itself.
+    """Return the nearest point of the ball of radius R around 0, w itself if R is infinite.
 
     Args:
         w: shape (..., d).
-        R: radius, a number or a tensor that broadcasts with the shape (...).
+        R: the radius, a number or a tensor that broadcasts with the shape (...).
     """
     length = w.norm(dim=-1)
     hit = length > R

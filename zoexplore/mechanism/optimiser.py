@@ -1,6 +1,4 @@
-"""`NoisyZOGD`: differentially private training from loss values along random directions, for a
-model of one's own.
-"""
+"""`NoisyZOGD` trains a model with differential privacy, from losses along random directions."""
 
 from collections.abc import Callable, Iterator
 from inspect import unwrap
@@ -30,13 +28,13 @@ UNDECLARED = Declared()
 
 
 class NoisyZOGD(torch.optim.Optimizer):
-    """Noisy zeroth-order gradient descent. One step on records i of a batch of b (under Poisson
-    sampling, of b expected), with directions U:
+    """Noisy zeroth-order gradient descent. A step on the records i of a batch of b (b expected ones
+    under Poisson sampling), along directions U:
 
-        w <- project( w - (eta/K) sum_k g_k u_k + noise ),   g_k = (1/b) sum_i clip(l_i's difference
-        quotient along u_k)
+        w <- project( w - (eta/K) sum_k g_k u_k + noise )
+        g_k = (1/b) sum_i clip(l_i's difference quotient along u_k)
 
-    plus ridge <w, u_k> in every g_k, the exact derivative of 1/2 ridge |w|^2, outside the clip. A
+    Every g_k also has ridge <w, u_k>, the exact derivative of 1/2 ridge |w|^2, outside the clip. A
     loop:
 
         for batch in optimiser.batches((X, y)):
@@ -44,27 +42,28 @@ class NoisyZOGD(torch.optim.Optimizer):
 
     It is a torch optimiser: schedulers may change its learning rate, eta/K, in `param_groups`,
     hooks are called, and `state_dict` holds all that an exact resume needs. Every step is recorded
-    as it is made; the report counts the record.
+    as it is made, and the report counts the record.
 
     Args:
         parameters: a module, trained in place, or the start as a flat vector, shape (d,).
-        loss: with a module, `loss(outputs, targets)`, and a batch is `(inputs, targets)`; with a vector, `loss(w, batch)`. It returns one loss a record, shape (b,),
-            each of its own record alone. The ridge is not part of it.
-        setting: the run. xi > 0 is the two-point estimator, 0 the directional derivative. It needs
-            an eta.
+        loss: `loss(w, batch)` for a vector; `loss(outputs, targets)` for a module, whose batches
+            are `(inputs, targets)`. It returns one loss a record, shape (b,), each of its own
+            record alone, without the ridge.
+        setting: the planned run, with an eta. Its xi > 0 is the two-point estimator, 0 the
+            directional derivative.
         sources: the generators: `Sources(seed, noise_seed)` to try things out, `Sources.secure()`
             for a release.
         declared: known constants of the loss; without them, only composition holds.
-        loss_of: "outputs" of the module, or "model" for `loss(module, batch)`.
+        loss_of: "model" for `loss(module, batch)`, "outputs" for a loss of the module's outputs.
         directions: "dense", K vectors in memory; "streamed", regenerated from seeds; "auto" by
             size.
-        microbatch: records evaluated at once; all of the batch where None.
-        keep_copy: move the parameters in place, and back by a copy; where None, if they are few.
-            Else each operation gets moved copies of those that it reads. A compiled module is
-            copied.
-        group: of `torch.distributed`; its processes, all with the same arguments, make every step
-            together. They begin with the first one's parameters, directions and batches; its noise
-            alone counts.
+        microbatch: the records evaluated at once; the whole batch if None.
+        keep_copy: whether the parameters move in place, and back by a copy; if None, only few
+            parameters do. Otherwise each operation gets moved copies of the parameters that it
+            reads. A compiled module always has a copy.
+        group: the group of `torch.distributed` whose processes make every step together. All must
+            have the same arguments. They begin with the first one's parameters, directions and
+            batches, and use its noise alone.
 
     Attributes:
         counts: steps made, and how often the clip was active (`record.Counts`).
@@ -91,7 +90,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         arguments.check_trained(parameters)
         arguments.check_processes(group)
         arguments.check(setting, microbatch)
-        declared.describe(setting)  # refuses what cannot be
+        declared.describe(setting)  # refuses constants that cannot be
         self.objective = Objective(parameters, loss, loss_of)
         self._ranks = Ranks(group)
         self._ranks.agree("the kind of its sources", lambda: sources.is_secure)
@@ -135,28 +134,27 @@ class NoisyZOGD(torch.optim.Optimizer):
         show: Callable[[str], None] = say,
         **options: Any,
     ) -> "NoisyZOGD":
-        """The optimiser with the least noise that meets a target by composition; it prints its
-        choices. The clip is joint; all noise is along the directions, and the sources are secure,
-        by default. What is "auto", or None, the run finds in its first steps, which are private as
-        all are (docs/mechanism.md, "A scale that the run finds"). Every step keeps the target: a
-        state of another plan is taken up with the noise that what is left needs, and a step that
-        would exceed it is refused.
+        """Make the optimiser with the least noise that meets a target by composition, and print its
+        choices. By default the clip is joint, all noise is along the directions, and the sources
+        are secure. The run finds what is "auto" or None in its first steps, which are as private as
+        the others (docs/mechanism.md, "A scale that the run finds"). A step that would exceed the
+        target is refused. A state of another plan goes on with the noise that keeps the target.
 
         Args:
-            parameters, loss: as above.
-            epsilon, delta: the target. It holds even if every iterate is seen.
+            parameters, loss: as in `NoisyZOGD`.
+            epsilon, delta: the target, which holds even if every iterate is seen.
             n: how many records there are.
             T, K: steps, and directions a step (1 if only T is given). Probes are among the T.
-            passes: forward passes a record, which determine T and K where these are left out
+            passes: forward passes a record, which determine T and K if these are left out
                 (`zoexplore.recommend`).
-            lr: the learning rate eta/K: a step is lr times the gradient's part in the K directions,
-                and noise. Where the run finds it, `param_groups` has 1.0 and schedulers set a part
-                of what is found.
-            clip: the longest vector of K directional derivatives a record may have.
-            xi: half the distance of two points; 0 for derivatives.
-            decay: how the rate falls over the training steps: "linear" to 0, or "constant"; where
-                None, linear if the run finds the rate.
-            scale_from: a batch of public data, which no record of the n is in, tells the scale in
+            lr: the learning rate eta/K: a step is lr times the gradient's part along the K
+                directions, plus noise. If the run finds the rate, `param_groups` has 1.0, and
+                schedulers set a part of the rate found.
+            clip: the longest vector of K directional derivatives that a record may have.
+            xi: half the distance between two points; 0 for derivatives.
+            decay: how the rate falls over the training steps: "linear" to 0, or "constant"; if
+                None, "linear" only if the run finds the rate.
+            scale_from: a batch of public data, with none of the n records, that tells the scale in
                 place of probes.
             show: prints the choices.
             options: those of `arguments.setting_for` (batch, sampling, neighbours, beta, clipping,
@@ -212,11 +210,11 @@ class NoisyZOGD(torch.optim.Optimizer):
 
     @property
     def found(self) -> Found | None:
-        """The scale that the run has found; None before, or where everything was given."""
+        """The scale that the run has found; None before that, or if everything was given."""
         return self._run.scale.found(self._run.plan)
 
     def left(self) -> Left:
-        """Epsilon spent, the target of `for_epsilon`, and how many more of the planned steps keep
+        """Return epsilon spent, the target of `for_epsilon`, and how many more planned steps keep
         to it.
 
         Raises:
@@ -235,31 +233,31 @@ class NoisyZOGD(torch.optim.Optimizer):
         return self._run.record()
 
     def privacy_report(self, **options: Any) -> Report:
-        """Report what the steps so far cost by every bound; options as in `report.privacy_report`."""
+        """Report the steps' cost by every bound, with the options of `report.privacy_report`."""
         return privacy_report(self.record, **options)
 
     def drawn(self, t: int) -> Tensor:
-        """The records of step t, indices of shape (b,), as the setting's `sampling` says. The same
-        until the step is made.
+        """Draw the records of step t, indices of shape (b,), as the setting's `sampling` says. They
+        stay the same until the step is made.
 
         Raises:
-            ValueError: it was made already, or is none of the T steps.
+            ValueError: step t was made already, or is none of the T steps.
         """
         return self._run.batch_of(t)
 
     def batch(self, dataset: Any, *, collate_fn: Callable[[list[Any]], Any] | None = None) -> Batch:
-        """The next step's records of a data set.
+        """Take the next step's records from a data set.
 
         Args:
-            dataset: its n records: tensors (alone, in a tuple or in a dict) with the records in
+            dataset: the n records: tensors (alone, in a tuple or in a dict) with the records in
                 their first dimension, or anything that has a length and takes an index. If
-                neighbours have a record more or less, n is public, and a missing record counts as
-                one whose loss is constant.
-            collate_fn: joins a list of records into one batch, with padding, say, as `DataLoader`
-                has it. Each record's part must be made of that record alone.
+                neighbours differ in one record added or removed, n is public, and a missing record
+                counts as one of constant loss.
+            collate_fn: joins a list of records into one batch, as in `DataLoader`. Each record's
+                part must be made of that record alone.
 
         Raises:
-            ValueError: it does not have n records.
+            ValueError: the data set does not have n records.
             RuntimeError: all T steps are done.
         """
         self._run.check_steps_left()
@@ -268,8 +266,8 @@ class NoisyZOGD(torch.optim.Optimizer):
     def batches(
         self, dataset: Any, *, collate_fn: Callable[[list[Any]], Any] | None = None
     ) -> Iterator[Batch]:
-        """The batches of all remaining steps, as `batch` has them; give each to `step` before you
-        take the next.
+        """Yield the batches of all remaining steps, as `batch` takes them. Give each to `step`
+        before you take the next.
         """
         while (before := self.steps) < self.setting.T:
             yield self.batch(dataset, collate_fn=collate_fn)
@@ -280,21 +278,19 @@ class NoisyZOGD(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, batch: Batch) -> float:  # type: ignore[override]
-        """One update. It takes no closure: the losses are evaluated here, at two points a
-        direction.
+        """Make one step. It takes no closure, since it evaluates the losses itself.
 
         Args:
-            batch: of `batch`, `batches` or a loader of `PrivateSampler`.
+            batch: the next one, from `batch`, `batches` or a loader of `PrivateSampler`.
 
         Returns:
-            The mean loss of the batch, for whoever may see it: no epsilon covers it. nan where
-                nothing was computed.
+            The mean loss of the batch, which no epsilon covers; nan if nothing was computed.
 
         Raises:
             TypeError, ValueError: the batch is not the one that was drawn, the losses are not one a
                 record or depend on other records, or rounding swamps the two-point quotients.
-            RuntimeError: all T steps are done, another one is being made, or parameters were
-                changed since the last one.
+            RuntimeError: all T steps are done, another step is being made, or parameters were
+                changed since the last step.
         """
         with self._run.alone():
             try:
@@ -304,11 +300,12 @@ class NoisyZOGD(torch.optim.Optimizer):
                 raise
 
     def state_dict(self, *, weights: bool = True) -> dict[str, Any]:
-        """Everything that an exact resume needs, for `torch.save`. As secret as the iterates are.
+        """Return all that an exact resume needs, for `torch.save`. It is as secret as the iterates
+        are.
 
         Args:
-            weights: whether to include the parameters; if not, their checksums, and you save the
-                model and load it first.
+            weights: whether to include the parameters. If not, the state has their checksums: save
+                the model beside it, and load the model first.
 
         Raises:
             RuntimeError: a step is being made, or the last one was interrupted while it moved the
@@ -321,7 +318,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         """Go on where `state_dict` was taken: the same numbers follow, unless the sources are
         secure.
 
-        The setting may differ, with a larger T or another sigma, say: the report counts the
+        The setting may differ, such as by a larger T or another sigma: the report counts the
         recorded steps and the new ones.
 
         Raises:
@@ -334,12 +331,14 @@ class NoisyZOGD(torch.optim.Optimizer):
             self._ranks.share(self.sources)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Refused after construction, because the account depends on the number of parameters."""
+        """Refuse another group after construction, because the account depends on the number of
+        parameters.
+        """
         if self.param_groups:
             raise ValueError(
                 "another parameter group is not allowed: d is part of the run; make the optimiser with all of them"
             )
-        # the wrapped one loads PyTorch's compiler
+        # PyTorch's wrapper of this method would load its compiler
         unwrap(torch.optim.Optimizer.add_param_group)(self, param_group)
 
     def __copy__(self) -> "NoisyZOGD":
@@ -348,7 +347,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out a scheduler's wrapper of `step`, which is bound to this object; torch's own
-        method would drop far more.
+        """Leave out a scheduler's wrapper of `step`, which is bound to this object. Torch's own
+        method would leave out far more.
         """
         return {name: x for name, x in self.__dict__.items() if name != "step"}

@@ -1,9 +1,9 @@
 """Processes that make the steps of one run together, each on a part of the batch.
 
-They draw the same directions and the same batches, as they share the seeds of both. Each evaluates
-its own records, and sends their clipped quotients to all. The first process alone draws the noise
-along the directions, and a key for the noise in every coordinate, which is as secret as the noise.
-So all of them make the step that one alone would, bit by bit.
+They share the seeds of directions and batches, and so draw the same. Each process evaluates its own
+records, and sends their clipped quotients to all. The first process alone draws the noise along the
+directions. It also draws a key, as secret as the noise, for the noise in every coordinate. So all
+processes make the step that one alone would, bit by bit.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,7 @@ GONE = "another process of this run has ended, or does not answer: start all of 
 
 
 class Drifted(RuntimeError):
-    """Processes of one run are not at the same place."""
+    """Processes of one run have come to differ."""
 
 
 class Flawed(RuntimeError):
@@ -29,7 +29,7 @@ class Flawed(RuntimeError):
 
 
 class Ranks:
-    """The processes of a group of `torch.distributed`, or, where it is None, this one alone."""
+    """The processes of a group of `torch.distributed`, or this one alone if the group is None."""
 
     def __init__(self, group: Any = None) -> None:
         self.group = group
@@ -44,7 +44,7 @@ class Ranks:
         """Give all processes the first one's tensors and generators, except that of the noise."""
         if self.size == 1:
             return
-        # all but that of the noise
+        # the noise's generator is not shared
         state = self.from_first(lambda: sources.states("directions", "data"))
         with _answering():
             for tensor in tensors:
@@ -52,27 +52,27 @@ class Ranks:
         sources.restore(state)
 
     def records(self, b: int, microbatch: int) -> slice:
-        """This process' part of a batch: whole microbatches, so that each is evaluated as one
-        process would.
+        """Return this process' part of a batch, in whole microbatches, so that each is evaluated as
+        by one process alone.
         """
         pieces = -(-b // microbatch)
         first, last = (pieces * r // self.size * microbatch for r in (self.rank, self.rank + 1))
         return slice(first, min(last, b))
 
     def agree(self, what: str, value: Callable[[], object]) -> None:
-        """Raises Drifted, naming the first process that differs, where something is not the same in
+        """Raises Drifted, naming the first process that differs, if `value` is not the same in
         all.
         """
         if self.size > 1:
             self._compare(what, self._gather(digest(value())))
 
     def gather(self, header: object, part: Any) -> list[Any]:
-        """What every process found, where all are at the same step.
+        """Collect what every process found, if all are at the same step.
 
         Raises:
-            RuntimeError: one has failed, or has ended; Flawed if a process found a flaw that makes
+            RuntimeError: a process has failed, or has ended; Flawed if it found a flaw that makes
                 the report useless.
-            Drifted: one is at another step.
+            Drifted: a process is at another step.
         """
         self._shared = True
         rows = self._gather((None, digest(header), part))
@@ -88,7 +88,7 @@ class Ranks:
 
     @contextmanager
     def telling(self, is_flawed: Callable[[], bool]) -> Iterator[None]:
-        """Report a failure before the gathering to the other processes, which wait for an answer."""
+        """Tell a failure before `gather` to the other processes, which wait for an answer."""
         self._shared = False
         try:
             yield
@@ -98,7 +98,7 @@ class Ranks:
             raise
 
     def from_first(self, own: Callable[[], Any]) -> Any:
-        """What the first process makes, in all."""
+        """Give all processes what the first one makes."""
         sent = [own() if self.rank == 0 else None]
         if self.size > 1:
             with _answering():
@@ -119,7 +119,7 @@ class Ranks:
 
 
 def digest(value: object) -> int:
-    """A 63-bit digest of values' text."""
+    """Compute a 63-bit digest of a value's text."""
     return int.from_bytes(blake2b(repr(value).encode(), digest_size=8).digest()) >> 1
 
 

@@ -1,4 +1,4 @@
-"""The trained tensors as one vector of length d, which is read and moved in place, block by block."""
+"""The trained tensors as one vector of length d, which is read and moved block by block."""
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
@@ -117,7 +117,7 @@ class Parameters:
             )
 
     def _check_apart(self) -> None:
-        """Raises ValueError if two tensors share numbers, which would be moved and counted twice."""
+        """Raises ValueError if two tensors share numbers, which would move and count twice."""
         spans = sorted((t.data_ptr(), t.nbytes) for t in self.tensors)
         if any(start + size > after for (start, size), (after, _) in pairwise(spans)):
             raise ValueError(

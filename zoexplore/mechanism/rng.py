@@ -1,7 +1,7 @@
 """Random numbers: directions, noise and data order each have a generator of their own.
 
-The directions may become known after the run; the noise must not. So its seed is never made from
-the seed of the others: it is drawn separately from the operating system, or given separately.
+The directions may become known after the run; the noise must not. So the noise's seed is never made
+from the other seed: it is drawn separately from the operating system, or given separately.
 """
 
 import copy
@@ -26,7 +26,7 @@ SECURE = (
     "floating-point numbers, whose gaps and lowest bits can distinguish neighbouring data sets (Mironov 2012, "
     "doi:10.1145/2382196.2382264); how long a step takes; a look into this process's memory."
 )
-# between the first process and this one: in another namespace a fork may have its parent's number
+# the number of forks down to this process, whose own number may be its parent's in a new namespace
 FORKS = [0]
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: FORKS.append(FORKS.pop() + 1))
@@ -34,7 +34,7 @@ REKEYED = "Noise and data order of a secure run go on with new keys; the old one
 
 
 def process() -> tuple[int, int]:
-    """This process, as its forks are not: those of Python, and those that a library makes unseen."""
+    """Identify this process apart from its forks, even those that Python does not see."""
     return os.getpid(), FORKS[0]
 
 
@@ -43,10 +43,10 @@ class Sources:
     another.
 
     Args:
-        seed: of directions and data order, each from a spawned seed of its own; drawn from the
-            operating system where None.
-        noise_seed: of the noise; drawn from the operating system where None. A run repeats only
-            where both are given.
+        seed: the seed from which those of directions and of data order are spawned; drawn from the
+            operating system if None.
+        noise_seed: the seed of the noise; drawn from the operating system if None. A run repeats
+            only if both seeds are given.
 
     Raises:
         ValueError: a seed is not a whole number from 0 on, or both are the same.
@@ -78,8 +78,8 @@ class Sources:
 
     @classmethod
     def secure(cls) -> "Sources":
-        """For a release: noise and data order from ChaCha20 (20 rounds) keyed by the operating
-        system. `description` names the limits.
+        """Make the sources for a release: noise and data order come from ChaCha20 (20 rounds),
+        keyed by the operating system. `description` names the limits.
 
         Raises:
             ImportError: randomgen is missing.
@@ -102,7 +102,7 @@ class Sources:
         return self._data
 
     def keyed(self, words: Sequence[int]) -> Generator:
-        """A generator of the same kind as the noise's, of a key of four words of 64 bits."""
+        """Make a generator of the noise's kind from a key of four 64-bit words."""
         if self.is_secure:
             return _chacha(sum(word << 64 * i for i, word in enumerate(words)))
         return Generator(np.random.SFC64(np.random.SeedSequence(list(words))))
@@ -112,7 +112,7 @@ class Sources:
         return ("directions",) if self.is_secure else ("directions", "noise", "data")
 
     def states(self, *names: str) -> dict[str, Any]:
-        """The state of some generators, as secret as what they draw."""
+        """Return the states of the named generators, which are as secret as what they draw."""
         return {name: getattr(self, name).bit_generator.state for name in names}
 
     def restore(self, states: dict[str, Any]) -> None:
@@ -124,7 +124,7 @@ class Sources:
         self._noise, self._data, self._process = _chacha(), _chacha(), process()
 
     def _leave_keys_to_the_parent(self) -> None:
-        """A forked process would draw the same noise as its parent."""
+        """Take new keys in a forked process, which would draw the same noise as its parent."""
         if self.is_secure and process() != self._process:
             self._take_new_keys()
 
@@ -148,18 +148,18 @@ class Sources:
         return SECURE if self.is_secure else DEMONSTRATION.format(origin=self.origin)
 
     def state_dict(self) -> dict[str, Any]:
-        """The state of every generator; of a secure run only the directions', since its keys are
-        never saved.
+        """Return the state of every generator. A secure run has only the directions' state, since
+        its keys are never saved.
         """
         states = self.states(*self._kept)
         return {"is_secure": self.is_secure, "origin": self.origin, "states": states}
 
     def gone_on(self, state: dict[str, Any]) -> "Sources":
-        """Sources that go on where `state` was taken, a secure run's with new keys for noise and
-        data order.
+        """Return sources that go on where `state` was taken. A secure run takes new keys for noise
+        and data order.
 
         Raises:
-            ValueError: the state is of secure sources, and these are not, or the other way round.
+            ValueError: only one of the state and these sources is secure.
         """
         if state["is_secure"] != self.is_secure:
             drew = "Sources.secure()" if state["is_secure"] else "seeds"
@@ -188,20 +188,20 @@ def normal(
     dtype: torch.dtype = torch.float64,
     device: torch.device | str | None = None,
 ) -> Tensor:
-    """Independent standard normal numbers of a shape."""
+    """Draw independent standard normal numbers, in a tensor of shape `shape`."""
     return torch.as_tensor(generator.standard_normal(shape)).to(device=device, dtype=dtype)
 
 
 class Replay:
     """A unit vector, uniform on the sphere, any block of which can be regenerated.
 
-    A vector of normal numbers over its length is uniform. Its blocks' lengths, chi variables, and
-    their directions are independent: with the lengths drawn first, every block is normalised
-    separately, and has a seed of its own, so that layers may use theirs in the order in which they
-    run.
+    A vector of normal numbers over its length is uniform. The lengths of its blocks, which are chi
+    variables, are independent of their directions. So the lengths are drawn first, and every block
+    is normalised separately. A block has a seed of its own, so that layers may use theirs in the
+    order in which they run.
 
     Args:
-        generator: its seeds are drawn from it.
+        generator: the source of the seeds.
         sizes: how many numbers each block has.
         device: where torch makes the numbers.
     """
@@ -214,18 +214,18 @@ class Replay:
         self._source = torch.Generator(device)
 
     def fill(self, block: int, out: Tensor) -> Tensor:
-        """Fill `out`, shape (numbers,), with a block."""
+        """Fill `out`, shape (numbers,), with block number `block`."""
         out.normal_(generator=self._source.manual_seed(self._seeds[block]))
-        # in single precision right to its last digits, as `vector_norm` is not
+        # unlike `vector_norm`, this is right to the last digits in single precision
         square: Tensor | float = torch.dot(out, out)
-        # there a number is quicker than a tensor of one; elsewhere one would have to wait for it
+        # on a CPU a number is quicker than a tensor; on a GPU one would have to wait for it
         if out.device.type == "cpu":
             square = float(square)
         return out.mul_(self.lengths[block] / (square + torch.finfo(out.dtype).tiny) ** 0.5)
 
 
 def words(generator: Generator) -> np.ndarray:
-    """A seed of 256 bits."""
+    """Draw a seed of 256 bits."""
     return generator.integers(2**64, size=4, dtype=np.uint64)
 
 

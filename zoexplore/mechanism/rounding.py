@@ -1,5 +1,5 @@
-"""What rounds losses more coarsely than their own kind of numbers: autocast, and products in TF32
-or bfloat16.
+"""Refuses what rounds losses more coarsely than their own dtype: autocast, and products in TF32 or
+bfloat16.
 """
 
 from typing import Any
@@ -9,13 +9,13 @@ from torch import nn
 from torch.nn.modules.conv import _ConvNd
 
 COARSE = ("tf32", "bf16")
-# beside those of matrices: layers, by torch's name for what they compute
+# the layers with products other than of matrices, by torch's name for these products
 PRODUCTS = {"conv": _ConvNd, "rnn": nn.RNNBase}
 
 
 def check_rounding(device: torch.device, module: nn.Module) -> None:
-    """Raises RuntimeError under autocast, or where products are coarse: both round losses that
-    differ little.
+    """Raises RuntimeError under autocast, or if products are coarse: either would round small
+    differences of losses away.
     """
     if torch.is_autocast_enabled(device.type):
         raise RuntimeError(
@@ -31,8 +31,8 @@ def check_rounding(device: torch.device, module: nn.Module) -> None:
 
 
 def coarse_products(device: torch.device, module: nn.Module) -> tuple[str, str] | None:
-    """Which of a module's products in single precision torch computes in fewer digits now, and in
-    which; None where none.
+    """Find the first of a module's single-precision products that torch now computes more coarsely,
+    and in which dtype; None if there is none.
     """
     if all(p.dtype != torch.float32 for p in module.parameters()):
         return None

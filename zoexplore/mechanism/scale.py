@@ -1,10 +1,9 @@
-"""The scale of a run, found by the run itself: how far a step may lead, where to clip, and which
-rate follows.
+"""The scale that a run finds by itself: how far a step may lead, where to clip, and which rate
+follows.
 
-Probes find it, entries of the ledger that move nothing (docs/mechanism.md, "A scale that the run
-finds"). Each asks its batch a question that every record answers by -1, 0 or 1, and releases the
-mean with a step's noise, so that it costs what a step costs. Everything else follows from what they
-release.
+Probes find the scale: entries of the ledger that move nothing (docs/mechanism.md, "A scale that the
+run finds"). Each asks its batch a question that every record answers by -1, 0 or 1. It releases the
+mean with a step's noise, so that it costs what a step costs. All else follows from these means.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,11 +20,11 @@ from zoexplore.mechanism.slopes import Slopes, at, quotient
 from zoexplore.questions.recommendation import LEAST_CLIP, MOST_CLIP, PROBES
 from zoexplore.run.setting import Setting
 
-COUNTED = 5  # its last ones, whose logarithms are averaged
+COUNTED = 5  # how many of the last numbers are averaged, by their logarithms
 # the largest change of a logarithm, and its factor from one probe to the next
 FIRST, SHRINK = 2.0, 0.8
-FAR = 30.0  # two points lie this part of the length r apart from w
-SPREAD = 0.65  # a clipped quotient's variance over the squared clip, about
+FAR = 30.0  # the length r over the distance of a point from w
+SPREAD = 0.65  # roughly the variance of clipped quotients over the squared clip
 AUTO = "auto"
 DECAYS: Mapping[str, Callable[[float], float]] = {
     "constant": lambda part: 1.0,
@@ -34,8 +33,8 @@ DECAYS: Mapping[str, Callable[[float], float]] = {
 
 
 class Choices(NamedTuple):
-    """What a run finds by itself, among "lr", "clip" and "xi"; how its rate falls; and whether
-    public data tell its scale.
+    """The choices that `for_epsilon` leaves to a run: which of "lr", "clip" and "xi" it finds, how
+    its rate falls, and whether public data tell its scale.
     """
 
     auto: frozenset[str]
@@ -47,14 +46,14 @@ GIVEN = Choices(frozenset(), "constant", False)
 
 
 class Scale:
-    """The scale of a run with a plan in units of it.
+    """The scale of a run, whose plan is in units of the scale.
 
     Args:
         choices: what is to be found.
 
     Attributes:
-        means: what probes have released.
-        first: the first entry after the probes, None before it is known.
+        means: the means that probes have released.
+        first: the first entry after the probes; None until it is known.
     """
 
     def __init__(self, choices: Choices) -> None:
@@ -63,7 +62,7 @@ class Scale:
 
     @property
     def sought(self) -> int:
-        """How many means tell it."""
+        """How many means tell the scale."""
         return PROBES * (bool(self.choices.auto) + ("clip" in self.choices.auto))
 
     @property
@@ -82,18 +81,18 @@ class Scale:
 
     @property
     def length(self) -> float:
-        """r: a quarter of the records' losses double."""
+        """r, the length of a random move at which a quarter of the records' losses double."""
         return approached(self.means[:PROBES], 0.0, -0.5, -1, 5)
 
     @property
     def quotient(self) -> float:
-        """c, from 1/r on: half of the quotients are larger."""
+        """c, which half of the quotients exceed; 1/r at first."""
         return approached(self.means[PROBES:], -log(self.length), 0.0, 1, 3)
 
     def answers(self, losses: Losses, perturbed: Perturbed, batch: Any) -> Slopes:
-        """What the records answer to the probe at hand, as quotients are measured: 1 where a loss
-        has more than doubled or a quotient exceeds c, or is none, -1 where not, 0 where it did not
-        change, as the constant loss of a missing record.
+        """Ask the records the probe's question. An answer is 1 if the loss has more than doubled,
+        or if the quotient exceeds c or is not finite. It is 0 if the loss did not change, as the
+        constant loss of a missing record does not. Otherwise it is -1.
 
         Raises:
             ValueError: a loss is below 0, which does not double.
@@ -116,13 +115,15 @@ class Scale:
         return Slopes(answers.double().unsqueeze(1), float(mean[mean.isfinite()].double().mean()))
 
     def take(self, mean: float, made: int) -> None:
-        """Go on from what a probe has released, the entry `made` of the ledger."""
+        """Go on from the mean that a probe released, which is entry `made` of the ledger."""
         self.means.append(mean)
         if self.is_found and not self.choices.public:
             self.first = made + 1
 
     def found(self, plan: Setting) -> Found | None:
-        """What a plan, in units of the scale, becomes; None where probes go on or there are none."""
+        """Return the scale in numbers, for a plan in units of it; None while probes go on or if
+        there are none.
+        """
         auto, sigma, b = self.choices.auto, plan.sigma / plan.clip_each, plan.batch or plan.n
         if not auto or not self.is_found:
             return None
@@ -141,7 +142,7 @@ class Scale:
         )
 
     def applied(self, plan: Setting) -> Setting:
-        """The plan in numbers, once they are found."""
+        """Return the plan in numbers, or as it is until they are found."""
         if (found := self.found(plan)) is None:
             return plan
         part = found.clip / plan.clip_each
@@ -150,13 +151,13 @@ class Scale:
         )
 
     def decayed(self, T: int, t: int) -> float:
-        """The part of the rate at entry t of T."""
+        """Return the part of the first rate that is left at entry t of T."""
         first = self.first or 0
         return DECAYS[self.choices.decay]((t - first) / (T - first))
 
     def _walk(self, plan: Setting) -> float:
-        """The length of all training steps together over that of one of full rate: they lead in
-        random directions.
+        """Return the length of all training steps together over that of one at full rate. Steps
+        lead in random directions.
         """
         entries = range(self.first or 0, plan.T)
         return sqrt(sum(self.decayed(plan.T, t) ** 2 for t in entries)) or 1.0
@@ -165,24 +166,22 @@ class Scale:
         return {"first": self.first, "means": [*self.means]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where a run stopped; what it did not look for, and this one is to find, is looked
-        for next.
-        """
+        """Go on where a run stopped. What that run did not look for is looked for next."""
         if self.choices.auto and state["means"]:
             self.means = [float(x) for x in state["means"][: self.sought]]
             self.first = state["first"] if self.is_found else None
 
 
 def approached(means: Sequence[float], start: float, share: float, turn: int, full: int) -> float:
-    """A positive number, approached in logarithms by noisy means of answers: what was found, or the
-    number to ask about next.
+    """Approach a positive number by noisy means of answers, in logarithms. Returns the number to
+    ask about next or, after the last mean, the one found.
 
     Args:
-        means: of answers from -1 to 1.
-        start: the logarithm at first.
+        means: the means of answers from -1 to 1.
+        start: the first logarithm.
         share: the mean that is sought.
-        turn: 1 where a larger number makes the mean smaller, -1 where larger.
-        full: how many changes are of full size.
+        turn: 1 if a larger number makes the mean smaller, -1 if it makes the mean larger.
+        full: how many of the first changes are of full size.
     """
     logs = [start]
     for i, mean in enumerate(means, 1):
@@ -192,8 +191,8 @@ def approached(means: Sequence[float], start: float, share: float, turn: int, fu
 
 
 def probe_of(plan: Setting, batch: int | None) -> Step:
-    """A probe that costs what a step of the plan costs: all noise is along its one direction, and
-    an answer is at most 1.
+    """Make a probe that costs what a step of the plan costs. All its noise is along its one
+    direction, and an answer is at most 1.
     """
     noise = plan.sigma / plan.clip_each * sqrt(plan.beta + (1 - plan.beta) * plan.K / plan.d)
     return Step(

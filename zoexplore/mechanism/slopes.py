@@ -1,4 +1,4 @@
-"""Slopes of the losses along each direction: two-point quotients, or derivatives in forward mode."""
+"""The losses' slopes along each direction: two-point quotients, or forward-mode derivatives."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -16,9 +16,9 @@ from zoexplore.mechanism.record import Counts
 
 
 class Slopes(NamedTuple):
-    """Slopes along the directions, shape (b, K), or of a step their mean along each, ridge
-    included, shape (K,), both float64, 0 where one was not finite; the mean loss; how many were
-    evaluated, clipped and not finite.
+    """Slopes along the directions, shape (b, K), or a step's mean of them with the ridge, shape
+    (K,), both float64. A slope that was not finite is 0. The mean loss and the counts of slopes
+    come with them.
     """
 
     values: Tensor
@@ -27,7 +27,7 @@ class Slopes(NamedTuple):
 
 
 def measure(losses: Losses, perturbed: Perturbed, batch: Any, xi: float) -> Slopes:
-    """All slopes of a step, one direction after the other. After two points the parameters may
+    """Measure all slopes of a step, one direction after the other. Afterwards the parameters may
     still be away from w, until `perturbed` brings them back.
     """
     along = _two_points if xi > 0 else _derivative
@@ -45,19 +45,18 @@ def measure(losses: Losses, perturbed: Perturbed, batch: Any, xi: float) -> Slop
 
 
 def quotient(ahead: Tensor, behind: Tensor, xi: float) -> Tensor:
-    """The quotients (l_i(w + xi u) - l_i(w - xi u))/(2 xi), shape (b,), at least in single
+    """Return the quotients (l_i(w + xi u) - l_i(w - xi u))/(2 xi), shape (b,), at least in single
     precision.
 
-    Losses close to each other are subtracted, so that their rounding error comes back divided by
-    xi.
+    Close losses are subtracted, and their rounding error comes back divided by xi.
     """
     kind = torch.promote_types(ahead.dtype, torch.float32)
     return (ahead.to(kind) - behind.to(kind)) / (2 * xi)
 
 
 def derivative(losses: Callable[[Any], Tensor], w: Any, u: Any) -> tuple[Tensor, Tensor]:
-    """Their limits <grad l_i(w), u> in forward mode, nan where the loss is not finite, and the
-    losses, shape (b,) each.
+    """Compute the derivatives <grad l_i(w), u> in forward mode, nan if the loss is not finite, and
+    the losses, shape (b,) each.
 
     Args:
         losses: the records' losses, shape (b,), of parameters w: a tensor, or any tree of them.
@@ -68,8 +67,9 @@ def derivative(losses: Callable[[Any], Tensor], w: Any, u: Any) -> tuple[Tensor,
 
 
 def made_of(losses: Losses, perturbed: Perturbed, xi: float) -> dict[str, Callable[[Any], Tensor]]:
-    """Every record's values in a step, shape (b,), at the parameters: its loss and, where xi is 0,
-    its derivative along a direction, which may mix records where losses do not (`x - x.detach()`).
+    """Return what computes the records' values in a step, shape (b,), at the current parameters:
+    their losses and, if xi is 0, derivatives, which may mix records even if losses do not (`x -
+    x.detach()`).
     """
     found: dict[str, Callable[[Any], Tensor]] = {"loss": losses.here}
     if xi == 0:
@@ -78,7 +78,7 @@ def made_of(losses: Losses, perturbed: Perturbed, xi: float) -> dict[str, Callab
 
 
 def at(losses: Losses, perturbed: Perturbed, batch: Any, xi: float, k: int = 0) -> Tensor:
-    """The losses at w + xi v_k, where the parameters stay."""
+    """Compute the losses at w + xi v_k, and leave the parameters there."""
     perturbed.to(k, xi)
     return losses.here(batch)
 
@@ -106,8 +106,8 @@ def _derivative(
 
 @contextmanager
 def _forward_mode() -> Iterator[None]:
-    """Raises ValueError in place of torch's own error where an operation has no derivative in
-    forward mode.
+    """Raises ValueError in place of torch's own error if an operation has no derivative in forward
+    mode.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""The state of a run: shared by its steps, reported on, and saved."""
+"""The state of a run: what its steps share, its report reads, and a file saves."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,15 +22,15 @@ from zoexplore.mechanism.target import HEADROOM, Left, spent, steps_left
 from zoexplore.mechanism.watch import INTERRUPTED, Watch
 from zoexplore.run.setting import Setting
 
-# eta sigma: so far above the least double that a coordinate's part does not underflow
+# the least eta sigma allowed: each coordinate's part of the noise is far from underflow
 LEAST_NOISE = 1e-270
 NONE = Counts()
 FIXED = ("K", "sigma", "clip", "clipping", "batch", "xi", "ridge", "R", "sampling")
 
 
 class RunState:
-    """A run of `NoisyZOGD` up to the last step made. It holds its arguments, the steps and their
-    counts, the next batches, the scale and the target, and what watches it.
+    """A run of `NoisyZOGD` up to the last step made. It holds the run's arguments, ledger, next
+    batches, scale, target and watch.
     """
 
     def __init__(
@@ -51,12 +51,12 @@ class RunState:
         self.plan, self.scale = setting, Scale(GIVEN)
         self.target: float | None = None
         self.counted: Setting | None = None
-        self.rate = setting.eta / setting.K  # as schedulers begin with it
+        self.rate = setting.eta / setting.K  # what schedulers begin with
         self._lock = Lock()
 
     def aim(self, target: float, scale: Scale, counted: Setting | None) -> None:
-        """Keep to a target, which the plan meets as it is counted, with a little less noise, and
-        find the scale.
+        """Keep to a target, and find the scale. `counted` is the plan as it is counted, with a
+        little less noise.
         """
         self.target, self.scale, self.counted = target, scale, counted
         self.rate = 1.0 if "lr" in scale.choices.auto else self.rate
@@ -64,7 +64,7 @@ class RunState:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Raises RuntimeError where a step is being made."""
+        """Raises RuntimeError if a step is being made."""
         if not self._lock.acquire(blocking=False):
             raise RuntimeError(
                 "a step is being made, by another thread or by this one's loss: make one after the other"
@@ -80,8 +80,8 @@ class RunState:
         return self._lock.locked()
 
     def record(self) -> RunRecord:
-        """The record for the report, after the model is checked again: it may have changed since
-        the last step.
+        """Return the record for the report, after checking that the model has not changed since the
+        last step.
         """
         self._check_between_steps()
         broken = self.parameters.displaced and not self.is_making
@@ -107,10 +107,10 @@ class RunState:
         self.ledger = replace(self.ledger, **facts)
 
     def batch_of(self, t: int) -> Tensor:
-        """The records of step t.
+        """Return the records of step t.
 
         Raises:
-            ValueError: it was made already, or is none of the T steps.
+            ValueError: step t was made already, or is none of the T steps.
         """
         if not self.counts.steps <= t < self.setting.T:
             raise ValueError(
@@ -119,7 +119,7 @@ class RunState:
         return self.draws.of(t)
 
     def check_steps_left(self) -> None:
-        """Raises RuntimeError where there are none."""
+        """Raises RuntimeError if no step is left."""
         if self.counts.steps >= self.setting.T:
             raise RuntimeError(
                 f"all T = {self.setting.T} steps are done; for more, make the optimiser with a larger T and load this one's "
@@ -127,12 +127,12 @@ class RunState:
             )
 
     def next_step(self, lr: float) -> Step:
-        """The next entry: a probe while the scale is looked for.
+        """Return the next entry, which is a probe while the scale is looked for.
 
         Raises:
-            RuntimeError: there is none, the last one was interrupted, or it would exceed the
-                target.
-            ValueError: a rate is not allowed.
+            RuntimeError: no step is left, the last one was interrupted, or the next one would
+                exceed the target.
+            ValueError: the rate is not allowed.
         """
         self.check_steps_left()
         self.watch.in_place()
@@ -167,12 +167,12 @@ class RunState:
         return "lr" in self.scale.choices.auto
 
     def answered(self, mean: float) -> None:
-        """Go on from what the probe that was written down last has released."""
+        """Go on from the mean that the last probe released."""
         self.scale.take(mean, self.counts.steps - 1)
         self._settle()
 
     def settle(self) -> None:
-        """Make the plan that holds now the run's, in the numbers that are found."""
+        """Make the plan the run's setting, in the numbers that were found."""
         self.setting = self.scale.applied(self.plan)
 
     def _settle(self) -> None:
@@ -182,9 +182,7 @@ class RunState:
             self.watch.begin_again()
 
     def _keep_target(self, step: Step) -> None:
-        """Raises RuntimeError where a step would exceed the target: as a plan's steps do not, up to
-        its T.
-        """
+        """Raises RuntimeError if a step would exceed the target. The plan's T steps never do."""
         if self.target is None or step.eta == 0:
             return
         record, planned = self.entries(self.ledger), probe_of(self.plan, self.plan.batch)
@@ -201,7 +199,7 @@ class RunState:
             )
 
     def left(self) -> Left:
-        """What the target leaves."""
+        """Return what the target leaves."""
         if self.target is None:
             raise ValueError(
                 "there is no target to keep: make the optimiser by NoisyZOGD.for_epsilon"
@@ -210,24 +208,24 @@ class RunState:
         return Left(spent(record), self.target, steps_left(record, step, self.target))
 
     def write_down(self, step: Step, counts: Counts = NONE, xi_factor: float = 1.0) -> None:
-        """Count the step, and what its part of `counts` is, before anybody can see it."""
+        """Write a step and its counts into the ledger, before anybody can see the step."""
         self.ledger = self.ledger.after(step, counts, xi_factor)
         self.draws.used()
         if step.eta > 0:
             self.watch.fingerprint.claim()
 
     def entries(self, ledger: RunRecord) -> RunRecord:
-        """What a ledger costs, as the plan's steps are counted."""
+        """Return a ledger as the target counts it, by the plan."""
         return replace(ledger, setting=self.plan, plan=self.counted)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the lock."""
         self._check_between_steps()
-        self.draws.of(self.counts.steps)  # so that no copy draws it anew
+        self.draws.of(self.counts.steps)  # so that no copy draws another batch
         return {name: x for name, x in self.__dict__.items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Make a copy or a pickle another branch of the run, whose losses are checked again."""
+        """Make a copy a branch of the run, whose losses are checked again."""
         self.__dict__.update(state)
         self._lock = Lock()
         if self.ledger.has_looked:

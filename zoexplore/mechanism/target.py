@@ -1,6 +1,4 @@
-"""A target epsilon that every entry of a run keeps: what is spent, what is left, and the noise for
-the rest.
-"""
+"""A run's target epsilon: what is spent, what is left, and the noise that keeps to the target."""
 
 from bisect import bisect_left, bisect_right
 from dataclasses import replace
@@ -10,11 +8,11 @@ from zoexplore.mechanism.guarantees import composition
 from zoexplore.mechanism.record import RunRecord, Step
 from zoexplore.run.setting import LARGEST_INTEGER, Accounting
 
-CLOSE = 1e-4  # relative, by which solved noise may exceed the least
-POWERS = range(-200_000, 200_000)  # of 1 + `CLOSE`: from 2e-9 to 5e8 times the noise planned
-# relative, below the target, at which noise is solved for: sums of losses are not smooth in it
+CLOSE = 1e-4  # how far solved noise may exceed the least, relatively
+POWERS = range(-200_000, 200_000)  # the powers of 1 + `CLOSE` to try: 2e-9 to 5e8 times
+# how far below the target noise is solved for, relatively: epsilon is not smooth in the noise
 MARGIN = 1e-5
-HEADROOM = 1e-9  # relative: noise planned beyond the least, so that rounding exceeds no target
+HEADROOM = 1e-9  # how far planned noise exceeds the least, relatively: rounding takes less
 
 
 class Left(NamedTuple):
@@ -22,8 +20,8 @@ class Left(NamedTuple):
 
     Args:
         spent: epsilon so far, by composition: it holds even if every iterate is seen.
-        target: epsilon, at most.
-        steps: how many more steps like the next one keep to it.
+        target: the largest epsilon allowed.
+        steps: how many more steps like the next one keep to the target.
     """
 
     spent: float
@@ -32,14 +30,14 @@ class Left(NamedTuple):
 
 
 def spent(record: RunRecord, step: Step | None = None, count: int = 0) -> float:
-    """Epsilon by composition of a record's entries, and of so many more."""
+    """Return epsilon by composition of a record's entries, and of `count` more like `step`."""
     stages = (*record.stages, (step, count)) if step is not None and count else record.stages
     whole = replace(record, stages=stages)
     return composition(whole, Accounting(sensitivity="clip")).epsilon if whole.steps else 0.0
 
 
 def steps_left(record: RunRecord, step: Step, target: float) -> int:
-    """How many more entries keep to a target."""
+    """Count how many more entries like `step` keep to a target."""
 
     def reached(count: int) -> float:
         return spent(record, step, count)
@@ -51,10 +49,11 @@ def steps_left(record: RunRecord, step: Step, target: float) -> int:
 
 
 def noise_for(record: RunRecord, step: Step, count: int, target: float) -> float:
-    """The least sigma, but for `CLOSE`, with which so many entries like this one keep to a target.
+    """Find the least sigma, but for `CLOSE`, with which `count` more entries like `step` keep to a
+    target.
 
     Raises:
-        ValueError: the record exceeds it already, or leaves nothing for them.
+        ValueError: the record exceeds the target already, or leaves nothing for more entries.
     """
     if (already := spent(record)) > target:
         raise ValueError(
