@@ -1,5 +1,5 @@
-"""Language models of `transformers`, fine-tuned by Noisy-ZOGD: `Trainer` with a target ε and
-without gradients.
+"""Fine-tunes models of `transformers` by Noisy-ZOGD: a `Trainer` with a target ε and without
+gradients.
 """
 
 from zoexplore.hf.arguments import ZOTrainingArguments

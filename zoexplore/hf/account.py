@@ -1,4 +1,4 @@
-"""A run's privacy for those who get its model: the report, as data beside the weights."""
+"""A run's privacy for those who get its model: the report as data beside the weights."""
 
 import json
 from dataclasses import asdict, replace
@@ -26,9 +26,9 @@ SAME = "the best checkpoint was chosen by an evaluation of the records trained o
 
 
 def report_of(trainer: Any, **options: Any) -> Report:
-    """A trainer's report; options as in `zoexplore.mechanism.privacy_report`. Where an evaluation
-    has chosen the model, or when to stop, all planned steps count: what was chosen is made of the
-    iterates of a run of as many.
+    """Return a trainer's report, with the options of `zoexplore.mechanism.privacy_report`. If an
+    evaluation chose the model, or when to stop, all planned steps count: the choice was among the
+    iterates of a run of that many.
     """
     record, checks = of_model(trainer), [Check(trainer.origin, None)] if trainer.origin else []
     args, state, evaluated = trainer.args, trainer.state, trainer.eval_dataset
@@ -54,15 +54,15 @@ def report_of(trainer: Any, **options: Any) -> Report:
 
 
 def of_model(trainer: Any) -> RunRecord:
-    """The record of a trainer's run, with a flaw where its model is another one by now."""
+    """Return the record of a trainer's run, with a flaw if the trainer has another model by now."""
     record: RunRecord = trainer.mechanism.record
     is_own = trainer.model is trainer.mechanism.objective.module
     return record if is_own else replace(record, flaw=record.flaw or OTHER)
 
 
 def origin_of(model: Any) -> str:
-    """Whose account a model's weights come with, in words; empty if with none: another run has
-    trained them, and left its own.
+    """Say what another run's account beside a model's weights tells of them; empty if there is
+    none.
     """
     folder = getattr(base_of(model), "name_or_path", "")
     path = Path(folder) / FILE
@@ -74,8 +74,8 @@ def origin_of(model: Any) -> str:
 
 
 def as_data(trainer: Any) -> Any:
-    """A model's privacy after the steps so far, as JSON. `epsilon` holds though every checkpoint is
-    published; `last_iterate` has the bounds for this model alone.
+    """Return a model's privacy after the steps so far, as data for JSON. `epsilon` holds even if
+    every checkpoint is published. `last_iterate` has the bounds for this model alone.
     """
     record = of_model(trainer)
     setting = record.setting
@@ -93,7 +93,7 @@ def as_data(trainer: Any) -> Any:
         "versions": versions("torch", "transformers"),
     }
     if not record.steps:
-        # as weights are that were loaded without their record
+        # the cost of weights that were loaded without their record is unknown
         unknown = claimed(trainer.mechanism.objective.trained)
         return plain(data | {"epsilon": inf if unknown else 0.0, "last_iterate": {}, "checks": []})
     everything, last = report_of(trainer, released="all"), report_of(trainer)

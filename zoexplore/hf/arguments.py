@@ -15,7 +15,7 @@ XI = "Half the distance of two points; found, or 1e-3 √d where rate and clip a
 
 
 def said(default: Any, text: str) -> Any:
-    """A field with its help, as the command's parser shows it."""
+    """Make a field with a help text, which the command's parser shows."""
     return field(default=default, metadata={"help": text})
 
 
@@ -23,14 +23,14 @@ def said(default: Any, text: str) -> Any:
 class ZOTrainingArguments(TrainingArguments):
     """`transformers.TrainingArguments` with a target of privacy.
 
-    `learning_rate` is η/K, `per_device_train_batch_size` the records of a step a process, and
-    `max_steps` (or epochs of n records) is T: 64 in all processes and 3000 where nothing is said,
-    as in the plans of `recommend`, since one direction a step takes many steps. What is None of
-    `learning_rate`, `clip` and `xi` the run finds in its first steps, which are among the T and as
-    private as the others; `lr_scheduler_type` acts on those that train. `weight_decay` is the
-    ridge, added along directions, outside the clip. The target of `epsilon` and `delta` is met by
-    composition: it holds even if every checkpoint is published. The other fields' help says what
-    they mean. Numbers may be text, as YAML reads 1e-5.
+    `learning_rate` is η/K. `per_device_train_batch_size` is a process's records of a step, by
+    default 64 in all processes. `max_steps`, or epochs of n records, is T, by default 3000, since
+    one direction a step takes many steps. The run finds those of `learning_rate`, `clip` and `xi`
+    that are None in its first steps, which are among the T and as private as the others.
+    `lr_scheduler_type` acts on the steps that train. `weight_decay` is the ridge, added along
+    directions, outside the clip. The target of `epsilon` and `delta` is met by composition: it
+    holds even if every checkpoint is published. The help of the other fields says what they mean.
+    Numbers may be text, as YAML reads 1e-5.
 
     Raises:
         ValueError: an argument is not allowed; it says which, and why.
@@ -83,14 +83,14 @@ class ZOTrainingArguments(TrainingArguments):
             )
 
     def refuse(self) -> None:
-        """Raises ValueError for what would train otherwise, also where it was set later."""
+        """Raises ValueError if an argument would train in another way, even if it was set later."""
         for name, (allowed, why) in REFUSED.items():
             value = getattr(self, name, allowed)
             if value and value != allowed:
                 raise ValueError(f"{name} = {value!r} is not allowed: {why}")
 
     def _check(self, name: str, like: str) -> None:
-        """Make a number of text, and refuse what the setting's field refuses."""
+        """Turn text into a number, and refuse what the setting's field `like` refuses."""
         value = getattr(self, name)
         if value in (None, "") or (name in REQUIRED and not value):
             if name in REQUIRED:
@@ -107,7 +107,7 @@ def _default(name: str) -> Any:
     return TrainingArguments.__dataclass_fields__[name].default
 
 
-# our numbers, and the setting's fields that allow the same ones
+# the numbers here, and the setting's fields that allow the same values
 NUMBERS = {"epsilon": "clip", "learning_rate": "clip", "weight_decay": "xi", "microbatch": "batch"}
 NUMBERS |= {name: name for name in ("delta", "K", "clip", "beta", "xi")}
 REQUIRED = {

@@ -1,17 +1,17 @@
-"""The records that a run is on: what is no data set of them is refused by name."""
+"""Checks a run's data: what is no data set of records is refused, with the cause."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-# what a loss wants, and names that transformers' collators make "labels" of
+# the labels that a loss wants, and the names that transformers' collators turn into "labels"
 LABELS = ("labels", "label", "label_ids")
 
 
 def check_data(dataset: Any, taken: Sequence[str] | None) -> None:
-    """Raises ValueError, by its cause, for data that no step can be made on.
+    """Raises ValueError, with the cause, if no step can be made on a data set.
 
     Args:
-        dataset: what `Trainer` got.
+        dataset: the data that `Trainer` got.
         taken: the entries of a record that the model and its loss take; None if they take all.
     """
     if isinstance(dataset, Mapping):

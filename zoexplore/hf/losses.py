@@ -1,7 +1,7 @@
-"""Losses a record for models of `transformers`, from their logits: the loss that a model returns is
-a mean over the batch.
+"""One loss a record for models of `transformers`, from their logits, since a model itself returns a
+mean over the batch.
 
-Each is what transformers computes for that record alone.
+Each loss is what transformers computes for that record alone.
 """
 
 import re
@@ -18,7 +18,7 @@ RecordLoss = Callable[[Any, Mapping[str, Tensor]], Tensor]
 
 
 def causal_lm_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
-    """Each record's mean cross-entropy over its own next tokens; 0 where it has none.
+    """Compute each record's mean cross-entropy over its own next tokens; 0 if it has none.
 
     The attention mask determines positions, and padding predicts nothing, so that a record's loss
     does not depend on its padding.
@@ -26,7 +26,8 @@ def causal_lm_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
     Args:
         model: returns logits of shape (b, s, vocabulary), or (b, v + s, vocabulary) after v virtual
             tokens of PEFT's.
-        batch: its inputs, and `labels` of shape (b, s), with -100 at what is not to be predicted.
+        batch: the model's inputs, and `labels` of shape (b, s), -100 at tokens that are not to be
+            predicted.
 
     Returns:
         Shape (b,).
@@ -47,13 +48,14 @@ def causal_lm_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
 
 
 def token_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
-    """Each record's mean cross-entropy over its own labelled positions; 0 where it has none: for
-    masked language models, token classifiers, and models with a decoder of their own.
+    """Compute each record's mean cross-entropy over its own labelled positions; 0 if it has none.
+    It suits masked language models, token classifiers, and models with a decoder of their own.
 
     Args:
         model: returns logits of shape (b, s, classes), or more positions, of which the last s have
             labels.
-        batch: its inputs, and `labels` of shape (b, s), with -100 at positions that do not count.
+        batch: the model's inputs, and `labels` of shape (b, s), -100 at positions that do not
+            count.
 
     Returns:
         Shape (b,).
@@ -63,22 +65,22 @@ def token_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
     """
     inputs = dict(batch)
     labels = _labels(inputs)
-    # whose inputs the model makes of the labels
+    # such a model makes the decoder's inputs of the labels
     has_decoder = base_of(model).config.is_encoder_decoder
     logits = model(**(batch if has_decoder else inputs)).logits
     return _mean(logits, _of_positions(labels, logits)[0])
 
 
 def classification_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
-    """Each record's loss of a classifier of texts, images, sounds or choices, by the config's
-    `problem_type` or, without one, by its labels: cross-entropy of one class of several, the mean
-    cross-entropy of several labels that are 0 or 1, or the mean squared error of a regression.
+    """Compute each record's loss of a classifier of texts, images, sounds or choices. The config's
+    `problem_type`, or else the labels, decide which: cross-entropy of one class of several, mean
+    cross-entropy of several labels that are 0 or 1, or mean squared error of a regression.
 
     Args:
         model: returns logits of shape (b, classes).
-        batch: its inputs, and `labels`: whole numbers of shape (b,) for one class, real ones of the
-            logits' shape for several labels or a regression, which may also be of shape (b,) for
-            one number.
+        batch: the model's inputs, and `labels`: whole numbers of shape (b,) for one class, or real
+            ones of the logits' shape for several labels or a regression. A regression of one number
+            may have shape (b,).
 
     Returns:
         Shape (b,).
@@ -113,12 +115,12 @@ def classification_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor
 
 
 def span_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
-    """Each record's mean of two cross-entropies: of where its answer starts, and of where it ends.
-    One beyond the text counts 0.
+    """Compute each record's mean of two cross-entropies: of where its answer starts, and of where
+    it ends. A place beyond the text counts 0.
 
     Args:
         model: returns `start_logits` and `end_logits` of shape (b, s).
-        batch: its inputs, `start_positions` and `end_positions`, shape (b,).
+        batch: the model's inputs, `start_positions` and `end_positions`, shape (b,).
 
     Returns:
         Shape (b,).
@@ -142,8 +144,8 @@ def span_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
     return (start + end) / 2
 
 
-# by task, as in the names of transformers' tables of classes and in `loss_type`; the first that has
-# a class decides
+# the loss of each task, named as in transformers' tables of classes and in `loss_type`; the first
+# task that has a model's class decides
 TASKS: dict[str, RecordLoss] = dict.fromkeys(
     ["CausalLM", "SeqToSeqCausalLM", "ConditionalGeneration"], causal_lm_loss
 )
@@ -152,8 +154,7 @@ TASKS |= {
 }
 TASKS |= {"MultipleChoice": classification_loss, "QuestionAnswering": span_loss}
 TASKS |= dict.fromkeys(["TokenClassification", "MaskedLM"], token_loss)
-# classes in the table of causal models whose labels belong to their own positions, not to the ones
-# before
+# the causal models whose labels belong to their own positions, not to the ones before
 NOT_SHIFTED = """
     BartForCausalLM BigBirdPegasusForCausalLM BlenderbotForCausalLM BlenderbotSmallForCausalLM CpmAntForCausalLM MBartForCausalLM
     MarianForCausalLM MvpForCausalLM PLBartForCausalLM PegasusForCausalLM TrOCRForCausalLM WhisperForCausalLM XLMWithLMHeadModel
@@ -162,10 +163,10 @@ NOT_SHIFTED = """
 
 
 def loss_for(model: nn.Module) -> RecordLoss:
-    """The loss that suits a model's head.
+    """Return the loss that suits a model's head.
 
     Raises:
-        ValueError: none is known for a model of this kind.
+        ValueError: no loss is known for a model of this kind.
     """
     base = base_of(model)
     names = [kind.__name__ for kind in type(base).__mro__]
@@ -185,23 +186,23 @@ def loss_for(model: nn.Module) -> RecordLoss:
 
 
 def classes(task: str) -> list[str]:
-    """The names of a task's classes."""
+    """List the names of a task's classes."""
     table = re.sub("(?<=[a-z])(?=[A-Z])", "_", task).upper()
     found = getattr(modeling_auto, f"MODEL_FOR_{table}_MAPPING_NAMES", {}).values()
     return [name for names in found for name in ([names] if isinstance(names, str) else names)]
 
 
 def base_of(model: nn.Module) -> Any:
-    """The `transformers` model inside what torch.compile and PEFT wrap it in; other models
-    unchanged.
+    """Return the `transformers` model inside the wrappers of torch.compile and PEFT; other models
+    as they are.
     """
     plain: Any = getattr(model, "_orig_mod", model)
     return base_of(plain.get_base_model()) if hasattr(plain, "get_base_model") else plain
 
 
 def check_model(model: nn.Module) -> None:
-    """Raises ValueError, by the setting's name, where a model's loss or its outputs are of the
-    batch as a whole, or where a `device_map` has spread it.
+    """Raises ValueError if a model has nothing to train, is spread by a `device_map`, or has
+    outputs or losses of the batch as a whole.
     """
     if not any(p.requires_grad for p in model.parameters()):
         raise ValueError(
@@ -244,8 +245,8 @@ def _labels(inputs: dict[str, Tensor], name: str = "labels") -> Tensor:
 
 
 def _of_positions(labels: Tensor, logits: Tensor) -> tuple[Tensor, int]:
-    """Labels of all positions, and at how many first ones there are none: virtual tokens come
-    before a record's own.
+    """Return labels for all positions, and the number of virtual tokens, which come first and have
+    no labels.
     """
     if labels.dim() != 2 or logits.dim() != 3 or labels.shape[1] > logits.shape[1]:
         raise ValueError(
@@ -257,7 +258,7 @@ def _of_positions(labels: Tensor, logits: Tensor) -> tuple[Tensor, int]:
 
 
 def _mean(logits: Tensor, targets: Tensor) -> Tensor:
-    """Each record's mean over the targets that count."""
+    """Average each record's cross-entropy over the targets that count."""
     each = F.cross_entropy(
         logits.float().transpose(1, 2), targets, ignore_index=IGNORED, reduction="none"
     )
@@ -265,7 +266,7 @@ def _mean(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 def _takes_positions(model: nn.Module) -> bool:
-    """Whether positions may be given: PEFT's prompts have some of their own, and RoBERTa's kin
+    """Whether a model may be given positions. PEFT's prompts have their own, and RoBERTa's kin
     makes them of the tokens.
     """
     prompts = getattr(getattr(model, "_orig_mod", model), "active_peft_config", None)

@@ -1,5 +1,5 @@
-"""Whether a record's loss depends on how far it is padded: that is up to the longest record of its
-batch.
+"""Checks that a record's loss does not depend on its padding, which the longest record of its batch
+decides.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_map
 
 from zoexplore.hf.losses import RecordLoss, base_of
 
-LOOKED_AT = 4  # records, those with the most padding
+LOOKED_AT = 4  # the most records that are checked, those with the most padding
 
 
 @torch.no_grad()
@@ -20,12 +20,12 @@ def check_padding(loss: RecordLoss, model: nn.Module, batch: Any) -> bool:
     """Compare losses of some records with and without padding, even if their batch had none.
 
     Tensors of other shapes are rounded in another order. The model's own precision would hide the
-    effect (left padding moves a loss of RoBERTa by .004, and bfloat16 rounds to .008), so it
-    computes both in float64.
+    effect of padding (on the left it moves a loss of RoBERTa by .004, and bfloat16 rounds to .008),
+    so both losses are computed in float64.
 
     Args:
-        batch: with an `attention_mask` of shape (b, s) that is 0 where there is padding; batches
-            without one are not checked.
+        batch: a batch, which is checked only if it has an `attention_mask` of shape (b, s), 0 at
+            padding.
 
     Raises:
         ValueError: a loss depends on padding.
@@ -57,8 +57,8 @@ def check_padding(loss: RecordLoss, model: nn.Module, batch: Any) -> bool:
 
 
 class InDouble(TorchDispatchMode):
-    """While active, it computes all real numbers in float64, whatever dtype a model has or
-    requests; in float32 where float64 has no kernel.
+    """Computes all real numbers in float64 while active, whatever dtype a model has or requests. An
+    operation that has no kernel in float64 runs in float32.
 
     Attributes:
         kind: the least precise dtype in use.
@@ -73,7 +73,7 @@ class InDouble(TorchDispatchMode):
     ) -> Any:
         try:
             return _run(operation, torch.float64, args, kwargs or {})
-        # as grouped products of experts do, and those of whole numbers
+        # grouped products of experts, and products of whole numbers, have no kernel in float64
         except (RuntimeError, ValueError):
             found = _run(operation, torch.float32, args, kwargs or {})
             self.kind = torch.float32
@@ -86,15 +86,15 @@ def _run(operation: Any, kind: torch.dtype, args: Any, kwargs: Any) -> Any:
 
 
 def _as(kind: torch.dtype, x: Any) -> Any:
-    """A real tensor in a dtype; the dtype in place of one that is asked for."""
+    """Turn a real tensor into dtype `kind`, and a requested real dtype into `kind`."""
     if isinstance(x, Tensor):
         return x.to(kind) if x.is_floating_point() else x
     return kind if isinstance(x, torch.dtype) and x.is_floating_point else x
 
 
 def _trimmed(model: nn.Module, record: Mapping[str, Tensor], kept: Tensor) -> dict[str, Tensor]:
-    """Cut off a record's padding. A decoder's positions are others than the mask's, even if there
-    are as many.
+    """Cut off a record's padding. The mask does not say which of a decoder's positions are
+    padding.
     """
     has_decoder = getattr(getattr(base_of(model), "config", None), "is_encoder_decoder", False)
     others = ("labels", "decoder_") if has_decoder else ()

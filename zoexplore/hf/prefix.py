@@ -1,6 +1,6 @@
-"""A model's frozen first parts run once for each batch of a step, and not at both points of every
-direction: what they compute does not depend on what is trained. A head on an encoder costs little
-more than one pass of the encoder.
+"""Runs a model's frozen first parts once a batch, not at both points of every direction: their
+outputs do not depend on what is trained. A step of a head on an encoder costs little more than one
+pass of the encoder.
 """
 
 from collections import deque
@@ -15,9 +15,9 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 
 class Prefix:
-    """Within a step, frozen parts that get the same inputs again return the same outputs. A part
-    that did not get any twice comes after something trained, and runs as before from then on, as
-    all do after `remove`.
+    """Lets frozen parts that get the same inputs again within a step return the same outputs. A
+    part that got no inputs twice comes after something trained: it runs as before from the next
+    step on. After `remove` all parts do.
     """
 
     def __init__(self, modules: Iterable[nn.Module]) -> None:
@@ -25,7 +25,7 @@ class Prefix:
 
     @contextmanager
     def step(self, pieces: int) -> Iterator[None]:
-        """A step, whose batch is evaluated in so many pieces."""
+        """Keep outputs during a step, whose batch is evaluated in `pieces` pieces."""
         for part in self.parts:
             part.kept, part.is_used = deque(maxlen=pieces), False
         try:
@@ -36,7 +36,7 @@ class Prefix:
                 part.kept = None
 
     def remove(self, which: "Callable[[Part], bool]" = lambda part: True) -> None:
-        """Let parts run as before, all where not told which."""
+        """Let parts run as before: those that `which` chooses, all by default."""
         for part in filter(which, self.parts):
             del part.module.forward
         self.parts = [part for part in self.parts if "forward" in vars(part.module)]
@@ -49,7 +49,7 @@ class Part:
         self.module, self.run = module, module.forward
         self.kept: deque[tuple[list[Any], Any, list[int]]] | None = None
         self.is_used = False
-        module.forward = update_wrapper(self, self.run)  # whose signature others read
+        module.forward = update_wrapper(self, self.run)  # keeps its signature, which others read
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         if self.kept is None:
@@ -62,7 +62,7 @@ class Part:
                 and all(map(_same, before, inputs))
             ):
                 self.is_used = True
-                # a container of its own, since some are emptied
+                # a new container, since some callers empty theirs
                 return tree_map(lambda x: x, output)
         output = self.run(*args, **keywords)
         self.kept.append((inputs, output, _versions(output)))
@@ -70,8 +70,8 @@ class Part:
 
 
 def frozen(module: nn.Module) -> Iterator[nn.Module]:
-    """The largest parts that are called and have parameters, none of them trained; none of what is
-    compiled.
+    """Yield the largest parts that are called and have parameters, none of them trained. A compiled
+    module yields none.
     """
     if hasattr(module, "_orig_mod"):
         return
@@ -90,7 +90,7 @@ def _same(x: Any, y: Any) -> bool:
 
 
 def _versions(output: Any) -> list[int]:
-    """How often the tensors were written to."""
+    """Count how often each tensor was written to."""
     return [
         x._version for x in tree_leaves(output) if isinstance(x, Tensor) and not x.is_inference()
     ]

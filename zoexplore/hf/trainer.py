@@ -30,9 +30,9 @@ from zoexplore.mechanism import Batch, NoisyZOGD, PrivateSampler, Report, mark_m
 from zoexplore.run.text import say
 
 logger = logging.get_logger(__name__)
-USUAL_XI = 1e-3  # times sqrt(d): half the distance of MeZO's two points, along a unit vector
+USUAL_XI = 1e-3  # half the distance between MeZO's two points, over sqrt(d)
 NOT_TAKEN = ("optimizers", "optimizer_cls_and_kwargs", "compute_loss_func", "model_init")
-HOOKS = {  # of Trainer's that would be used for nothing, or for other batches than are accounted
+HOOKS = {  # Trainer's methods that are not used here, or could take batches other than accounted
     "compute_loss": "give a loss a record: ZOTrainer(..., loss=)",
     "create_optimizer": "Noisy-ZOGD trains; options= go to it",
     "get_train_dataloader": "batches are drawn as they are accounted; data_collator= makes them of records",
@@ -46,8 +46,10 @@ class ZOTrainer(Trainer):
     """A `Trainer` that makes the steps of `NoisyZOGD`, without gradients, and ends with a privacy
     report.
 
-        trainer = ZOTrainer(model, ZOTrainingArguments("out", epsilon=3, delta=1e-5, ...),
-        train_dataset=records) trainer.train() print(trainer.privacy_report())
+        args = ZOTrainingArguments("out", epsilon=3, delta=1e-5)
+        trainer = ZOTrainer(model, args, train_dataset=records)
+        trainer.train()
+        print(trainer.privacy_report())
 
     The model is in `eval()` throughout. Callbacks, schedules of the learning rate, evaluation,
     checkpoints and `train(resume_from_checkpoint=...)` are transformers' own. It writes
@@ -56,14 +58,13 @@ class ZOTrainer(Trainer):
 
     Args:
         model: of transformers, PEFT's around one, or any other with a `loss`.
-        args: what to train towards.
-        loss: `loss(model, batch)` of a collated batch, which returns one loss a record, shape (b,),
-            each of its own record alone. Where None, `losses.loss_for` knows causal models and
-            classifiers.
-        options: of `NoisyZOGD` (sources, declared, directions, ...) and
+        args: the arguments of the run, with its target.
+        loss: `loss(model, batch)` returns one loss a record of a collated batch, shape (b,), each
+            of its own record alone. If None, `losses.loss_for` finds the one that suits the model.
+        options: those of `NoisyZOGD` (sources, declared, directions, ...) and
             `mechanism.arguments.setting_for` (R).
-        given: what `Trainer` takes (train_dataset, eval_dataset, data_collator, processing_class,
-            callbacks, ...).
+        given: other arguments of `Trainer` (train_dataset, eval_dataset, data_collator,
+            processing_class, callbacks, ...).
 
     Attributes:
         mechanism: the `NoisyZOGD` of the run, from the beginning of `train` on.
@@ -102,7 +103,7 @@ class ZOTrainer(Trainer):
             )
         self.mechanism: NoisyZOGD | None = None
         self.optimizer: torch.optim.Optimizer | None = None
-        self.origin = ""  # of weights that another private run has trained, in words
+        self.origin = ""  # what another private run's account says of the weights
         self._padding_is_checked = False
         self._prefix = Prefix([])
         super().__init__(model=model, args=args, **given)
@@ -110,7 +111,7 @@ class ZOTrainer(Trainer):
         self.add_callback(self.watch)
         if self.train_dataset is not None:
             check_data(self.train_dataset, self._taken())
-        # every process holds the whole model and sends scalars, so nothing must wrap it for
+        # every process holds the whole model and sends scalars, so the model needs no wrapper for
         # gradients
         self.is_distributed_loading_by_transformers |= args.world_size > 1
 
@@ -141,7 +142,7 @@ class ZOTrainer(Trainer):
         if resume_from_checkpoint:
             mark_moved(self.model)  # until its own state is loaded too
         try:
-            # where points are taken one after the other
+            # only two points are taken one after the other
             self._prefix = Prefix([] if self.args.xi == 0 else frozen(self.model))
             found = super().train(resume_from_checkpoint=resume_from_checkpoint, **options)
         finally:
@@ -186,12 +187,12 @@ class ZOTrainer(Trainer):
     def create_scheduler(
         self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None
     ) -> Any:
-        """Make `Trainer`'s schedule, of the steps that train: those before, which find the scale,
-        keep its first rate.
+        """Make `Trainer`'s schedule of the steps that train. The probes before them keep its first
+        rate.
         """
         if self.lr_scheduler is None:
             probes, optimizer = self.made().probes_left, optimizer or self.optimizer
-            if self._decay() is not None:  # the mechanism's own
+            if self._decay() is not None:  # the mechanism's own decay acts
                 self.lr_scheduler = get_constant_schedule(optimizer)
             else:
                 made = super().create_scheduler(num_training_steps - probes, optimizer)
@@ -200,7 +201,7 @@ class ZOTrainer(Trainer):
         return self.lr_scheduler
 
     def get_train_dataloader(self) -> DataLoader[Any]:
-        """Batches as the mechanism draws them, collated and padded as usual."""
+        """Load batches as the mechanism draws them, collated and padded as usual."""
         sampler = PrivateSampler(self.made(), self.train_dataset, self._steps_an_epoch())
         options = {
             name: getattr(self.args, f"dataloader_{name}")
@@ -212,14 +213,16 @@ class ZOTrainer(Trainer):
     def get_batch_samples(
         self, epoch_iterator: Iterator[Any], num_batches: int, device: torch.device
     ) -> tuple[list[Any], None]:
-        """The next step's batch. Nothing in it needs counting, since a record's loss is its own."""
+        """Return the next step's batch. Its items are not counted, since a record's loss is its
+        own.
+        """
         batch = next(epoch_iterator, None)
         return ([] if batch is None else [batch]), None
 
     def training_step(
         self, model: nn.Module, inputs: Batch, num_items_in_batch: Any = None
     ) -> Tensor:
-        """A whole step of the mechanism, without `backward`; its mean loss."""
+        """Make a whole step of the mechanism, without `backward`, and return its mean loss."""
         mechanism = self.made()
         if mechanism.steps != self.state.global_step:
             raise RuntimeError(
@@ -236,7 +239,7 @@ class ZOTrainer(Trainer):
         ):
             loss = mechanism.step(inputs)
         self.watch.note(loss, before)
-        # `log` has the mean; sums must stay numbers
+        # `Trainer` sums these, so they must be finite; `log` has the true mean
         return torch.tensor(loss, device=self.args.device).nan_to_num(0.0, 0.0)
 
     def floating_point_ops(self, inputs: Batch) -> int:
@@ -255,7 +258,7 @@ class ZOTrainer(Trainer):
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
         """Save as `Trainer` does, with `model.privacy.json` beside the weights."""
         if self.mechanism is not None and self.mechanism.steps:
-            # in every process: all know these weights when they come back
+            # every process then knows these weights if they come back
             self.mechanism.state_dict(weights=False)
         if self.mechanism is not None and self.args.should_save:
             folder = Path(output_dir or self.args.output_dir)
@@ -265,7 +268,7 @@ class ZOTrainer(Trainer):
         super().save_model(output_dir, _internal_call)
 
     def made(self) -> NoisyZOGD:
-        """The mechanism of this run, made on first use."""
+        """Return the mechanism of this run, made on first use."""
         if self.mechanism is None:
             args, n = self.args, len(self.train_dataset)
             run = {
@@ -277,7 +280,7 @@ class ZOTrainer(Trainer):
             }
             run |= {name: getattr(args, name) for name in PASSED}
             run |= {"lr": args.learning_rate, "clip": args.clip, "xi": args.xi}
-            # no probe is made for it alone
+            # no probe is made for xi alone
             if None not in (args.learning_rate, args.clip) and args.xi is None:
                 run["xi"] = USUAL_XI * sqrt(
                     sum(p.numel() for p in self.model.parameters() if p.requires_grad)
@@ -296,8 +299,8 @@ class ZOTrainer(Trainer):
         return self.mechanism
 
     def _decay(self) -> str | None:
-        """How the found rate falls, where `Trainer`'s schedule says just that; None where the
-        schedule acts on it.
+        """Return how the found rate falls, if the mechanism can do so itself; None if `Trainer`'s
+        schedule acts.
         """
         args, kind = self.args, str(self.args.lr_scheduler_type.value)
         return (
@@ -323,7 +326,7 @@ class ZOTrainer(Trainer):
         )
 
     def _collator(self) -> Any:
-        """The collator, which gets only the columns that the model takes."""
+        """Return the collator, which gets only the columns that the model takes."""
         taken = self._taken()
         return (
             self.data_collator
@@ -332,20 +335,20 @@ class ZOTrainer(Trainer):
         )
 
     def _taken(self) -> list[str] | None:
-        """The columns that the model and its loss take; None for all of them."""
+        """Return the columns that the model and its loss take; None for all of them."""
         if not self.args.remove_unused_columns:
             return None
         return [*signature(base_of(self.model).forward).parameters, *self.label_names, *LABELS]
 
 
-# arguments of the same name
+# arguments of `for_epsilon` that have the same name here
 PASSED = ("epsilon", "delta", "K", "beta", "microbatch", "sampling", "neighbours")
-# of other names, or of the data
+# those that have another name here, or follow from the data
 MADE = ("n", "T", "batch", "ridge", "lr", "clip", "xi", "loss_of", "group")
 
 
 def after(rate: Callable[[int], float], probes: int, t: int) -> float:
-    """A schedule's rate at step t, so many steps later."""
+    """Return the rate at step t of a schedule that begins after `probes` steps."""
     return rate(max(t - probes, 0))
 
 
@@ -354,10 +357,10 @@ WHOLE = (OPTIMIZER_NAME, SCHEDULER_NAME, TRAINER_STATE_NAME)
 
 
 def checkpoint(given: str | bool, output: str | None) -> str:
-    """The folder to resume from: the given one, or the last in `output` if True.
+    """Return the folder to resume from: `given`, or the last one in `output` if `given` is True.
 
     Raises:
-        ValueError: there is none, or it lacks a part of the run.
+        ValueError: there is no checkpoint, or it lacks a part of the run.
     """
     folder = get_last_checkpoint(output) if given is True else given
     if not folder:
@@ -374,9 +377,7 @@ def checkpoint(given: str | bool, output: str | None) -> str:
 
 
 def check_hooks(trainer: ZOTrainer) -> None:
-    """Raises ValueError where a subclass, or somebody else, has put something in place of what a
-    step needs, or is never used.
-    """
+    """Raises ValueError if a method that a step needs, or one that is never used, was replaced."""
     for name, instead in HOOKS.items():
         if getattr(getattr(trainer, name), "__func__", None) is not getattr(ZOTrainer, name):
             raise ValueError(f"a {name} of one's own is not allowed: {instead}")
@@ -394,11 +395,11 @@ class StandIn(torch.optim.Optimizer):
         self.mechanism, self.param_groups = mechanism, mechanism.param_groups
 
     def step(self, closure: None = None) -> None:  # type: ignore[override]
-        """No effect: the mechanism has made the step."""
+        """Do nothing: the mechanism has made the step."""
 
     def state_dict(self) -> dict[str, Any]:
-        """The mechanism's state without the weights, which are saved beside it; empty before the
-        first step.
+        """Return the mechanism's state without the weights, which are saved beside it; empty before
+        the first step.
         """
         return self.mechanism.state_dict(weights=False) if self.mechanism.steps else {}
 

@@ -1,5 +1,5 @@
-"""What a run shows beside Trainer's own: means over the steps made, ε so far, and what the first
-hundred steps did, measured.
+"""Adds to what `Trainer` logs: means over the steps made, ε so far, and what the first hundred
+steps did.
 """
 
 import warnings
@@ -16,18 +16,18 @@ from zoexplore.mechanism.checksums import of_records
 from zoexplore.mechanism.parameters import flat
 from zoexplore.mechanism.record import Counts
 
-FIRST = 100  # steps after which it is said what they did
-FEWEST = 20  # steps of a shorter run that say enough
-SAMPLED = 2**16  # coordinates whose movement is measured
+FIRST = 100  # the first steps, whose effect is logged
+FEWEST = 20  # the fewest steps whose effect is worth logging
+SAMPLED = 2**16  # the most coordinates whose movement is measured
 STILL = 1e-4  # the part of its length that a model moves which learns anything
 
 
 class Watch(TrainerCallback):
-    """Follows a `ZOTrainer`. What it measures of weights is free; losses and how many records were
-    clipped are not covered by ε.
+    """Follows a `ZOTrainer`. What it measures of the weights costs nothing. ε covers neither losses
+    nor how many records were clipped.
 
     Attributes:
-        losses: the mean losses of the steps made, nan where one was not finite.
+        losses: the mean losses of the steps made; nan for one that was not finite.
     """
 
     def __init__(self, trainer: Any) -> None:
@@ -58,10 +58,10 @@ class Watch(TrainerCallback):
             >= FEWEST
         ):
             self.trainer.log(self._measured(made, steps))
-        control.should_log = is_due  # which these have put off
+        control.should_log = is_due  # since `log` above has put it off
 
     def records(self, batch: Batch) -> None:
-        """Warn, once, where records of a batch are equal: a person may have several."""
+        """Warn once if records of a batch are equal, since one person may have several."""
         sums = of_records(batch.data, len(batch.records)).tolist()
         if not self._repeats and (equal := len(sums) - len({*sums})):
             self._repeats = True
@@ -72,8 +72,8 @@ class Watch(TrainerCallback):
             )
 
     def note(self, loss: float, before: Counts) -> None:
-        """Take a step's loss, or a probe's where it is finite, but none of a step that looked at no
-        record; warn of the first that is not finite.
+        """Keep the loss of a step or probe, unless it is not finite and no quotient was looked at.
+        Warn of the first that is not finite.
         """
         counts = self.trainer.made().counts
         if counts.looked_at == before.looked_at and not isfinite(loss):
@@ -88,7 +88,7 @@ class Watch(TrainerCallback):
             )
 
     def fill(self, logs: dict[str, float]) -> None:
-        """Put means over steps made into what is logged, and ε so far beside a loss."""
+        """Fill the logs with means over the steps made, and put ε so far beside a loss."""
         made = self.trainer.made()
         if "loss" in logs:
             logs["loss"], self._logged = (
@@ -106,8 +106,8 @@ class Watch(TrainerCallback):
             logs["train_loss"] = fmean(self.losses or [nan])
 
     def _measured(self, made: NoisyZOGD, steps: int) -> dict[str, float]:
-        """What of the steps is not noise, over their noise; the movement over the start's length;
-        the share clipped.
+        """Measure the movement beyond noise over the noise, the movement over the start's length,
+        and the part that was clipped.
         """
         setting, counts, now = made.setting, made.counts, sampled(made)
         moved, length = (
@@ -136,13 +136,13 @@ class Watch(TrainerCallback):
 
 
 def energy(mechanism: NoisyZOGD) -> float:
-    """The noise of all steps so far: its mean squared length."""
+    """Return the mean squared length of the noise of all steps so far."""
     return sum(
         count * (step.eta * step.sigma) ** 2 for step, count in mechanism.record.moving.items()
     )
 
 
 def sampled(mechanism: NoisyZOGD) -> Tensor:
-    """Some coordinates of the parameters, spread evenly, float64."""
+    """Return evenly spread coordinates of the parameters, float64."""
     every = -(-mechanism.setting.d // SAMPLED)
     return torch.cat([flat(p)[::every].double().cpu() for p in mechanism.param_groups[0]["params"]])

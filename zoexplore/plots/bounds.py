@@ -1,4 +1,4 @@
-"""Elements of the accountant's results for a run."""
+"""HoloViews elements of the accountant's results for a run."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -27,19 +27,19 @@ def curves(
     bounds: Sequence[str] = THIS_RUN,
     accounting: Accounting = DEFAULT,
 ) -> hv.Overlay:
-    """epsilon against a field, a curve a bound; along "delta" the privacy profile, whose points are
-    all of one run.
+    """Draw epsilon against a field, with a curve for each bound. Along "delta" they are the privacy
+    profile of one run.
 
     Args:
         setting: the run; its own value of `along` is not used.
         along: the field, a key of `AXES` or "batch".
-        values: where to evaluate; by default those of the explorer's curves.
+        values: the values of the field; by default those of the explorer's curves.
         bounds: ids of `BOUNDS`.
         accounting: how to count.
 
     Returns:
-        An overlay of `hv.Curve`s with the bounds' titles as labels; gaps where a bound does not
-        apply or is 0.
+        An overlay of `hv.Curve`s labelled with the bounds' titles, with gaps where a bound does not
+            apply or is 0.
 
     Raises:
         ValueError: a field, a value or a bound is not allowed.
@@ -65,13 +65,13 @@ def tradeoff(
     rates: Iterable[float] = FALSE_ALARMS,
     accounting: Accounting = DEFAULT,
 ) -> hv.Overlay:
-    """The least rate at which any attacker misses, against the rate of false alarms, and the line
-    of guessing blindly.
+    """Draw the least rate at which any attacker misses against the rate of false alarms, and the
+    line of blind guesses.
 
     Args:
         setting: the run.
         bounds: ids of `BOUNDS`; one that does not apply has no curve.
-        rates: of false alarms, in [0, 1].
+        rates: the rates of false alarms, in [0, 1].
         accounting: how to count.
 
     Raises:
@@ -102,14 +102,14 @@ def grid(
     levels: Sequence[float] = (0.1, 1.0, 10.0),
     accounting: Accounting = DEFAULT,
 ) -> hv.Overlay:
-    """epsilon of one bound over two fields: an image, and its contours at some epsilons.
+    """Draw epsilon by one bound over two fields: an image, and contours at the `levels`.
 
     Args:
         setting: the run; its own x and y are not used.
         x, y: two different fields, keys of `AXES`.
         bound: an id of `BOUNDS`.
-        points: a side.
-        levels: epsilons with a contour.
+        points: how many values each field takes.
+        levels: the epsilons that get a contour.
         accounting: how to count.
 
     Returns:
@@ -147,8 +147,8 @@ def _row(
     bound: str,
     accounting: Accounting,
 ) -> np.ndarray:
-    """epsilon along x at one value of y, inf where the bound does not apply or the two exclude each
-    other.
+    """Return epsilon along x at one value of y, inf where the bound does not apply or the two
+    values exclude each other.
     """
     epsilon, allowed = np.full(columns.size, np.inf), np.zeros(columns.size, bool)
     for place, value in enumerate(columns):
@@ -161,7 +161,7 @@ def _row(
 
 
 def inside(setting: Setting, bound: str = "sharp", accounting: Accounting = DEFAULT) -> hv.Layout:
-    """A bound's proof at every counted step: distance, shifts, cost and shares, one panel each.
+    """Draw a bound's proof at every counted step: distance, shifts, cost and shares, a panel each.
 
     Args:
         setting: the run.
@@ -192,7 +192,7 @@ def inside(setting: Setting, bound: str = "sharp", accounting: Accounting = DEFA
 
 
 def _curve(bound: str, points: Any, dims: tuple[Any, Any], frame: dict[str, Any]) -> hv.Curve:
-    """A bound's curve in its style."""
+    """Draw a bound's curve in its style."""
     drawn = hv.Curve(points, *dims, label=BOUNDS[bound].title)
     return drawn.opts(tools=["hover"], **style(bound), **frame)
 

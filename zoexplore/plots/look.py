@@ -65,8 +65,8 @@ def use() -> None:
     """Give every HoloViews figure of this process this module's theme, and a frame as wide as the
     page.
 
-    For the first cell of a notebook, after `hv.extension("bokeh")`. An element's own `.opts` take
-    precedence.
+    Call it in the first cell of a notebook, after `hv.extension("bokeh")`. An element's own `.opts`
+    take precedence.
     """
     hv.Store.set_current_backend("bokeh")
     renderer, options = hv.renderer("bokeh"), hv.Store.options("bokeh")
@@ -90,7 +90,8 @@ def use() -> None:
 
 
 def style(bound: str) -> dict[str, Any]:
-    """How the explorer draws a bound, as options for a `hv.Curve`: color, line_width and line_dash.
+    """Return how the explorer draws a bound, as options of `hv.Curve`: color, line_width,
+    line_dash.
 
     >>> style("sharp")["line_width"]
     4.0
@@ -104,10 +105,10 @@ def style(bound: str) -> dict[str, Any]:
 
 
 def with_legend(drawn: hv.Overlay, corner: str) -> hv.Overlay:
-    """The same figure with its legend in that corner, where Bokeh draws it."""
+    """Put a figure's legend in a corner, if Bokeh draws it."""
     return drawn.opts({"Overlay": {"legend_position": corner}}, backend="bokeh")
 
 
 def epsilon_at(delta: float) -> str:
-    """An axis' label: epsilon, and the delta at which it is."""
+    """Write an axis' label: epsilon, and the delta that it holds at."""
     return f"ε at δ = {format_delta(delta)}"

@@ -1,4 +1,4 @@
-"""Elements of training's results: utility against privacy."""
+"""HoloViews elements of training's results: accuracy against epsilon."""
 
 from collections.abc import Sequence
 from math import inf, isfinite
@@ -18,7 +18,7 @@ _ACCURACY = hv.Dimension("accuracy", label="accuracy on held-out data")
 
 
 def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "sharp")) -> hv.Overlay:
-    """The price of privacy: accuracy against epsilon, a marker a method, a colour a bound. A
+    """Draw accuracy against epsilon, with a marker for each method and a colour for each bound. A
     method without a finite epsilon is a horizontal line.
 
     Args:
@@ -47,8 +47,8 @@ def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "shar
 def _marked(
     points: Sequence["Point"], bound: str, dims: tuple[Any, Any], label: str, frame: dict[str, Any]
 ) -> list[hv.Element]:
-    """A method's line by a bound, its marks, and its error bars, without heads, which Bokeh draws in
-    black on any ground.
+    """Draw a method's line, marks and error bars by a bound. The bars have no heads, which Bokeh
+    draws in black on any ground.
     """
     (x, y), look = dims, style(bound)
     rows = sorted((p.epsilon[bound], p.mean("accuracy"), p.error("accuracy")) for p in points)
