@@ -13,14 +13,16 @@ from zoexplore.views import Explorer, app
 class Faulty(Explorer):
     def make(self):
         yield from super().make()
-        self.state.param.watch(fail, "T")
+        self.state.param.watch(fail, "setting")
         self.files.yaml.callback = full
 
 
 def fail(event):
-    if event.new == 13:
+    if event.new.T == event.old.T:
+        return
+    if event.new.T == 13:
         raise RuntimeError("thirteen <img src=x onerror='window.hacked=1'> is one too many")
-    if event.new == 15:
+    if event.new.T == 15:
         time.sleep(3)
 
 
