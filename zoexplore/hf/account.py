@@ -27,8 +27,8 @@ SAME = "the best checkpoint was chosen by an evaluation of the records trained o
 
 def report_of(trainer: Any, **options: Any) -> Report:
     """Return a trainer's report, with the options of `zoexplore.mechanism.privacy_report`. If an
-    evaluation chose the model, or when to stop, all planned steps count: the choice was among the
-    iterates of a run of that many.
+    evaluation chose the model, or when to stop, all planned steps count, since any of their
+    iterates might have been chosen.
     """
     record, checks = of_model(trainer), [Check(trainer.origin, None)] if trainer.origin else []
     args, state, evaluated = trainer.args, trainer.state, trainer.eval_dataset
@@ -61,9 +61,7 @@ def of_model(trainer: Any) -> RunRecord:
 
 
 def origin_of(model: Any) -> str:
-    """Say what another run's account beside a model's weights tells of them; empty if there is
-    none.
-    """
+    """Say what the account saved beside a model's weights tells; empty if there is none."""
     folder = getattr(base_of(model), "name_or_path", "")
     path = Path(folder) / FILE
     if not folder or not path.is_file():

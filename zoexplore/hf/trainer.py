@@ -32,7 +32,7 @@ from zoexplore.run.text import say
 logger = logging.get_logger(__name__)
 USUAL_XI = 1e-3  # half the distance between MeZO's two points, over sqrt(d)
 NOT_TAKEN = ("optimizers", "optimizer_cls_and_kwargs", "compute_loss_func", "model_init")
-HOOKS = {  # Trainer's methods that are not used here, or could take batches other than accounted
+HOOKS = {  # Trainer's methods that are not used here, or could make batches that are not accounted
     "compute_loss": "give a loss a record: ZOTrainer(..., loss=)",
     "create_optimizer": "Noisy-ZOGD trains; options= go to it",
     "get_train_dataloader": "batches are drawn as they are accounted; data_collator= makes them of records",
@@ -52,12 +52,12 @@ class ZOTrainer(Trainer):
         print(trainer.privacy_report())
 
     The model is in `eval()` throughout. Callbacks, schedules of the learning rate, evaluation,
-    checkpoints and `train(resume_from_checkpoint=...)` are transformers' own. It writes
+    checkpoints and `train(resume_from_checkpoint=...)` are transformers' own. The trainer writes
     `model.privacy.json` beside every saved model. Processes of torchrun make every step together,
     as in a `group` of `NoisyZOGD`. ε covers neither the logged loss nor evaluation on private data.
 
     Args:
-        model: of transformers, PEFT's around one, or any other with a `loss`.
+        model: a model of transformers, PEFT's wrapper of one, or any other with a `loss`.
         args: the arguments of the run, with its target.
         loss: `loss(model, batch)` returns one loss a record of a collated batch, shape (b,), each
             of its own record alone. If None, `losses.loss_for` finds the one that suits the model.
@@ -142,7 +142,7 @@ class ZOTrainer(Trainer):
         if resume_from_checkpoint:
             mark_moved(self.model)  # until its own state is loaded too
         try:
-            # only two points are taken one after the other
+            # kept outputs serve two-point quotients only
             self._prefix = Prefix([] if self.args.xi == 0 else frozen(self.model))
             found = super().train(resume_from_checkpoint=resume_from_checkpoint, **options)
         finally:

@@ -16,10 +16,10 @@ from zoexplore.mechanism.checksums import of_records
 from zoexplore.mechanism.parameters import flat
 from zoexplore.mechanism.record import Counts
 
-FIRST = 100  # the first steps, whose effect is logged
+FIRST = 100  # how many first steps have their effect logged
 FEWEST = 20  # the fewest steps whose effect is worth logging
 SAMPLED = 2**16  # the most coordinates whose movement is measured
-STILL = 1e-4  # the part of its length that a model moves which learns anything
+STILL = 1e-4  # the least part of its length that a learning model moves
 
 
 class Watch(TrainerCallback):
@@ -58,7 +58,7 @@ class Watch(TrainerCallback):
             >= FEWEST
         ):
             self.trainer.log(self._measured(made, steps))
-        control.should_log = is_due  # since `log` above has put it off
+        control.should_log = is_due  # `log` above has switched it off
 
     def records(self, batch: Batch) -> None:
         """Warn once if records of a batch are equal, since one person may have several."""
@@ -106,8 +106,8 @@ class Watch(TrainerCallback):
             logs["train_loss"] = fmean(self.losses or [nan])
 
     def _measured(self, made: NoisyZOGD, steps: int) -> dict[str, float]:
-        """Measure the movement beyond noise over the noise, the movement over the start's length,
-        and the part that was clipped.
+        """Measure three ratios: movement beyond noise over noise, movement over the start's length,
+        and what was clipped over all.
         """
         setting, counts, now = made.setting, made.counts, sampled(made)
         moved, length = (

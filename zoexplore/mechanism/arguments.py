@@ -150,7 +150,9 @@ STILL = 1e-4  # a model that moves less than this part of its length stays as it
 
 
 def still(setting: Setting, choices: Choices, length: float) -> str:
-    """Warn if all steps together cannot move a start of this length; empty if they can."""
+    """Return a warning if all steps together cannot move a start of this length; else an empty
+    text.
+    """
     walk = setting.eta * (
         setting.T * setting.clip_each / sqrt(setting.K) + sqrt(setting.T) * setting.sigma
     )

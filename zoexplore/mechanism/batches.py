@@ -189,7 +189,7 @@ TOGETHER = (
     "a collator makes a record's part of the batch of other records too, as of their mean, and no clip bounds what a record says "
     "there: prepare every record by itself, with public constants"
 )
-HALVED = 16  # some half separates any two records that are fewer places apart
+HALVED = 16  # some half separates two records that are fewer places apart than this
 
 
 def are_apart(collate_fn: Callable[[list[Any]], Any], records: list[Any]) -> bool:
@@ -223,7 +223,9 @@ NOBODY = np.zeros(0, np.int64)
 
 
 class SeenRecords:
-    """Checksums of the records as steps took them last, and of public ones that told the scale."""
+    """Checksums of the records as steps last took them, and of the public records that told the
+    scale.
+    """
 
     def __init__(self, n: int, public: np.ndarray = NOBODY) -> None:
         self._sums, self._known = np.zeros(n, np.int64), np.zeros(n, bool)
@@ -240,7 +242,7 @@ class SeenRecords:
 
     @property
     def told_scale(self) -> bool:
-        """Whether most of the records that told the scale, as public ones, are of these data."""
+        """Whether most of the public records that told the scale are among these data."""
         return 2 * len(self._met) > len(self.public)
 
     def note(self, records: Tensor, data: Any) -> str:

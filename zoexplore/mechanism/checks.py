@@ -21,7 +21,7 @@ from zoexplore.mechanism.slopes import at, made_of
 ENOUGH = 2  # the fewest records in a batch that can be checked for mixing
 MEASURED = 64  # the most records whose losses are measured for precision
 ULPS = 16  # how many roundings a loss may be off by
-ROUNDED = 0.1  # the least part of the signal that rounding must be to count as the cause
+ROUNDED = 0.1  # rounding below this part of the signal is not the cause of a difference
 LOOKED_AT = 16  # the most records compared, spread over the batch
 OWN = "a loss must depend on its own record alone"
 BY_CHANCE = "and not on chance (dropout: call eval(); sums in no fixed order: torch.use_deterministic_algorithms(True))"
@@ -108,7 +108,8 @@ def check_independence(
     change up to a tolerance, since kernels round differently there.
 
     It costs two evaluations of all records and some two hundred more, at the current parameters.
-    These should be away from the start, where symmetry (as of parameters 0) may hide dependences.
+    These should be away from the start, where symmetry (all parameters 0, for example) may hide
+    dependences.
 
     Args:
         what: the compared quantity, in words.
@@ -149,7 +150,7 @@ def check_independence(
 
 def check_kept(losses: Losses, batch: Any) -> None:
     """Evaluate a batch, and then one of the same shape whose first half replaces the second. Raises
-    Kept if a buffer is not the same after both: it would remember records, past clip and noise.
+    Kept if a buffer is not the same after both: it would remember records that no noise covers.
     """
     losses.here(batch)
     before, b = bits(losses.objective.buffers()), number_of(batch)

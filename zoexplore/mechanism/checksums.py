@@ -23,7 +23,7 @@ MULTIPLIERS = torch.from_numpy(
 )
 # an odd factor of the sum so far, each time the multipliers begin again
 STRIDE = 0x1E3779B97F4A7C15
-STRIDE_OF_COLUMNS = 0x2545F4914F6CDD1D  # an odd factor from tensor to tensor
+STRIDE_OF_COLUMNS = 0x2545F4914F6CDD1D  # an odd factor of the sum, at each further tensor
 WORDS = {1: torch.uint8, 2: torch.int16}  # by a number's bytes; longer numbers are 32-bit words
 
 
@@ -142,8 +142,9 @@ class Fingerprint:
         """Say what other code changed since the last step; empty if nothing.
 
         Args:
-            by_versions: compare frozen tensors only by torch's count of writes and their place in
-                memory. Only hashing finds a write that torch does not count, as through `data`.
+            by_versions: whether to compare frozen tensors only by torch's count of writes and their
+                place in memory. Only hashing finds a write that torch does not count, as through
+                `data`.
         """
         if names := differing(self.last, bits(self.trained)):
             return f"{_listed(names)} changed since the last step, and not by this run"

@@ -38,7 +38,7 @@ def composition(record: RunRecord, accounting: Accounting) -> Guarantee:
 def alike_of(record: RunRecord) -> Setting | None:
     """Return the constant run that costs what the entries do; None if their costs differ. If every
     entry costs what the plan's steps do but for rounding, it is the plan with `record.steps` steps,
-    which the target was compared with.
+    whose epsilon the target was compared with.
     """
     if record.skips_batches:
         return None

@@ -28,14 +28,14 @@ UNDECLARED = Declared()
 
 
 class NoisyZOGD(torch.optim.Optimizer):
-    """Noisy zeroth-order gradient descent. A step on the records i of a batch of b (b expected ones
-    under Poisson sampling), along directions U:
+    """Noisy zeroth-order gradient descent. A step takes the records i of a batch of b (b expected
+    ones under Poisson sampling) and directions U:
 
         w <- project( w - (eta/K) sum_k g_k u_k + noise )
         g_k = (1/b) sum_i clip(l_i's difference quotient along u_k)
 
     Every g_k also has ridge <w, u_k>, the exact derivative of 1/2 ridge |w|^2, outside the clip. A
-    loop:
+    training loop:
 
         for batch in optimiser.batches((X, y)):
             optimiser.step(batch)
@@ -49,8 +49,8 @@ class NoisyZOGD(torch.optim.Optimizer):
         loss: `loss(w, batch)` for a vector; `loss(outputs, targets)` for a module, whose batches
             are `(inputs, targets)`. It returns one loss a record, shape (b,), each of its own
             record alone, without the ridge.
-        setting: the planned run, with an eta. Its xi > 0 is the two-point estimator, 0 the
-            directional derivative.
+        setting: the planned run, with an eta. If its xi is 0, derivatives are taken, otherwise
+            two-point quotients.
         sources: the generators: `Sources(seed, noise_seed)` to try things out, `Sources.secure()`
             for a release.
         declared: known constants of the loss; without them, only composition holds.
@@ -58,9 +58,9 @@ class NoisyZOGD(torch.optim.Optimizer):
         directions: "dense", K vectors in memory; "streamed", regenerated from seeds; "auto" by
             size.
         microbatch: the records evaluated at once; the whole batch if None.
-        keep_copy: whether the parameters move in place, and back by a copy; if None, only few
-            parameters do. Otherwise each operation gets moved copies of the parameters that it
-            reads. A compiled module always has a copy.
+        keep_copy: whether to move the parameters in place and restore them from a copy; if None,
+            only if they are few. Otherwise each operation gets moved copies of the parameters that
+            it reads. A compiled module always has a copy.
         group: the group of `torch.distributed` whose processes make every step together. All must
             have the same arguments. They begin with the first one's parameters, directions and
             batches, and use its noise alone.
@@ -144,7 +144,8 @@ class NoisyZOGD(torch.optim.Optimizer):
             parameters, loss: as in `NoisyZOGD`.
             epsilon, delta: the target, which holds even if every iterate is seen.
             n: how many records there are.
-            T, K: steps, and directions a step (1 if only T is given). Probes are among the T.
+            T, K: the number of steps, probes included, and of directions a step (1 if only T is
+                given).
             passes: forward passes a record, which determine T and K if these are left out
                 (`zoexplore.recommend`).
             lr: the learning rate eta/K: a step is lr times the gradient's part along the K

@@ -88,7 +88,7 @@ class Ranks:
 
     @contextmanager
     def telling(self, is_flawed: Callable[[], bool]) -> Iterator[None]:
-        """Tell a failure before `gather` to the other processes, which wait for an answer."""
+        """Tell the other processes, which wait for an answer, of a failure before `gather`."""
         self._shared = False
         try:
             yield

@@ -13,7 +13,7 @@ from zoexplore.run.setting import Setting
 BLOCK = 2**16
 # the numbers in a block on other devices, where every operation costs a launch
 LAUNCHED = 2**23
-# the most numbers of a model whose directions, and of one whose copy, are kept in memory
+# the sizes up to which a model's directions, and a copy of it, are kept in memory
 SMALL, MIDDLING = 2**19, 2**22
 HALVES = (torch.bfloat16, torch.float16)
 EXPONENT, LEAST_NORMAL = 0x7F800000, torch.finfo(torch.float32).tiny  # both of a float32
@@ -135,7 +135,7 @@ def add(block: Tensor, update: Tensor, rounding: torch.Generator | None) -> None
         block.copy_(update.double().add_(block))
         return
     total, kind = block.float().add_(update), torch.finfo(block.dtype)
-    # the power of two below each number, from which follows how far its neighbours are apart
+    # the power of two below each number, which gives the distance to its neighbours
     powers = total.view(torch.int32).bitwise_and(EXPONENT).view(torch.float32)
     apart = powers.mul_(kind.eps).clamp_(min=max(kind.tiny * kind.eps, LEAST_NORMAL))
     chance = torch.rand(total.shape, generator=rounding, device=total.device)

@@ -77,7 +77,7 @@ class Found(NamedTuple):
     Args:
         length: r, the length of a random move that doubles the loss of a quarter of the records.
         quotient: c, the median of the quotients' sizes; None if it was not looked for.
-        xi: half the distance of two points.
+        xi: half the distance between two points.
         clip: the clip on a quotient.
         rate: the first learning rate, eta/K.
         decay: how the rate falls.
@@ -101,8 +101,8 @@ class Declared:
     Args:
         regime: "strongly-convex", "convex" or "non-convex", for the clipped loss, without the
             ridge.
-        M: smoothness: that of the data's part plus the ridge.
-        m: strong convexity, with the ridge; needed in the regime "strongly-convex".
+        M: the smoothness of the data's part, plus the ridge.
+        m: the strong convexity, with the ridge; needed in the regime "strongly-convex".
         lipschitz: the Lipschitz constant of the data's part, which is clipped, on the ball of
             radius R + xi. inf claims nothing, as None does: the clip may act.
         linear: whether the data's part is a function of one linear form of the parameters, as in
@@ -149,7 +149,7 @@ class Declared:
 
 
 def why_not_idle(declared: Declared, step: Step, resolved: bool = False) -> str:
-    """Say what a proof that a step's clip never acts still lacks; empty if nothing.
+    """Say why a step's clip may act; empty if it provably never does.
 
     A quotient is at most the Lipschitz constant L, by the mean value theorem. So is the length of a
     record's K-vector of derivatives, by Bessel's inequality. If xi > 0, each entry of the vector is
@@ -178,8 +178,8 @@ class RunRecord:
     """A run up to its last step. Only the steps made are accounted, whatever is set afterwards.
 
     Args:
-        setting: the planned run. Its n, d, delta and neighbours count; T stands in the report's
-            words alone. For its regime, M, m and linear those of `declared` count.
+        setting: the planned run. Its n, d, delta and neighbours count, and T in the report's text.
+            Its regime, M, m and linear give way to those of `declared`.
         stages: the steps made, in order; each comes with how many equal ones were made in a row.
         counts: counts of the steps so far.
         declared: the user's constants of the loss.
@@ -199,7 +199,7 @@ class RunRecord:
         is_secure: whether every run and branch draws other noise (`Sources.secure()`).
         found: the scale that the run found; None if it found none.
         target: the epsilon that the run keeps to; None if it has none.
-        plan: the plan, as it is counted, whose steps no entry is to exceed in cost.
+        plan: the plan as it is counted, whose steps no entry should exceed in cost.
     """
 
     setting: Setting
@@ -317,7 +317,7 @@ class RunRecord:
 
     @cached_property
     def unproved(self) -> str:
-        """What a proof that the clip never acts still lacks; empty if nothing.
+        """Why the clip may act; empty if the declared constants prove that it never does.
 
         A clip that was never seen to act is no proof: the neighbouring data set, or another draw of
         the noise, might have made it act.

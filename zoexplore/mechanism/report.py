@@ -117,8 +117,8 @@ def privacy_report(
     Args:
         record: the run.
         released: "last" if nobody else ever sees another iterate; "all" if somebody may.
-        conversion: how a budget becomes epsilon, as in `Accounting`. It is unused if steps differ,
-            whose privacy losses are exact.
+        conversion: how a budget becomes epsilon, as in `Accounting`. Steps that differ do not need
+            it.
         sensitivity: as in `Accounting`. A declared length of gradients counts only if M is declared
             too.
 

@@ -26,7 +26,7 @@ SECURE = (
     "floating-point numbers, whose gaps and lowest bits can distinguish neighbouring data sets (Mironov 2012, "
     "doi:10.1145/2382196.2382264); how long a step takes; a look into this process's memory."
 )
-# the number of forks down to this process, whose own number may be its parent's in a new namespace
+# the count of forks that led to this process: in a new namespace a fork may have its parent's pid
 FORKS = [0]
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: FORKS.append(FORKS.pop() + 1))

@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn.modules.conv import _ConvNd
 
 COARSE = ("tf32", "bf16")
-# the layers with products other than of matrices, by torch's name for these products
+# the layers whose products have a precision of their own, by torch's name for it
 PRODUCTS = {"conv": _ConvNd, "rnn": nn.RNNBase}
 
 

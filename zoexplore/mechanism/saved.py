@@ -69,7 +69,7 @@ def load(run: RunState, state: dict[str, Any], group: dict[str, Any]) -> None:
         for tensor, saved in zip(run.parameters.tensors, state["w"], strict=True):
             tensor.data.copy_(saved)
     run.watch.fingerprint.renew()
-    # a change of this model counts too
+    # a flaw of this model counts too
     flaw = run.ledger.flaw or run.watch.fingerprint.changes() or loaded["ledger"].flaw
     run.watch.seen = loaded.pop("seen")
     vars(run).update(loaded)
@@ -128,9 +128,9 @@ def _read(run: RunState, state: Any) -> dict[str, Any]:
 
 
 def _with_noise_left(run: RunState, ledger: RunRecord, before: float) -> Setting:
-    """Return the plan with noise that keeps the target for all steps that are left. The plan's own
-    noise comes first, then that of the saved run, whose probes had the noise `before`, then the
-    least.
+    """Return the plan with noise that keeps the target for all steps that are left. It tries the
+    plan's own noise, then that of the saved run, whose probes had the noise `before`, and then
+    solves for the least.
 
     Raises:
         ValueError: no noise keeps the target.

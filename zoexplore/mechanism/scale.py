@@ -20,7 +20,7 @@ from zoexplore.mechanism.slopes import Slopes, at, quotient
 from zoexplore.questions.recommendation import LEAST_CLIP, MOST_CLIP, PROBES
 from zoexplore.run.setting import Setting
 
-COUNTED = 5  # how many of the last numbers are averaged, by their logarithms
+COUNTED = 5  # how many of the last logarithms are averaged
 # the largest change of a logarithm, and its factor from one probe to the next
 FIRST, SHRINK = 2.0, 0.8
 FAR = 30.0  # the length r over the distance of a point from w
@@ -86,7 +86,7 @@ class Scale:
 
     @property
     def quotient(self) -> float:
-        """c, which half of the quotients exceed; 1/r at first."""
+        """c, which half of the quotients exceed. The search starts at 1/r."""
         return approached(self.means[PROBES:], -log(self.length), 0.0, 1, 3)
 
     def answers(self, losses: Losses, perturbed: Perturbed, batch: Any) -> Slopes:
@@ -121,8 +121,8 @@ class Scale:
             self.first = made + 1
 
     def found(self, plan: Setting) -> Found | None:
-        """Return the scale in numbers, for a plan in units of it; None while probes go on or if
-        there are none.
+        """Return the scale in numbers, for a plan in units of it; None until it is known, or if
+        nothing is sought.
         """
         auto, sigma, b = self.choices.auto, plan.sigma / plan.clip_each, plan.batch or plan.n
         if not auto or not self.is_found:

@@ -67,8 +67,8 @@ def derivative(losses: Callable[[Any], Tensor], w: Any, u: Any) -> tuple[Tensor,
 
 
 def made_of(losses: Losses, perturbed: Perturbed, xi: float) -> dict[str, Callable[[Any], Tensor]]:
-    """Return what computes the records' values in a step, shape (b,), at the current parameters:
-    their losses and, if xi is 0, derivatives, which may mix records even if losses do not (`x -
+    """Return functions of a batch that compute its records' losses and, if xi is 0, derivatives,
+    shape (b,), at the current parameters. Derivatives may mix records even if losses do not (`x -
     x.detach()`).
     """
     found: dict[str, Callable[[Any], Tensor]] = {"loss": losses.here}

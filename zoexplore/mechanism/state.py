@@ -215,7 +215,7 @@ class RunState:
             self.watch.fingerprint.claim()
 
     def entries(self, ledger: RunRecord) -> RunRecord:
-        """Return a ledger as the target counts it, by the plan."""
+        """Return a ledger with the plan as its setting, as the target counts it."""
         return replace(ledger, setting=self.plan, plan=self.counted)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -225,7 +225,7 @@ class RunState:
         return {name: x for name, x in self.__dict__.items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Make a copy a branch of the run, whose losses are checked again."""
+        """Restore a copy as a branch of the run, whose losses are checked again."""
         self.__dict__.update(state)
         self._lock = Lock()
         if self.ledger.has_looked:

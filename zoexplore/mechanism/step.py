@@ -183,7 +183,7 @@ def apply(
     The generator `rounding` rounds to half precision.
     """
     _, everywhere = deviations(step.sigma, step.beta, step.eta, parameters.d, step.K)
-    noise = sources.keyed(released.key) if released.key else sources.noise  # unused then
+    noise = sources.keyed(released.key) if released.key else sources.noise  # not used without a key
     for block, moved in zip(parameters.blocks, frame.combined(released.along), strict=True):
         if released.key:
             moved.add_(normal(noise, (len(moved),), device=moved.device), alpha=everywhere)

@@ -8,11 +8,11 @@ from zoexplore.mechanism.guarantees import composition
 from zoexplore.mechanism.record import RunRecord, Step
 from zoexplore.run.setting import LARGEST_INTEGER, Accounting
 
-CLOSE = 1e-4  # how far solved noise may exceed the least, relatively
+CLOSE = 1e-4  # the relative excess that solved noise may have over the least
 POWERS = range(-200_000, 200_000)  # the powers of 1 + `CLOSE` to try: 2e-9 to 5e8 times
-# how far below the target noise is solved for, relatively: epsilon is not smooth in the noise
+# the relative margin below the target that noise is solved for: epsilon is not smooth in it
 MARGIN = 1e-5
-HEADROOM = 1e-9  # how far planned noise exceeds the least, relatively: rounding takes less
+HEADROOM = 1e-9  # the relative excess of planned noise over the least, for rounding
 
 
 class Left(NamedTuple):

@@ -45,7 +45,7 @@ class Watch:
         self.run.note(flaw=self.run.ledger.flaw or flaw)
 
     def telling(self) -> Any:
-        """Tell a failure inside the context to the other processes, which wait for an answer."""
+        """Tell the other processes, which wait for an answer, of a failure inside the context."""
         return self.ranks.telling(lambda: bool(self.run.ledger.flaw))
 
     @contextmanager
@@ -107,7 +107,7 @@ class Watch:
         self.run.note(checked=made + 1, halves=ledger.halves or losses.use_halves(data))
 
     def evaluated(self) -> None:
-        """Check, back at w, that no loss has written to the model unseen by torch's count."""
+        """Check, once back at w, for writes to the model that torch does not count."""
         self.fingerprint.check(by_versions=not self._due)
 
     def gather(self, step: Step, drawn: Tensor, data: Any, part: Any) -> list[Any]:
@@ -158,8 +158,8 @@ class Watch:
         self.checks = LossChecks()
 
     def _note_order(self, step: Step, drawn: Tensor, data: Any) -> None:
-        """Record a flaw if a cyclic run's records changed places, or if records that told the scale
-        as public ones are among the data.
+        """Record a flaw if a cyclic run's records changed places, or if the public records that
+        told the scale are among the data.
         """
         is_cyclic = step.sampling == "cyclic" and not step.on_all(self.run.setting.n)
         if not len(drawn) or not (is_cyclic or len(self.seen.public)):
