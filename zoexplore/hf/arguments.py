@@ -23,14 +23,14 @@ def said(default: Any, text: str) -> Any:
 class ZOTrainingArguments(TrainingArguments):
     """`transformers.TrainingArguments` with a target of privacy.
 
-    `learning_rate` is η/K. `per_device_train_batch_size` is a process's records of a step, by
-    default 64 in all processes. `max_steps`, or epochs of n records, is T, by default 3000, since
-    one direction a step takes many steps. The run finds those of `learning_rate`, `clip` and `xi`
-    that are None in its first steps, which are among the T and as private as the others.
-    `lr_scheduler_type` acts on the steps that train. `weight_decay` is the ridge, added along
-    directions, outside the clip. The target of `epsilon` and `delta` is met by composition: it
-    holds even if every checkpoint is published. The help of the other fields says what they mean.
-    Numbers may be text, as YAML reads 1e-5.
+    `learning_rate` is η/K. `per_device_train_batch_size` is the number of a step's records in each
+    process, by default 64 in all processes together. `max_steps`, or epochs of n records, is T, by
+    default 3000, since one direction a step takes many steps. The run finds those of
+    `learning_rate`, `clip` and `xi` that are None in its first steps, which are among the T and as
+    private as the others. `lr_scheduler_type` acts on the steps that train. `weight_decay` is the
+    ridge, added along directions, outside the clip. The target of `epsilon` and `delta` is met by
+    composition: it holds even if every checkpoint is published. The help of the other fields says
+    what they mean. Numbers may be text, as YAML reads 1e-5.
 
     Raises:
         ValueError: an argument is not allowed; it says which, and why.
@@ -83,7 +83,7 @@ class ZOTrainingArguments(TrainingArguments):
             )
 
     def refuse(self) -> None:
-        """Raises ValueError if an argument would train in another way, even if it was set later."""
+        """Raises ValueError if an argument is not allowed here, even if it was set later."""
         for name, (allowed, why) in REFUSED.items():
             value = getattr(self, name, allowed)
             if value and value != allowed:

@@ -160,9 +160,7 @@ class ZOTrainer(Trainer):
         return account.report_of(self, **options)
 
     def create_model_card(self, *given: Any, **more: Any) -> None:
-        """Write `Trainer`'s card, with the run's privacy in place of an optimiser that was not
-        used.
-        """
+        """Write `Trainer`'s card, with Noisy-ZOGD as its optimiser and the run's privacy."""
         super().create_model_card(*given, **more)
         path = Path(self.args.output_dir) / "README.md"
         if (

@@ -169,8 +169,8 @@ def _added_up(record: RunRecord, accounting: Accounting) -> Guarantee:
 
 
 def cost(record: RunRecord, step: Step) -> float:
-    """Return mu, how far a record moves a step on it, in standard deviations of the noise in the
-    span.
+    """Return mu, how far a record moves a step that uses it, in standard deviations of the noise in
+    the span.
     """
     return _moved(record.setting, step)
 

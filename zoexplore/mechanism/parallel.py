@@ -25,7 +25,7 @@ class Drifted(RuntimeError):
 
 
 class Flawed(RuntimeError):
-    """Another process invalidated the report."""
+    """Another process has invalidated the report."""
 
 
 class Ranks:

@@ -184,8 +184,8 @@ class RunRecord:
         counts: counts of the steps so far.
         declared: the user's constants of the loss.
         noise: where the noise came from.
-        xi_factor: the largest factor by which `Frame.resolve` may have lengthened two points'
-            distance; 1 if none.
+        xi_factor: the largest factor by which `Frame.resolve` may have lengthened the distance
+            between two points; 1 if it did not.
         rounded: whether parameters are in half precision, whose rounding no proof about distances
             covers.
         flaw: why the steps may have revealed more than planned; empty if not.
