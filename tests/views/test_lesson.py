@@ -192,7 +192,7 @@ def test_what_is_as_printed_is_no_guarantee_and_says_so(thin):
     printed = {each["line"]["key"] for each in found["bounds"] if each["printed"]}
     assert (
         printed == {bound for bound in BOUNDS if BOUNDS[bound].printed}
-        and "not a guarantee" in found["warning"]
+        and "no guarantee" in found["warning"]
     )
     assert all(
         ("(as printed)" in each["entry"]["title"]) == each["printed"] for each in found["bounds"]
