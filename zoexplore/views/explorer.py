@@ -70,7 +70,7 @@ class Explorer(pn.viewable.Viewer):
         yield
         self.tabs = Tabs(state, pins=self.pins)
         yield
-        self.headline, self.more, self.warnings = Headline(state), More(state), Warnings(state)
+        self.headline, self.more = Headline(state), More(state)
         self.publish, self.curves = self.tabs["publish"], self.tabs["curves"]
         yield
         self.curves.choice.visible, self.curves.legend.visible = shows("axis"), shows("table")
@@ -222,7 +222,7 @@ class Explorer(pn.viewable.Viewer):
                 self.prompt: True,
                 self.story.panel: self._tells,
                 self.side: shows(*SETTABLE),
-                stack(self.warnings, *answer, css_classes=["zx-answer"]): answer,
+                stack(Warnings(self.state), *answer, css_classes=["zx-answer"]): answer,
                 self.bridge: self.bridge,
             }
         )

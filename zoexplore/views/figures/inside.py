@@ -86,8 +86,7 @@ class Inside(View):
                 seen = int(np.argmax(data["z"] <= 1.005 * np.nanmax(data["z"][paid:])))
                 data = {name: column[seen:] for name, column in data.items()}
                 steps, start = int(data["left"][0]), data["z"][0]
-                if steps < path.rho.size:
-                    self.below[0].object += written("inside", "cut", steps, start)
+                self.below[0].object += written("inside", "cut", steps, start, path.rho.size)
                 for chart, (title, columns) in zip(self.charts, FIGURES.items(), strict=True):
                     top = max(np.nanmax(data[c], initial=0) for c in columns)
                     chart.draws = f'plots.inside(setting, "{self.bound}", accounting)'

@@ -1,5 +1,6 @@
 """The controls: eight always in view, and everything else in one fold."""
 
+from functools import partial
 from html import escape
 from math import inf
 from typing import Any
@@ -185,6 +186,15 @@ def options_of(field: str) -> dict[str, str]:
     return {name: option for option, name in OPTIONS[field].items()}
 
 
+def draw(state: State, sampling: str) -> None:
+    """Draw batches so, and count the neighbours that bounds cover then."""
+    before = state.neighbours
+    neighbours, note = COVERED.get(sampling, (before, ""))
+    state.ask(sampling=sampling, neighbours=neighbours)
+    if neighbours != before:
+        state.note = note
+
+
 class Controls(pn.viewable.Viewer):
     """Controls of the whole state, a given one that other components share, or a new one."""
 
@@ -235,16 +245,10 @@ class Controls(pn.viewable.Viewer):
         made["linear"] = widgets.box(linear, False, margin=_BESIDE)
         sampling = made.pop("sampling")
         kept = {field: follow(widget, state, field) for field, widget in made.items()}
-        drawn = widgets.mirror(sampling, state, lambda: {"value": state.sampling}, self._draw)
+        drawn = widgets.mirror(
+            sampling, state, lambda: {"value": state.sampling}, partial(draw, state)
+        )
         return kept | {"sampling": drawn}
-
-    def _draw(self, sampling: str) -> None:
-        """Draw batches so, and count the neighbours that bounds cover then."""
-        before = self.state.neighbours
-        neighbours, note = COVERED.get(sampling, (before, ""))
-        self.state.ask(sampling=sampling, neighbours=neighbours)
-        if neighbours != before:
-            self.state.note = note
 
     def _narrow(self, *_: Any) -> None:
         """Lock the fields that a link for teaching locks, or that the shown view sets, and show the

@@ -26,7 +26,7 @@ from zoexplore.run.formatting import (
 )
 from zoexplore.views.figures.by_bound import lack
 from zoexplore.views.html import written
-from zoexplore.views.panels.controls import COVERED
+from zoexplore.views.panels.controls import draw
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
@@ -35,9 +35,9 @@ AS_PRINTED = (
     '<p class="printed" role="status">'
     "Drawn with the paper's printed constants: <b>no guarantee</b>.</p>"
 )
-CURES = {  # by the neighbours that bounds cover
-    "add-remove": "Count one record more or less instead",
-    "replace-one": "Count one replaced record instead",
+CURES = {  # of how batches are drawn with neighbours that no bound covers
+    ("poisson", "replace-one"): "Count one record more or less instead",
+    ("without-replacement", "add-remove"): "Count one replaced record instead",
 }
 FPR = 0.01
 _SAYS = """<h2>Statement to copy</h2>
@@ -123,10 +123,7 @@ class Headline(View):
         # no ratio is made of numbers that are no guarantee
         compares = self.compares and not self.state.printed
         by = times(other.epsilon, best.epsilon) if compares else ""
-        kind, printed = (
-            "every" if best.bound == "composition" else "last",
-            as_printed(best.bound, best.accounting),
-        )
+        kind = "every" if best.bound == "composition" else "last"
         told = TRAINED[kind if by else "same"] if compares and best.valid else ""
         said = told.format(T=format_count(run[0].T), other=instead, now=number)
         self.number.object = written("readouts", "number", kind, number, by, said)
@@ -135,7 +132,7 @@ class Headline(View):
         self.odds.styles = {theme.STATE: theme.VEILED}
         if not self.sketch:
             said = ""
-            if best.valid and not printed:
+            if best.valid and not as_printed(best.bound, best.accounting):
                 said = odds(await ask(computations.attack, *run, best.bound), run[0].delta)
             self.odds.param.update(object=f"<p>{said}</p>", styles={theme.STATE: "shown"})
 
@@ -149,23 +146,19 @@ class Warnings(View):
         off = widgets.button("Use proved constants", lambda: self.state.ask(printed=False))
         # each hidden as a whole, since a row's own style sheet would keep it visible
         self.printed = widgets.stack(widgets.row("bar", widgets.html(AS_PRINTED), off))
-        self.why, self.cure = widgets.html(), widgets.button("", self._cured)
+        self.why, self.cure = (
+            widgets.html(),
+            widgets.button("", lambda: draw(self.state, self.state.sampling)),
+        )
         self.lacking = widgets.stack(widgets.row("bar", self.why, self.cure))
 
     async def refresh(self) -> None:
         found = await ask(guarantees, *self.state.run)
-        least = smallest(found)
-        covered, _ = COVERED.get(self.state.sampling, ("", ""))
-        with pn.io.hold():
-            self.printed.visible, self.lacking.visible = self.state.printed, not least.valid
-            self.why.object = written("readouts", "uncovered", lack(found["composition"]))
-            self.cure.visible = covered not in ("", self.state.neighbours)
-            self.cure.label = CURES.get(covered, "")
-
-    def _cured(self) -> None:
-        neighbours, note = COVERED[self.state.sampling]
-        self.state.ask(neighbours=neighbours)
-        self.state.note = note
+        cure = CURES.get((self.state.sampling, self.state.neighbours), "")
+        self.printed.visible = self.state.printed
+        self.lacking.visible = not smallest(found).valid
+        self.why.object = written("readouts", "uncovered", lack(found["composition"]))
+        self.cure.param.update(label=cure, visible=bool(cure))
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("warnings", self.printed, self.lacking, sheet="")
