@@ -27,6 +27,13 @@ def test_the_curve_and_the_sentence_are_of_the_run():
     assert view.steps == 10 and format_number(forgetting(RUN, 10).epsilon) in view.words.object
 
 
+def test_its_places_are_close_where_it_falls():
+    view = Forget(State(RUN))
+    assert view.steps == 10 and np.diff(view.chart.lines[0]["x"])[:10].max() <= 2
+    view.steps = 40
+    assert set(range(4)) <= set(view.chart.lines[0]["x"])
+
+
 def test_what_is_not_covered_says_why_in_place_of_a_curve():
     view = Forget(State(RUN.replace(batch=100)))
     assert not view.drawing.visible and "batches are not covered" in view.words.object

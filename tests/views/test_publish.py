@@ -46,7 +46,7 @@ def test_the_switch_changes_the_number_and_fades_one_curve_never_its_name(view):
         assert {line["name"] for line in view.chart.lines} == {"every step", "only the last"}
     found = guarantees(DEMONSTRATION, Accounting())
     assert view.epsilons == {"every": found["composition"].epsilon, "last": smallest(found).epsilon}
-    assert lines(view)["last"]["note"] == f"ε = {format_number(view.epsilons['last'])}"
+    assert lines(view)["last"]["note"] == f"{format_number(view.epsilons['last'])} at T"
 
 
 def test_the_axis_reaches_twice_the_steps_and_stays_while_a_slider_is_held(view):

@@ -108,6 +108,22 @@ def test_who_cannot_draw_has_it_drawn(place, drew):
     assert f"You drew {drew}" in page.story.answer.object and len(page.publish.yours) > 20
 
 
+def test_the_curve_that_is_asked_for_is_drawn_with_the_answer_and_alone():
+    page = Explorer(search="?story=4")
+    page.__panel__()
+    view, last = page.curves, format_number(page.publish.epsilons["last"])
+
+    def drawn():
+        return {line["key"] for line in view.chart.lines} - {*view.chart.muted}
+
+    assert drawn() == set() and not view.choice.visible
+    page.story.guesses[2].clicks += 1
+    assert drawn() == {"sharp"} and not view.choice.visible and not view.legend.visible
+    assert f"from {last} to" in page.story.answer.object.replace("\u00a0", " ")
+    page.story.go(0)
+    assert "composition" in drawn() and view.choice.visible
+
+
 def test_an_answer_shows_nothing_of_what_the_next_step_asks():
     page = Explorer(search="?story=2")
     page.__panel__()

@@ -224,7 +224,9 @@ class Chart {
     for (const line of given.lines) if (line.x.length === samples.length) values[line.key] = line.y[i];
     const dots = lines.filter(({key}) => y.at(values[key]) >= frame.top - 1 && y.at(values[key]) <= frame.bottom + 1)
       .map((line) => `<circle cx="${p}" cy="${y.at(values[line.key])}" r="4" style="fill:${hue(line)}"/>`);
-    const half = words.length * CHARACTER / 2 + 6, middle = Math.min(Math.max(p, frame.left + half), frame.right - half + 10);
+    const half = words.length * CHARACTER / 2 + 6, {pill} = this, off = half + pill.offsetWidth / 2 + 4, held = Number.parseFloat(pill.style.left);
+    let middle = Math.min(Math.max(p, frame.left + half), frame.right - half + 10);
+    if (!pill.hidden && Math.abs(middle - held) < off) middle = held + (middle < held && held - off > half || held + off + half > this.svg.clientWidth ? -off : off); // beside the handle, which would cover it
     layer.innerHTML = `<line class="hair" x1="${p}" x2="${p}" y1="${frame.top}" y2="${frame.bottom}"/>${dots.join("")}
       <rect class="patch" x="${middle - half}" y="${frame.bottom + 6}" width="${2 * half}" height="18"/><text class="read" x="${middle}" y="${frame.bottom + 19}" text-anchor="middle">${safe(words)}</text>`;
     this.tell(words, values);

@@ -6,7 +6,7 @@ export function render({model}) {
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const box = document.createElement("div");
   box.className = "box";
-  box.innerHTML = `<p class="what">Each mark is one trained model; the smaller ε, the closer the two clouds</p><canvas role="img"></canvas>${CAPTIONS}
+  box.innerHTML = `<p class="what">Each mark is one trained model, with your record or another (or none) in its place; the smaller ε, the closer the clouds</p><canvas role="img"></canvas>${CAPTIONS}
     <p class="play"><button type="button"></button><span></span></p>`;
   const canvas = box.querySelector("canvas"), button = box.querySelector("button"), counter = box.querySelector(".play span");
   const plane = new Plane(box);

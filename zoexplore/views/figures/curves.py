@@ -32,7 +32,9 @@ class Curves(View):
         default="T", objects=list(AXES), doc="the field that the curves run over"
     )
     only = param.Selector(
-        default="", objects=["", *BOUNDS], doc="the bound that alone is drawn; empty for all"
+        default="",
+        objects=["", "none", *BOUNDS],
+        doc="the bound that alone is drawn; empty for all, none for no curve",
     )
 
     def build(self) -> None:
@@ -53,7 +55,7 @@ class Curves(View):
         self.legend.param.watch(self._of_pin, "asked")
 
     def _alone(self, event: Any) -> None:
-        """Draw one bound alone, without the table, or what is drawn at first."""
+        """Draw one bound alone or no curve, without the table, or what is drawn at first."""
         self.choice.visible = self.legend.visible = not event.new
         alone = [bound for bound in BOUNDS if bound != event.new]
         self.legend.muted = alone if event.new else list(UNASKED)

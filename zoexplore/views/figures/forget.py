@@ -30,7 +30,7 @@ class Forget(View):
     asks = ("steps",)
     rest, precedence = 0.2, 1
 
-    steps = param.Integer(40, bounds=(1, ENDS[-1]), doc="how many steps follow without the record")
+    steps = param.Integer(10, bounds=(1, ENDS[-1]), doc="how many steps follow without the record")
 
     def build(self) -> None:
         self.chart = Chart("forget", self.state, self._dragged, _CODE)
@@ -44,7 +44,8 @@ class Forget(View):
     async def refresh(self) -> None:
         run = self.state.run
         end = next(end for end in ENDS if 2 * self.steps <= end or end == ENDS[-1])
-        N = tuple(dict.fromkeys(round(n) for n in np.linspace(0, end, 21)))
+        places = np.append(np.linspace(0, end, 11), np.geomspace(1, end, 16))  # close at the fall
+        N = tuple(np.unique(places.round().astype(int)).tolist())
         epsilon, why = await ask(forgotten, *run, N)
         (now,), _ = await ask(forgotten, *run, (self.steps,))
         told = self.steps, float(epsilon[0]), float(now), self.state.delta

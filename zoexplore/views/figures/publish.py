@@ -163,7 +163,7 @@ class Publish(View):
             mine, number = name == self.publish, format_number(at[name])
             look = {"bold": mine, "alpha": 1.0 if mine else 0.5, "plays": True, "aloud": True}
             drawn = self.drawn.T, getattr(self.drawn, name), STYLES[name], NAMES[name]
-            lines.append(line(name, *drawn, note=f"ε = {number}", **look))
+            lines.append(line(name, *drawn, note=f"{number} at T", **look))
             if isfinite(at[name]):
                 dots.append(dot(name, T, at[name], STYLES[name], size=6.5 if mine else 4.5))
             told.append(f"{number} if {NAMES[name]} is published")

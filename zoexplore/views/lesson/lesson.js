@@ -146,7 +146,7 @@ function begin(given) {
     }
     const [end, top] = ends, until = T.findIndex((each) => each >= end) + 1 || S, kinds = ["every", "last"];
     const mine = (name) => name === shown;
-    charts.two.lines = kinds.map((name) => ({...given.two[name], x: T.slice(0, until), y: values[name].subarray(0, until), bold: mine(name), alpha: mine(name) ? 1 : 0.5, note: `ε = ${up(values[name][here.T])}`}));
+    charts.two.lines = kinds.map((name) => ({...given.two[name], x: T.slice(0, until), y: values[name].subarray(0, until), bold: mine(name), alpha: mine(name) ? 1 : 0.5, note: `${up(values[name][here.T])} at T`}));
     charts.two.given = {
       title: `ε at δ = ${given.delta}: privacy loss, lower is better`,
       said: `ε at δ = ${given.delta} against training steps: at T = ${grouped(String(now))}: ${kinds.map((name) => `${up(values[name][here.T])} if ${given.two[name].name} is published`).join(", ")}`,
