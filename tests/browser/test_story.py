@@ -89,6 +89,11 @@ def test_a_reader_draws_a_curve_and_sees_how_it_is(explorer):
     at = steady(explorer, figure.bounding_box)
     last = format_number(guarantee(DEMONSTRATION, "sharp").epsilon)
     assert explorer.get_by_text(last).locator("visible=true").count() == 0
+    shown = explorer.locator(".zx-answer").bounding_box()
+    below = (
+        explorer.evaluate("document.documentElement.scrollHeight") - shown["y"] - shown["height"]
+    )
+    assert below < 60, "no empty page below the panel"
     # where no slider is below it, the figure is not kept in sight
     explorer.set_viewport_size({"width": 390, "height": 844})
     explorer.wait_for_timeout(600)

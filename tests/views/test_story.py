@@ -119,6 +119,7 @@ def test_the_curve_that_is_asked_for_is_drawn_with_the_answer_and_alone():
     assert drawn() == set() and not view.choice.visible
     page.story.guesses[2].clicks += 1
     assert drawn() == {"sharp"} and not view.choice.visible and not view.legend.visible
+    assert view.ends[0] >= 0.1, "the axis is fitted to it"
     assert f"from {last} to" in page.story.answer.object.replace("\u00a0", " ")
     page.story.go(0)
     assert "composition" in drawn() and view.choice.visible

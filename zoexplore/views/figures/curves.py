@@ -57,6 +57,7 @@ class Curves(View):
     def _alone(self, event: Any) -> None:
         """Draw one bound alone or no curve, without the table, or what is drawn at first."""
         self.choice.visible = self.legend.visible = not event.new
+        self._fitted = ()
         alone = [bound for bound in BOUNDS if bound != event.new]
         self.legend.muted = alone if event.new else list(UNASKED)
 
