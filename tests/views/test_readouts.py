@@ -105,7 +105,7 @@ def test_what_is_behind_the_number_is_written_while_it_is_open_and_follows():
     view = More(State())
     assert view.verdict.object == ""
     view.fold.collapsed = False
-    assert "<b>Sharper bound</b> gives the least guarantee" in view.verdict.object
+    assert "<b>Sharper bound</b> gives the least ε" in view.verdict.object
     view.state.ask(T=20)
     expected = statement(DEMONSTRATION.replace(T=20), "sharp")
     assert view.copiers["text"].tags == [str(expected)]

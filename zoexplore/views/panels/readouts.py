@@ -201,12 +201,9 @@ class More(View):
         best = smallest(found)
         words, data = await ask(computations.stated, *run, best.bound)
         with pn.io.hold():
-            self.verdict.object, self.assumptions.object = (
-                verdict(found),
-                written("readouts", "assumed", best, BOUNDS[best.bound].in_text, MARKS)
-                if best.valid
-                else "",
-            )
+            self.verdict.object = verdict(found)
+            title = BOUNDS[best.bound].in_text
+            self.assumptions.object = written("readouts", "assumed", best, title, MARKS)
             self.copiers["text"].tags, self.copiers["json"].tags = [words], [data]
             self.statement.object = (
                 f'<pre tabindex="0" aria-label="statement of the guarantee">{escape(words)}</pre>'
@@ -219,9 +216,8 @@ class More(View):
 def verdict(found: dict[str, Guarantee]) -> str:
     """Which bound is the least, why, and in other measures; or what each one lacks."""
     best = smallest(found)
-    kind = "number" if as_printed(best.bound, best.accounting) else "guarantee"
     why = words_of(best.bound).explain(best) if best.valid else ""
-    return written("readouts", "verdict", best, list(found.values()), kind, why)
+    return written("readouts", "verdict", best, list(found.values()), why)
 
 
 def assumptions(g: Guarantee) -> str:
