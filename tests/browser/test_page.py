@@ -250,6 +250,10 @@ def hovering_shows_every_bound_at_that_t(explorer):
     at = figure.bounding_box()
     explorer.mouse.move(at["x"] + at["width"] * 0.6, at["y"] + at["height"] * 0.5)
     the_table_is_of_what_is_read(explorer, head)
+    pill = explorer.locator(".zx-curves .pill").bounding_box()
+    explorer.mouse.move(pill["x"] + pill["width"] / 2 + 9, at["y"] + at["height"] * 0.5)
+    read = explorer.locator(".zx-curves text.read").bounding_box()
+    assert not pill["x"] - read["width"] < read["x"] < pill["x"] + pill["width"], "it is covered"
     explorer.mouse.move(2, 2)
     becomes(explorer, head.inner_text, f"At T = {DEMONSTRATION.T}")
     figure.focus()
