@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 SETTABLE = (*SETTING_FIELDS, *OPTIONS)
 PARTS = ("title", "tools", "verdict", "table", "axis")
 MOST_SAID, LONGEST_SAID = 9, 300
-# Bokeh cannot change a menu of a view that is on its way to the page; the story changes all others
+# what is set last: Bokeh cannot change menus of a view on its way, and the story sets all others
 LAST = {"tab": 1, "story": 2}
 
 
 @dataclass(frozen=True)
 class Teaching:
-    """The parts on show (all where `show` is empty), the locked fields, and the prompts.
+    """The parts on show (all if `show` is empty), the locked fields, and the prompts.
 
     Names are those of fields and options of a setting, of tabs, and of `PARTS`.
     """
@@ -45,7 +45,7 @@ class Teaching:
 
     @classmethod
     def of(cls, search: str, tabs: Iterable[str] = ("curves",)) -> "Teaching":
-        """What an address's query shows and locks. Unknown names are ignored and reported."""
+        """Read what an address's query shows and locks; ignore and report unknown names."""
         given = parse_qs(search.removeprefix("?"))
         known = {"show": (*PARTS, *tabs, *SETTABLE), "lock": SETTABLE}
         asked = {key: given.get(key, [""])[-1].split(",") for key in known}
@@ -62,22 +62,21 @@ class Teaching:
         return cls(**taken, say=tuple(said[:MOST_SAID]), problems=tuple(problems))
 
     def shows(self, *names: str) -> bool:
-        """Whether any of these names is shown."""
+        """Return whether any of the names is shown."""
         return not self.show or any(name in self.show for name in names)
 
     def fields(self) -> list[tuple[str, str]]:
-        """These as pairs of a query."""
+        """Return the parts, fields and prompts as pairs of a URL's query."""
         lists = ("show", ",".join(self.show)), ("lock", ",".join(self.lock))
         return [*(pair for pair in lists if pair[1]), *(("say", text) for text in self.say)]
 
     def html(self) -> str:
-        """The prompts, several as numbered steps."""
+        """Return the prompts as HTML, several as numbered steps."""
         return written("page", "prompts", self.say)
 
 
 class Bridge(pn.custom.JSComponent):
-    """The page writes `search` and `heard`, the browser the other params, so that no param has two
-    writers.
+    """The link to the browser: the page writes `search` and `heard`, the browser the other params.
 
     A new `search` becomes an entry in the browser's history, unless `heard` shows that the reader
     has gone elsewhere meanwhile.
@@ -97,7 +96,7 @@ class Bridge(pn.custom.JSComponent):
     _esm = Path(__file__).parent / "bridge.js"
 
 
-# by its name in an address: whose param, and which
+# params by their names in an address: the owner, and the param's own name
 Owners = dict[str, tuple[param.Parameterized, str]]
 
 
@@ -121,19 +120,19 @@ class Address:
     ) -> None:
         self.state, self.bridge, self.teaching = state, bridge, teaching
         self.pins, self.tabs = pins, tabs
-        # by name in the address: the param and its first value
+        # params in the address by name: the owner, the param's own name, and its first value
         self._kept: dict[str, tuple[param.Parameterized, str, Any]] = {}
         self._keep({"compare": (pins, "compare")} | views)
         tabs.param.watch(self._follow, "built")
         self._follow()
         pins.param.watch(self.write, "pins")
         self._reading = False  # going back must not add an entry
-        # last: a state's address opens the page in that state
+        # watched last, since a state's address opens the page in that state
         self.state.param.watch(self.write, ["setting", "accounting", "moving"], precedence=2)
         self.bridge.param.watch(self._visited, "visits")
 
     def _keep(self, views: Owners) -> None:
-        """Keep params in the address from now on, unless they are there already."""
+        """Keep the params of `views` in the address from now on, unless they are there already."""
         for key, (owner, name) in views.items():
             if key not in self._kept:
                 self._kept[key] = owner, name, getattr(owner, name)
@@ -157,7 +156,7 @@ class Address:
             self.bridge.search = self.search()
 
     def search(self) -> str:
-        """The query of the state with its question mark; empty for the default."""
+        """Return the state's query with its question mark; an empty text for the default state."""
         turned = [
             (key, text_of(getattr(owner, name)))
             for key, (owner, name, first) in self._kept.items()
@@ -179,7 +178,7 @@ class Address:
         loaded = from_fields({name: text for name, text in pairs if name not in others})
         self._reading = True
         try:
-            # its end changes the whole page, so it comes first
+            # the story's end changes the whole page, so it comes first
             if "story" in self._kept and "story" not in given:
                 self._turn("story", None)
             self.state.replace(loaded.setting, loaded.accounting)
@@ -194,8 +193,8 @@ class Address:
             self.state.note = f"In this link, {'. '.join([first, *map(format_sentence, more)])}."
 
     def _turn(self, key: str, asked: str | None) -> str:
-        """Set a param from a text, or to its first value if the text is missing or invalid. Returns
-        the text's error.
+        """Set a param from a text, or to its first value if the text is missing or invalid, and
+        return the text's error.
         """
         owner, name, first = self._kept[key]
         try:
@@ -207,14 +206,14 @@ class Address:
 
 
 def text_of(value: Any) -> str:
-    """A param's value in an address."""
+    """Return a param's value as an address writes it."""
     if isinstance(value, list):
         return ",".join(value)
     return value if isinstance(value, str) else format_exact(value)
 
 
 def _value(parameter: param.Parameter, text: str) -> Any:
-    """The value of a text for a param. Raises ValueError if it has none."""
+    """Return the value that a text stands for in a param. Raises ValueError if there is none."""
     if isinstance(parameter, param.Number):
         return parse_number(text)
     if isinstance(parameter, param.Boolean):

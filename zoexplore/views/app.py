@@ -22,7 +22,7 @@ from zoexplore.views import first, preview
 from zoexplore.views.explorer import Explorer
 
 _LOG = logging.getLogger("zoexplore")
-MOST_TOLD, LONGEST_TOLD = 5, 500  # failures that a page keeps; characters of one
+MOST_TOLD, LONGEST_TOLD = 5, 500  # failures that a page keeps, and characters of a failure
 _LOST = """The connection to the server is lost: nothing here follows the controls any more.
 <a href="">Load the page again</a>: its address keeps what is set."""
 UNGUARDED = "panel serve has no guards against others. To serve others: zoexplore serve --address 0.0.0.0 --origin HOST"
@@ -37,9 +37,7 @@ _TEMPLATE = parse_template(f"""{{% extends base %}}
 
 
 def report(error: Exception) -> None:
-    """Log a callback's exception, and warn the reader that the page may be out of date. It keeps
-    the latest few.
-    """
+    """Log a callback's exception, and warn the reader that the page may be out of date."""
     _LOG.exception("a callback failed", exc_info=error)
     if area := _areas.get(pn.state.curdoc) if pn.state.curdoc else None:
         words = f"{type(error).__name__}: {reader_message(error)}. What is shown may not match the controls."
@@ -48,14 +46,14 @@ def report(error: Exception) -> None:
 
 
 def reader_message(error: Exception) -> str:
-    """The error as shown to a reader, without names of the server's files."""
+    """Return an error as the reader sees it, without names of the server's files."""
     return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
 
 @cache
 def _prepare() -> None:
-    """Once per server: start the computing processes, so that they load the accountant before the
-    first request.
+    """Start a server's computing processes, so that they load the accountant before the first
+    request.
     """
     pool().begin()
     param.parameterized.async_executor = under_lock(param.parameterized.async_executor)
@@ -64,7 +62,7 @@ def _prepare() -> None:
 def under_lock(
     execute: Callable[[Callable[..., Any]], None],
 ) -> Callable[[Callable[..., Any]], None]:
-    """An executor that runs a page's changes and clicks under its session's lock.
+    """Return an executor that runs a page's changes and clicks under its session's lock.
 
     Panel 1.9 does not hold the lock when a click follows a change at once: writing to a figure then
     fails, and the change is lost. Panel submits these as partials, but not a download's file, which
@@ -76,13 +74,13 @@ def under_lock(
 
 
 def begin() -> Iterator[None]:
-    """Make the current document's page in stages, between which other tasks may run. `serve` puts
-    it on the document.
+    """Make the current document's page, which `serve` shows, in stages between which other tasks
+    may run.
     """
     document = pn.state.curdoc
     search = _search(document)
     document.template = _TEMPLATE
-    # a process that makes no page of it, as of `panel serve --num-procs`, would name Panel's CDN
+    # else a process of `panel serve --num-procs` that makes no page would name Panel's CDN
     document.template_variables.update(opening=first.opening(search), dist_url=get_dist_path())
     explorer = yield from _made(search)
     yield
@@ -99,37 +97,37 @@ def _made(search: str) -> Generator[None, None, Explorer]:
 
 
 def opening(query: str, where: str) -> str:
-    """What the page at an address, with this query, shows before its session is made."""
+    """Return what the page at the address `where` with a query shows before its session is made."""
     return f'<!DOCTYPE html><html lang="en">{first.opening(f"?{query}" if query else "", where)}'
 
 
 async def picture(query: str) -> bytes:
-    """The picture of a query's run, as PNG, for whoever is sent its link."""
+    """Return the picture of a query's run as PNG, for whoever is sent the link."""
     loaded = from_query(query)
     return bytes(await ask(preview.picture, loaded.setting, loaded.accounting))
 
 
 async def ready() -> None:
-    """Compile in other processes what nobody has compiled before; the first words say so meanwhile."""
+    """Compile in other processes what is not compiled yet, while the first words say so."""
     if not is_prepared():
         _log(f"compiling, once: {TAKES}; until then pages show their first words")
         await asyncio.to_thread(prepare)
 
 
 def prime() -> Iterator[None]:
-    """Make an explorer that nobody sees: what every page loads once is loaded then, and its picture
-    is there for the first.
+    """Make an explorer that nobody sees, which loads what all pages share and leaves its picture
+    for the first page.
     """
     explorer = yield from _made("")
     pn.panel(explorer)
     first.remember("", explorer)
-    # once more with the odds, which are computed in the background
+    # kept again with the odds, which are computed in the background
     explorer.headline.odds.param.watch(lambda _: first.remember("", explorer, anew=True), "object")
 
 
 def _search(document: Document) -> str:
-    """The query of a page's address, with its question mark. Panel's own `Location` would evaluate
-    its contents.
+    """Return the query of a page's address with its question mark; Panel's own `Location` would
+    evaluate it.
     """
     request = document.session_context.request if document.session_context else None
     query = str(getattr(request, "uri", "")).partition("?")[2].partition("#")[0]
@@ -155,8 +153,8 @@ def serve() -> None:
 
 
 def warn_others() -> None:
-    """Tell a reader who comes to `panel serve` from another machine, and once the log, that it has
-    no guards against others.
+    """Warn whoever comes to `panel serve` from another machine, and once the log, that the server
+    is unguarded.
     """
     document = pn.state.curdoc
     request = document.session_context.request if document and document.session_context else None

@@ -22,7 +22,7 @@ from pyviz_comms import Comm, JupyterComm
 from zoexplore.views.style import theme
 
 STILL = '<p role="note"><b>A picture: the controls do nothing.</b> zoexplore.lesson writes a file that moves.</p>'
-AGAIN = 0.05  # seconds between checks whether the page is there
+AGAIN = 0.05  # seconds from one look for the page to the next
 
 
 class InOrder(JupyterComm):
@@ -34,7 +34,7 @@ class InOrder(JupyterComm):
         super().__init__(way.id)
         self.way = way
         self._early: list[dict[str, Any]] = []
-        # by which Panel takes it for open
+        # Panel takes a connection with a `_comm` for open
         self._comm = SimpleNamespace(send=self._queue, close=self._early.clear)
 
     def _queue(self, data: Any = None, metadata: Any = None, buffers: Any = ()) -> None:
@@ -61,7 +61,7 @@ class Text(pn.pane.HTML):
 
 
 class Script(pn.custom.JSComponent):
-    """What a script of ours draws, in its style sheets."""
+    """A component that a script of the project draws, with its style sheets."""
 
     kind: ClassVar[str] = ""
     sheets: ClassVar[tuple[str, ...]] = ()
@@ -72,7 +72,7 @@ class Script(pn.custom.JSComponent):
 
 
 class Named(pn.custom.JSComponent):
-    """Names Bokeh's unnamed elements for screen readers in a notebook; a page has its own script."""
+    """A component that names Bokeh's unnamed elements for screen readers in a notebook."""
 
     _esm = theme.script("named")
 
@@ -82,12 +82,12 @@ _around: list[Any] = []  # the components whose models are being made, the outer
 
 
 class Component(pn.Column):
-    """A column with its style sheets from the start, if a notebook has them inline."""
+    """A column that has its style sheets from the start if a notebook has them inline."""
 
     def get_root(
         self, doc: Document | None = None, comm: Any = None, preprocess: bool = True
     ) -> Any:
-        """The models of a notebook's cell, or of a page."""
+        """Return the models of a notebook's cell, or of a page."""
         return super().get_root(
             doc, InOrder(comm) if isinstance(comm, JupyterComm) else comm, preprocess
         )
@@ -104,7 +104,7 @@ class Component(pn.Column):
         if comm is not None and outermost and (whole := root or model) not in _with_names:
             _with_names.add(whole)
             names = Named(visible=False)._get_model(doc, whole, model, comm)
-            saved = type(comm) is Comm and not pn.config.embed  # in a file, where nobody answers
+            saved = type(comm) is Comm and not pn.config.embed  # a file, in which no server answers
             still = [Text(STILL)._get_model(doc, whole, model, comm)] if saved else []
             model.children = [*still, *model.children, names]
         if comm is not None and pn.config.inline:

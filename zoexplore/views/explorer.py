@@ -25,7 +25,7 @@ from zoexplore.views.style.widgets import details, link
 from zoexplore.views.tabs import VIEWS, Tabs
 
 _TITLE = "<p>zoexplore</p>"
-# in a saved notebook that is shown without scripts and styles, as one that is not trusted
+# the words in a notebook that is shown without scripts and styles, such as an untrusted one
 _UNSEEN = """<p class="zx-unseen"><b>The explorer of a run</b> ({run}) needs scripts: trust this notebook, or run its cells.</p>
 <style>.zx-unseen {{ display: none; }}</style>"""
 ALONE = ("claims", "results")  # views that no control changes
@@ -38,7 +38,7 @@ The sharper bound, the proofs and the errata are zoexplore's own: they open unde
 
 
 def colophon() -> pn.Column:
-    """The last lines of the page: the paper, citations, version and licence."""
+    """Return the last lines of the page: the paper, citations, version and licence."""
     copy = widgets.copier("Copy BibTeX", paper.BIBTEX)
     return widgets.component("colophon", widgets.html(_COLOPHON, "colophon"), copy, sheet="foot")
 
@@ -53,7 +53,7 @@ class Explorer(pn.viewable.Viewer):
         search: str | None = None,
         staged: bool = False,
     ) -> None:
-        """`search` is the query of the page's address, which follows the state.
+        """Take the query of the page's address as `search`; the address follows the state.
 
         If `staged`, the caller runs `make`, so that a server can do other work between its stages.
         """
@@ -100,13 +100,13 @@ class Explorer(pn.viewable.Viewer):
                 widgets.later(each)
 
     def _address(self, bridge: Bridge) -> Address:
-        """The address, read once."""
+        """Return the page's address, after setting the state from it."""
         turned = {
             "tab": (self.tabs, "selected"),
             "against": (self.curves, "along"),
             "hide": (self.curves.legend, "muted"),
         }
-        # last, since it changes the others, too
+        # the story comes last, since it changes the other params, too
         turned |= {"story": (self.story, "step")} if self._tells else {}
         address = Address(self.state, bridge, self.teaching, turned, self.pins, self.tabs)
         address.read(bridge.search)
@@ -118,10 +118,10 @@ class Explorer(pn.viewable.Viewer):
         sliders: Iterable[str] = ("sigma", "T", "K"),
         live: str = "",
     ) -> Path:
-        """Write the run that is shown as a file that moves without a server, in its view; see
+        """Write the shown run in its view as a file that moves without a server; see
         `zoexplore.lesson`.
         """
-        from zoexplore import lesson  # which draws with parts of this one
+        from zoexplore import lesson  # imported late, since it draws with parts of this module
 
         turned = [("tab", self.tabs.selected), ("against", self.curves.along)]
         link = f"?{urlencode([*self.teaching.fields(), *turned])}"
@@ -146,7 +146,7 @@ class Explorer(pn.viewable.Viewer):
         self.story.go(1)
 
     def _met(self) -> None:
-        """Invite this reader no more."""
+        """Stop inviting the reader."""
         if self.bridge:
             self.bridge.met = True
 
@@ -161,7 +161,7 @@ class Explorer(pn.viewable.Viewer):
             self.tabs.selected = "curves"
 
     def _fit(self, *_: Any) -> None:
-        """Show what belongs to the view and the step of now, and above the figure its number."""
+        """Show what belongs to the current view and step, with the number above the figure."""
         view, told = self.tabs.selected, bool(self.story.step)
         two, alone, notice = view == "publish", view in ALONE, self.controls.notice
         new = self.bridge and self.bridge.ready and not self.bridge.met
@@ -185,7 +185,7 @@ class Explorer(pn.viewable.Viewer):
             self.parts.css_classes = ["zx-explorer", *(name for name, on in kinds.items() if on)]
 
     def _laid_out(self) -> pn.viewable.Viewable:
-        """All parts, as far as a link for teaching shows them."""
+        """Lay out all parts that a link for teaching shows."""
         shows, bar, stack = self.teaching.shows, self.tabs.bar, widgets.stack
         told = widgets.html(self.teaching.html(), "words", "story", visible=bool(self.teaching.say))
         self.last = colophon()
@@ -194,10 +194,10 @@ class Explorer(pn.viewable.Viewer):
         self.front = widgets.component(
             "front", self.publish.switch, *switches, *number, sheet="front"
         )
-        # each hidden as a whole, since a grid's own style sheet would keep it visible
+        # a stack hides each part as a whole, since a grid's own style sheet would keep it visible
         self.holder = stack(self.front)
         self.side = stack(self.controls.whole, self.invite, css_classes=["zx-controls"])
-        # of a link; what is refused where no control is
+        # a link's prompts, and what is refused if no control is shown
         self.prompt = widgets.component("told", told, self.controls.notice, sheet="prompt")
         heading = _kept(
             {
@@ -231,7 +231,9 @@ class Explorer(pn.viewable.Viewer):
         return widgets.component("room", self.parts, self.last, sheet="room")
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        """Jupyter's hook for a cell's output: Panel's, after words for where that is left out."""
+        """Return a cell's output to Jupyter: Panel's, after words that stand if a notebook leaves
+        Panel's out.
+        """
         found = super()._repr_mimebundle_(include, exclude)
         if found and "text/html" in found[0]:
             words = _UNSEEN.format(run=escape(in_a_line(self.state.setting)))
@@ -243,5 +245,5 @@ class Explorer(pn.viewable.Viewer):
 
 
 def _kept(parts: dict[Any, Any]) -> list[Any]:
-    """The parts that are shown, in order."""
+    """Return the shown parts in order."""
     return [part for part, shown in parts.items() if shown]

@@ -23,18 +23,18 @@ from zoexplore.views.preview import QUESTION, SIZE
 from zoexplore.views.style import theme
 from zoexplore.views.tabs import TABS
 
-MOST, LONGEST = 200, 500  # pictures that are kept, and characters of an address that has one
-# addresses of another first sight
+MOST, LONGEST = 200, 500  # pictures that are kept, and characters of an address that has a picture
+# what marks an address whose first sight is another
 OTHERS = ("tab=", "story=", "say=", "show=", "lock=", "all=", "publish.", "dark=")
 STILL = "Without scripts these numbers stand still. The command gives any other: zoexplore epsilon run.yaml"
 _EMPTY = '<p class="epsilon"><i>ε</i> = <b class="bar"></b></p><p class="sentence"></p>', "<p></p>"
-_UNKNOWN = "#"  # in place of an address, which has no such sign
+_UNKNOWN = "#"  # the key of unknown addresses, since no query contains "#"
 _pictures: LRUCache[str, str] = LRUCache(MOST)
 
 
 def previewed(search: str, where: str) -> str:
-    """What a link shows to whom it is sent: the run in a line and its picture, by the address of
-    the page, where there is a server of pictures.
+    """Return the preview of a link: the run in a line, and its picture if `where`, the page's
+    address, serves pictures.
     """
     picture = f"{where}/preview.png{search}" if where else ""
     told = {
@@ -51,9 +51,8 @@ def previewed(search: str, where: str) -> str:
 
 
 def opening(search: str, where: str = "") -> str:
-    """The head of a page of this query, and what is shown until it is drawn; `where` is the page's
-    own address, if pictures are served below it. The query is only looked up, and written into a
-    link.
+    """Return the head of a query's page, and what shows until it is drawn; `where` is the page's
+    own address if it serves pictures. The query is only looked up, and written into a link.
     """
     shown = _pictures.get(search) or (_pictures.get(_UNKNOWN, "") if _is_of_a_run(search) else "")
     if not _pictures and not is_prepared():
@@ -64,8 +63,8 @@ def opening(search: str, where: str = "") -> str:
 
 
 def remember(search: str, explorer: Explorer, anew: bool = False) -> None:
-    """Keep the picture of an explorer that has been made, for all later pages of its address; the
-    first one, or this one.
+    """Keep an explorer's picture for all later pages of its address; if `anew`, in place of an
+    earlier picture.
     """
     if (
         (anew or search not in _pictures)
@@ -83,7 +82,7 @@ def _is_of_a_run(search: str) -> bool:
 
 
 def picture(explorer: Explorer, numbers: bool = True) -> str:
-    """First sight as HTML; without numbers what is the same for every run."""
+    """Return first sight as HTML; without `numbers` only what is the same for every run."""
     head, tabs, publish = explorer.headline, explorer.tabs, explorer.publish
     said = (head.number.object, head.odds.object) if numbers else _EMPTY
     still = written(
@@ -93,7 +92,7 @@ def picture(explorer: Explorer, numbers: bool = True) -> str:
 
 
 def _drawing(chart: Chart) -> str:
-    """The figure's own script, with what it draws."""
+    """Return the figure's own script with what it draws."""
     lines = []
     for line in chart.lines:
         seen = np.isfinite(line["y"]) & (line["y"] < 2 * chart.given["up"]["end"])

@@ -25,13 +25,13 @@ class Pin:
     accounting: Accounting
 
     def text(self) -> str:
-        """The pin in an address: K:52,T:9~name."""
+        """Return the pin as an address writes it: K:52,T:9~name."""
         fields = to_fields(self.setting, self.accounting)
         return ",".join(f"{key}:{value}" for key, value in fields.items()) + f"~{self.name}"
 
     @classmethod
     def of(cls, text: str) -> tuple["Pin", tuple[str, ...]]:
-        """The pin of a text, and its errors."""
+        """Read a pin from a text, and return it with the text's errors."""
         fields, _, name = text.partition("~")
         pairs = (pair.partition(":") for pair in fields.split(",") if pair)
         loaded = from_fields({key: value for key, _, value in pairs})
@@ -49,7 +49,7 @@ class Pins(param.Parameterized):
     )
 
     def add(self, state: State) -> bool:
-        """Pin the current setting under its own description. Returns whether there was room."""
+        """Pin the current setting under its own description, and return whether there was room."""
         if len(self.pins) == MOST_PINS:
             return False
         differs = to_fields(*state.run).items()
@@ -61,13 +61,13 @@ class Pins(param.Parameterized):
         self.pins = [pin for at, pin in enumerate(self.pins) if at != place]
 
     def follow(self, preset: Preset) -> None:
-        """Replace the pins by a preset's, if it has any; remove those of an earlier preset's figure."""
+        """Replace the pins by a preset's if it has any, else remove an earlier preset's."""
         if preset.pins or self.compare:
             runs = ((_shortened(name), run, preset.accounting) for name, run in preset.pins)
             self.param.update(pins=[Pin(*run) for run in runs], compare=preset.compare)
 
     def read(self, texts: list[str]) -> list[str]:
-        """Set the pins from an address. Returns the errors."""
+        """Set the pins from the texts of an address, and return the errors."""
         read = [Pin.of(text) for text in texts[:MOST_PINS]]
         self.pins = [pin for pin, _ in read]
         told = [f"pin {place}: {said}" for place, (_, p) in enumerate(read, start=1) for said in p]
@@ -75,7 +75,7 @@ class Pins(param.Parameterized):
 
 
 def grouped(text: str) -> str:
-    """A field's text, with whole numbers in groups of three digits."""
+    """Return a field's text with whole numbers in groups of three digits."""
     return format_count(int(text)) if text.isdigit() else text
 
 

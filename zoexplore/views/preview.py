@@ -1,6 +1,4 @@
-"""The picture of a run for who is sent a link to it: its number and its two curves, as PNG. No
-Panel here.
-"""
+"""The picture of a run for whoever is sent its link: epsilon and two curves, as PNG. Free of Panel."""
 
 from io import BytesIO
 
@@ -14,7 +12,7 @@ from zoexplore.run.axes import nice
 from zoexplore.run.formatting import format_count, format_delta, format_number
 from zoexplore.run.setting import LARGEST_INTEGER, Accounting, Setting
 
-SIZE = 1200, 630  # pixels, as those who show links ask for
+SIZE = 1200, 630  # pixels, as programs that show links ask for
 POINTS = 80  # of a curve
 NAMES = {"composition": "every step", BEST: "only the last"}
 QUESTION = "How private is a training run of which only the last step is published?"
@@ -22,8 +20,8 @@ QUESTION = "How private is a training run of which only the last step is publish
 
 @cached(in_background=True)
 def picture(setting: Setting, accounting: Accounting) -> bytes:
-    """A PNG of `SIZE`: epsilon with every step published and with only the last, against T."""
-    from matplotlib.figure import Figure  # large, and only for pictures
+    """Draw a PNG of `SIZE`: epsilon with every step published and with only the last, against T."""
+    from matplotlib.figure import Figure  # large, and needed by pictures alone
 
     end, now = min(nice(2 * setting.T), LARGEST_INTEGER), setting.T
     T = np.unique(np.append(np.linspace(1, end, POINTS).round(), now))

@@ -16,7 +16,9 @@ _HELD = "K is held at d = {d}: there are no more orthonormal directions than dim
 
 
 def _of_run(name: str) -> property:
-    """A field of the run as it was given (eta is None where it follows K/M), or an option."""
+    """Return a property: a field of the run as it was given (eta is None if it follows K/M), or an
+    option.
+    """
     if name in OPTIONS:
         return property(lambda state: getattr(state.accounting, name))
     return property(lambda state: state.setting.as_dict()[name])
@@ -64,15 +66,15 @@ class State(_Fields, param.Parameterized):
         return self.setting, self.accounting
 
     def ask(self, **values: Any) -> bool:
-        """Change values together, or refuse them together and say why in `refusal`. Returns whether
+        """Change values together, or refuse them together and say why in `refusal`; return whether
         they changed.
         """
         self.moving = False
         return self._ask(values)
 
     def ask_text(self, field: str, text: str) -> bool:
-        """`ask` for a numeric field as a text; what it says where it is left out, or nothing, means
-        None.
+        """Ask for a numeric field's value by a text, whose word for a field left out, like no text,
+        means None.
         """
         left_out = FIELDS[field].left_out
         try:
@@ -85,7 +87,7 @@ class State(_Fields, param.Parameterized):
         return self.ask(**{field: value})
 
     def slide(self, **values: Any) -> bool:
-        """`ask` while a slider is held; the history records only the final run."""
+        """Ask for values while a slider is held; the history records only the final run."""
         self.moving = True
         return self._ask(values)
 
@@ -109,7 +111,7 @@ class State(_Fields, param.Parameterized):
         new = {
             name: value
             for name, value in zip(("setting", "accounting"), found, strict=True)
-            if value != getattr(self, name)  # to param all of its own kind are unlike
+            if value != getattr(self, name)  # param would take an equal value for a change
         }
         if new:
             K = found[0].K
@@ -118,8 +120,8 @@ class State(_Fields, param.Parameterized):
 
 
 def refused(label: str, typed: str, why: ValueError) -> str:
-    """The message for an invalid text."""
+    """Return the message for an invalid text."""
     if not typed.strip():
         return f"{label} cannot be left empty: {why}"
-    equals = " =" if len(label.split()[-1]) == 1 else ""  # after a symbol; a label in words runs on
+    equals = " =" if len(label.split()[-1]) == 1 else ""  # a symbol takes the sign, words do not
     return f"{label}{equals} {typed if len(typed) <= LONGEST else f'{typed[:LONGEST]}…'} is not allowed: {why}"

@@ -79,7 +79,7 @@ class Tabs(pn.viewable.Viewer):
         self.param.watch(self._show, "selected")
 
     def __getitem__(self, name: str) -> View:
-        """A view by its name, built if it was not yet."""
+        """Return a view by its name, built if it is not yet."""
         if name not in self.views:
             kind = VIEWS[name][1]
             self.views[name] = kind(self.state, pins=self.pins, active=name == self.selected)
@@ -105,7 +105,7 @@ class Tabs(pn.viewable.Viewer):
         self._write()
 
     def _opened(self, event: Any) -> None:
-        """Show the view that another one leads to."""
+        """Show the view to which another view leads."""
         self._parted(event)
         event.obj.opens = ""
 
@@ -121,7 +121,7 @@ class Tabs(pn.viewable.Viewer):
         return [view for view in TABS[tab] if view in self.kept]
 
     def _write(self) -> None:
-        """Update both bars. A button switches between the two views of the first tab."""
+        """Update the bar of the tabs, and the bar of the open tab's views."""
         tabs = [tab for tab in TABS if self._of(tab)]
         parts = [] if "publish" in TABS[self.tab] else self._of(self.tab)
         self.bar.param.update(

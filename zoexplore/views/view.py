@@ -21,10 +21,10 @@ class View(pn.viewable.Viewer):
     calls: `found = await ask(function, *args)`. `pins` holds the state's pins.
     """
 
-    # the params that a reader sets here and that an address keeps
+    # the params that the reader sets in the view and an address keeps
     asks: ClassVar[tuple[str, ...]] = ()
     rest: ClassVar[float] = 0.0  # seconds from one redraw to the next while a slider is held
-    precedence: ClassVar[int] = 0  # among views: those with a lower one redraw first
+    precedence: ClassVar[int] = 0  # the view's place in line: a lower one redraws first
 
     active = param.Boolean(True, doc="whether the view is in sight")
     opens = param.String("", doc="the view that is to be shown next")
@@ -37,7 +37,7 @@ class View(pn.viewable.Viewer):
         self.state, self.pins = state or State(), pins or Pins()
         self._redrawing = SessionTask()
         self._outdated = False  # whether the state has moved on since the last redraw began
-        # whether the last redraw was a sketch, to be drawn better once no slider is held
+        # whether the last redraw was a sketch, which is refined once no slider is held
         self.sketch = False
         self.build()
         self.changed()
@@ -74,7 +74,7 @@ class View(pn.viewable.Viewer):
         something moves under the hand. Otherwise it is dropped, and the current one is next.
         """
         self._outdated = True
-        refines = self.sketch and not self.waiting  # which no change waits for
+        refines = self.sketch and not self.waiting  # a refinement for which no change waits
         if self.state.moving and self.active and self._redrawing.waits and not refines:
             return
         self._redrawing.stop()
@@ -95,7 +95,7 @@ class View(pn.viewable.Viewer):
             await self._pause(self.rest)
 
     async def _pause(self, seconds: float) -> None:
-        """The pause between redraws while a slider is held."""
+        """Wait between two redraws while a slider is held."""
         if self.rest and self.state.moving and event_loop_is_running():
             await asyncio.sleep(seconds)
 
@@ -107,7 +107,9 @@ class View(pn.viewable.Viewer):
             self._outdated, self.waiting = True, False
 
     async def curves(self, along: str) -> CurveSet:
-        """The curves along a field: a sketch while a slider moves, unless they are known."""
+        """Return the curves along a field: a sketch while a slider moves, unless the curves are
+        known.
+        """
         run = *self.state.run, along
         self.sketch = self.state.moving and not known(curve_set, *run)
         found: CurveSet = await ask(curve_sketch if self.sketch else curve_set, *run)
