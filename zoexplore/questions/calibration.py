@@ -31,6 +31,7 @@ from zoexplore.run.setting import (
     shown,
 )
 
+NEAR = np.geomspace(1e-3, 1e3, 97)  # ratios to a run's own value
 DECADES = 10.0 ** np.arange(-60, 61)
 SHARES = np.concatenate([[0.0], 1 / (1 + np.exp(-np.linspace(-30, 30, 121))), [1.0]])
 FEW, MANY = (
@@ -181,7 +182,8 @@ _LADDERS: dict[str, Callable[[Setting], np.ndarray]] = {  # every field's values
     "n": lambda s: _counts(s.batch or 1, LARGEST_INTEGER, FEW),
     "K": lambda s: _counts(1, s.d, MANY),
     "beta": lambda s: SHARES[::-1],
-    "clip": lambda s: DECADES[::-1],
+    # bounds may apply to less than a decade of clips, near the length of gradients
+    "clip": lambda s: np.union1d(DECADES, s.clip * NEAR)[::-1],
     "R": lambda s: np.append(DECADES, inf)[::-1],
 }
 SOLVABLE_FIELDS = tuple(_LADDERS)
