@@ -16,17 +16,17 @@ from zoexplore.views.panels.readouts import found_at
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
-_LEAST = 1e-4  # the lowest rate that is shown
+_LEAST = 1e-4  # the lowest shown rate
 _TICKS = {at: format_share(at, THIN) for at in (1e-4, 1e-3, 1e-2, 1e-1, 1.0)}
-# the chance of membership before the test; of a record guessed right without it
+# before the test, the chance of membership; without it, the chance to guess a record right
 PRIOR, GUESS = 0.5, 0.001
 GUESSING, SYMBOL = "guessing", "of outsiders accused"
 GUESSED = theme.Style(theme.COLOURS["muted"], (1, 3), 1.4)
 
 
 class Attack(View):
-    """The best test's success at every rate of false alarms, by every bound; and what the least of
-    them allows.
+    """The best test's success at every rate of false alarms by every bound, and what the least
+    bound allows.
     """
 
     asks = ("fpr",)
@@ -47,7 +47,7 @@ class Attack(View):
         self.fpr = min(max(float(f"{place:.2g}"), _LEAST), 0.99)
 
     async def refresh(self) -> None:
-        """Draw each bound's success, and write it at the chosen rate with what it means."""
+        """Draw each bound's success, and write the success at the chosen rate with what it means."""
         run, fpr = self.state.run, format_share(self.fpr, THIN)
         found, allowed = await ask(guarantees, *run), await ask(attacks, *run)
         best, rates, caught = smallest(found), {}, {}

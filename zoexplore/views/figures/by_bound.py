@@ -12,11 +12,13 @@ from zoexplore.views.figures.legend import entry
 from zoexplore.views.style import theme
 
 STYLES = {bound: theme.style_of(bound) for bound in BOUNDS}
-OTHERS = "For comparison"  # the heading of what is no bound of this run
+OTHERS = "For comparison"  # the heading of bounds that are not of this run
 
 
 def lack(g: Guarantee) -> str:
-    """The first reason why a bound says nothing of its run; empty if it says something."""
+    """Return the first reason why a bound says nothing of its run; an empty text if it says
+    something.
+    """
     if g.valid:
         return ""
     return next((c.shortfall for c in g.checks if c.shortfall), g.reason).partition(";")[0]
@@ -25,7 +27,7 @@ def lack(g: Guarantee) -> str:
 def lines_of(
     found: dict[str, Guarantee], x: np.ndarray, y: Mapping[str, np.ndarray]
 ) -> list[dict[str, Any]]:
-    """A line for each bound over the same places, the least one's bold."""
+    """Return a line for each bound over the same places, with the least bound's in bold."""
     best = smallest(found).bound
     return [
         line(
@@ -44,7 +46,7 @@ def lines_of(
 def rows_of(
     found: dict[str, Guarantee], numbers: Mapping[str, str], whys: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """A row for each bound, comparisons last, with its number and a remark."""
+    """Return a row for each bound with its number and a remark, comparisons last."""
     best, rows = smallest(found), []
     for bound, g in found.items():
         group = "" if BOUNDS[bound].of_this_run else OTHERS

@@ -28,7 +28,7 @@ BRIEF = {  # short forms of names, for a phone
 
 
 def script(*names: str) -> str:
-    """Scripts of this folder by name, joined: what draws, then the component that is made of it."""
+    """Join scripts of this folder by name: what draws, then the component made of it."""
     return "\n".join(
         (Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8") for name in names
     )
@@ -37,12 +37,12 @@ def script(*names: str) -> str:
 def line(
     key: str, x: ArrayLike, y: ArrayLike, style: Style, name: str = "", **more: Any
 ) -> dict[str, Any]:
-    """A curve. What is not finite leaves a gap.
+    """Return a curve with a gap where a value is not finite.
 
     `more` may have `note`, below the name; `bold`, `alpha`; `plays`, whether it follows the clouds;
     `aloud`, whether its values are spoken; `reads`, false for a curve whose values nobody asks.
     """
-    name = name.removesuffix(" (as printed)")  # which the table says
+    name = name.removesuffix(" (as printed)")  # what the table says already
     return {
         "key": key,
         "x": np.asarray(x, float),
@@ -55,13 +55,13 @@ def line(
 
 
 def look_of(style: Style) -> dict[str, Any]:
-    """How a curve is drawn."""
+    """Return how a curve is drawn."""
     light, dark = style.colour
     return {"light": light, "dark": dark, "dash": list(style.dash), "width": style.width}
 
 
 def dot(key: str, x: float, y: float, style: Style, **more: Any) -> dict[str, Any]:
-    """A mark on a curve: above the frame it is an arrow. `more` may have `hollow`, `size` and
+    """Return a mark on a curve, an arrow if above the frame; `more` may have `hollow`, `size` and
     `name`.
     """
     return {
@@ -75,7 +75,7 @@ def dot(key: str, x: float, y: float, style: Style, **more: Any) -> dict[str, An
 
 
 def level(y: float, name: str, colour: tuple[str, str]) -> dict[str, Any]:
-    """A dashed line across the figure, with its name."""
+    """Return a dashed line across the figure with its name."""
     return {"y": float(y), "name": name, "light": colour[0], "dark": colour[1]}
 
 
@@ -86,15 +86,16 @@ def span(
     ticks: Mapping[float, str] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """An axis: its ends, and its ticks, or into about how many parts the browser's divide an even
-    one. `more` may have `log`, whether it is logarithmic; of the x axis also `title` and `symbol`.
+    """Return an axis: its ends, and its ticks, or about how many `parts` the browser's ticks make.
+    `more` may have `log`, whether the axis is logarithmic; for the x axis also `title` and
+    `symbol`.
     """
     pairs = [[float(at), text] for at, text in ticks.items()] if ticks else None
     return {"start": float(start), "end": float(end), "parts": parts, "ticks": pairs, **more}
 
 
 def field_span(axis: FieldAxis, ends: tuple[float, float]) -> dict[str, Any]:
-    """An x axis along a field, at its `place`s: a share's are even."""
+    """Return an x axis along a field, on the scale of the field's `place`s; a share's is even."""
     ticks = axis.ticks() if axis.linear else None
     return span(*ends, ticks=ticks, log=not axis.linear, title=axis.title, symbol=axis.symbol)
 
@@ -127,8 +128,8 @@ class Chart(Script):
         moved: Callable[[float, bool], Any] | None = None,
         draws: str = "",
     ) -> None:
-        """`moved` is called with a place on the x axis, and whether the handle is still held;
-        `draws` is code, with the names `setting` and `accounting`, that draws the same.
+        """Call `moved` with a place on the x axis and whether the handle is still held; `draws` is
+        code that draws the same figure from `setting` and `accounting`.
         """
         super().__init__(view=view, of=f"{view}-{next(_COUNTED)}", offers=state is not None)
         self.state, self._moved, self.draws, self._writing = state, moved, draws, SessionTask()
@@ -155,14 +156,16 @@ class Chart(Script):
             self._moved(float(x), bool(held))
 
     async def _write(self) -> None:
-        """Write the code of the state's run; a comment makes each answer another text."""
+        """Write the code of the state's run, with a comment that tells each answer from the one
+        before.
+        """
         if self.state:
             run = await ask(to_python, *self.state.run)
             self.code = f"{run}\n# The figure.\nfrom zoexplore import plots\n\n{self.draws}\n# {self.wants}\n"
 
 
 def handle(axis: FieldAxis, value: Any) -> dict[str, Any] | None:
-    """The handle at a field's value; none where it has none."""
+    """Return the handle at a field's value; None if the field has no value."""
     if value is None:
         return None
     said = format_count(value) if axis.whole else format_short(value)
@@ -170,7 +173,7 @@ def handle(axis: FieldAxis, value: Any) -> dict[str, Any] | None:
 
 
 def dragged(state: State, field: str) -> Callable[[float, bool], Any]:
-    """What sets a field from a place on its axis, with three digits."""
+    """Return a function that sets a field to three digits from a place on its axis."""
 
     def moved(place: float, held: bool) -> None:
         axis = AXES[field]

@@ -18,7 +18,7 @@ from zoexplore.views.style import widgets
 from zoexplore.views.view import View
 
 TICKS = (1, 2, 5, 10, 20, 50, 100, 200)
-AS_CLAIMED = 1.01  # a provable epsilon below so many times its claim is as claimed
+AS_CLAIMED = 1.01  # a provable epsilon is as claimed if below this multiple of its claim
 _FOOT = """<p>A larger provable ε is no attack: nobody has shown that these models leak that much. It is what holds without a gap
 in the argument. No claim covers choosing hyper-parameters on private data.</p>"""
 
@@ -35,7 +35,7 @@ class Rows(Script):
 
 
 class Claims(View):
-    """A sentence on all runs, a row for each, the worst first."""
+    """A sentence on all runs, and a row for each, the worst first."""
 
     def build(self) -> None:
         runs = sorted(RUNS.items(), key=lambda each: -each[1].ours / each[1].claimed)
@@ -46,7 +46,7 @@ class Claims(View):
     def _load(self, event: Any) -> None:
         key, _ = event.new
         if key in RUNS:
-            with pn.io.hold():  # one step of the browser's history
+            with pn.io.hold():  # both changes are one step of the browser's history
                 self.state.replace(RUNS[key].setting, Accounting())
                 self.opens = "publish"
 
@@ -55,7 +55,7 @@ class Claims(View):
 
 
 def row(key: str, run: Published) -> dict[str, Any]:
-    """A run as the browser shows it."""
+    """Return a run as the browser shows it."""
     name, model, *task = run.name.split(", ")
     agrees = run.ours < AS_CLAIMED * run.claimed
     proves, claims = format_number(run.ours), format_short(run.claimed)
@@ -79,6 +79,6 @@ def row(key: str, run: Published) -> dict[str, Any]:
 
 
 def _head(runs: list[Published]) -> str:
-    """How many runs claim what can be proved, and by how much the others fall short."""
+    """Say how many runs claim what can be proved, and by how much the others fall short."""
     factors = [run.ours / run.claimed for run in runs if run.ours >= AS_CLAIMED * run.claimed]
     return written("figures", "claims", len(runs) - len(factors), factors)

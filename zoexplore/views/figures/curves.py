@@ -38,10 +38,10 @@ class Curves(View):
     )
 
     def build(self) -> None:
-        self.found: dict[str, Guarantee] = {}  # of the drawn run
+        self.found: dict[str, Guarantee] = {}  # the drawn run's guarantees
         self.pinned: list[pins.Known] = []
-        self.ends = EVERYWHERE  # of the axis of epsilon
-        # the field and the replaced run that it was last fitted to
+        self.ends = EVERYWHERE  # the ends of the axis of epsilon
+        # the field and the replaced run that the axis was last fitted to
         self._fitted: tuple[Any, ...] = ()
         self.chart = Chart("curves", self.state, self._dragged)
         self.legend = Legend(of=self.chart.of, muted=list(UNASKED))
@@ -55,7 +55,7 @@ class Curves(View):
         self.legend.param.watch(self._of_pin, "asked")
 
     def _alone(self, event: Any) -> None:
-        """Draw one bound alone or no curve, without the table, or what is drawn at first."""
+        """Draw one bound alone or no curve, both without the table, or all that is drawn at first."""
         self.choice.visible = self.legend.visible = not event.new
         self._fitted = ()
         alone = [bound for bound in BOUNDS if bound != event.new]
@@ -108,7 +108,7 @@ class Curves(View):
         )
 
     def _fit(self, now: list[float], pinned: list[dict[str, Any]]) -> None:
-        """Show the decades of the curves; they stay while these move within them."""
+        """Fit the axis to the decades of the curves, which stay while the curves move within them."""
         seen: dict[bool, list[np.ndarray]] = {True: [_NONE], False: [_NONE]}
         for bound, values in self.drawn.epsilon.items():
             if bound not in self.legend.muted:

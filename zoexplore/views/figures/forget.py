@@ -15,7 +15,7 @@ from zoexplore.views.html import written
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
-ENDS = tuple(m * 10**e for e in range(1, 6) for m in (1, 2, 5))  # of the axis
+ENDS = tuple(m * 10**e for e in range(1, 6) for m in (1, 2, 5))  # where the axis may end
 STYLE = theme.style_of("sharp")
 _COMPARED = """<p>Two runs of T + N steps are compared: one trains on your record for T steps and leaves its place empty in the N
 that follow, the other never had it. Only the last model is published. When to stop must depend neither on the data nor on a

@@ -41,7 +41,7 @@ class Board(Script):
 
 
 def allowed(found: dict[str, Guarantee]) -> dict[str, Any]:
-    """What a run's guarantees allow the attacker, as the board's params."""
+    """Return what a run's guarantees allow the attacker, as the board's params."""
     ceilings = [
         float(1 + (g.advantage if g.valid else 1.0)) / 2
         for g in (found["composition"], smallest(found))

@@ -23,11 +23,11 @@ from zoexplore.views.html import written
 from zoexplore.views.style import widgets
 from zoexplore.views.view import View
 
-LEVELS = (2.0, 10.0, 100.0)  # that have a line
+LEVELS = (2.0, 10.0, 100.0)  # gains that have a line on the map
 _EDGES = np.log10([LEAST_GAIN, *LEVELS, 1e13])
-_FROM = (2, 10, 100, 1000)  # of the table
-LABELLED = 0.2  # beta of the lines' names
-POINTS, SHARES = 73, 30  # along T, and along beta
+_FROM = (2, 10, 100, 1000)  # gains that have a row in the table
+LABELLED = 0.2  # the share beta at which lines have their names
+POINTS, SHARES = 73, 30  # the map's points along T, and along beta
 
 
 class Map(Script):
@@ -67,10 +67,10 @@ class Helps(View):
         self.words = widgets.html("", "words", "gain")
         self.beside = widgets.html("", "words", "table", "gain")
         self.limit = widgets.html("", "words", visible=False)
-        self._found: Gain | None = None  # what is painted
+        self._found: Gain | None = None  # the gains that are painted
 
     def _batches(self) -> dict[str, Any]:
-        """All records, or batches: of a tenth where none are set."""
+        """Return a menu's options and value: all records, or batches, of a tenth if none are set."""
         s = self.state.setting
         some = 0 if s.full_batch else s.batch
         size = some or max(s.n // 10, 1)
@@ -78,7 +78,7 @@ class Helps(View):
         return {"options": offered, "value": some}
 
     def _cooled(self) -> dict[str, Any]:
-        """No cool-down, or one: of one step where none is set."""
+        """Return a menu's options and value: no cool-down, or one, of one step if none is set."""
         s = self.state.setting
         late = s.cooldown or 1
         steps = "the last step" if late == 1 else f"the last {format_count(late)} steps"
@@ -87,17 +87,17 @@ class Helps(View):
         return {"options": offered, "value": s.cooldown}
 
     async def refresh(self) -> None:
-        """Write how much hiding helps this run, or why it does not, and put it on the map."""
+        """Write how much hiding helps this run, or why it does not, and put the run on the map."""
         run = self.state.run
         s = run[0]
         here = await ask(gains, *run, "T", "beta", (float(s.T),), (s.beta,))
         along = Two.of(await ask(curve_set, *run, "T"))
-        # on batches each takes longer
+        # on batches each point takes longer
         shares = SHARES if s.full_batch else SHARES // 2
         steps, betas = AXES["T"].values(s, POINTS), AXES["beta"].values(s, shares)
         both = tuple(map(float, steps)), tuple(map(float, betas))
         found = await ask(gains, *run, "T", "beta", *both)
-        if found is not self._found:  # it is the same for every T and beta
+        if found is not self._found:  # the gains are the same for every T and beta
             self._found, (self._painted, self.map.table) = found, painted(steps, betas, found)
         ratio, before, now = (
             float(each[0, 0]) for each in (here.ratio, here.composition, here.least)
@@ -138,7 +138,7 @@ class Helps(View):
 
 
 def _pays(along: Two) -> dict[int, float]:
-    """From how many steps on hiding divides epsilon by so much."""
+    """Return for each gain of the table from how many steps on hiding divides epsilon by it."""
     with np.errstate(invalid="ignore", divide="ignore"):
         factor = along.every / along.last
     first = {k: along.T[factor >= k] for k in _FROM}
@@ -148,8 +148,8 @@ def _pays(along: Two) -> dict[int, float]:
 def painted(
     steps: np.ndarray, betas: np.ndarray, gain: Gain
 ) -> tuple[dict[str, Any], list[list[float]]]:
-    """The map of gains at these steps and shares: its bands and lines as SVG's paths, the places of
-    the lines' names along T, and ticks; and its table.
+    """Return the map of gains over steps and shares: its bands and lines as SVG's paths, the places
+    of the lines' names along T, and its ticks; and the map's table.
     """
     axis, decades = AXES["beta"], np.log10(steps)
     x, y, inner = decades / decades[-1], axis.place(betas), _EDGES[1:-1]
@@ -173,7 +173,7 @@ def painted(
 
 
 def _path(points: list[Any], codes: list[Any]) -> str:
-    """Contourpy's curves as SVG's path in a square of 1000, whose y axis points down."""
+    """Return contourpy's curves as SVG's path in a square of 1000 whose y axis points down."""
     if points[0] is None:
         return ""
     pens = np.where(codes[0] == 1, "M", "L")  # 1 begins a curve

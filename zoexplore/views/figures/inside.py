@@ -19,7 +19,7 @@ from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 STEP = ("z", "p", "a", "rho")  # columns of a trajectory
-MOST = 200  # steps that are drawn, about
+MOST = 200  # about how many steps are drawn
 SHOWN = {bound.title: bound.id for bound in reversed(BOUNDS.values()) if bound.hides_iterates}
 LENGTHS = {
     "z": ("distance z", Style(theme.COLOURS["ink"], (), 2.4)),
@@ -27,13 +27,13 @@ LENGTHS = {
     "a": ("a hidden across", Style(theme.COLOURS["muted"], (2, 3), 2.4)),
 }
 COST = {"rho": ("ρ", Style(theme.COLOURS["ink"], (), 2.4))}
-# by title: columns of a trajectory
+# figures by title: the columns of a trajectory that each draws
 FIGURES = {"Distance, and what noise hides": LENGTHS, "What each step costs, ρ": COST}
 
 
 def thinned(path: Trajectory) -> dict[str, np.ndarray]:
-    """A trajectory as columns; a long one keeps steps evenly spaced in the logarithm of the steps
-    left.
+    """Return a trajectory as columns; a long one keeps steps evenly spaced in the logarithm of
+    those left.
     """
     N = path.rho.size
     left = np.unique(np.geomspace(1, N, MOST).round().astype(int))[::-1]
@@ -44,9 +44,7 @@ def thinned(path: Trajectory) -> dict[str, np.ndarray]:
 
 
 def describe_trajectory(g: Guarantee) -> tuple[str, ...]:
-    """A bound's steps in words: of the distance, and of its cost; or only why there is nothing to
-    draw.
-    """
+    """Describe a bound's steps: the distance, and its cost; or only why there is nothing to draw."""
     if (path := g.trajectory) is None:
         return (written("inside", "undrawn", g, why_undrawn(g) if g.valid else ""),)
     N, total = path.rho.size, path.rho.sum()
@@ -56,7 +54,7 @@ def describe_trajectory(g: Guarantee) -> tuple[str, ...]:
 
 
 class Inside(View):
-    """Distance, what is hidden of it, and the cost, step by step, for one bound."""
+    """One bound step by step: the distance, how much of it is hidden, and the cost."""
 
     bound = param.Selector(
         default="sharp", objects=list(SHOWN.values()), doc="the bound that is opened"
@@ -81,7 +79,7 @@ class Inside(View):
                 text.object = f"<p>{said}</p>"
             if path is not None:
                 data = thinned(path)
-                # the axis begins where the distance has fallen to what the paid steps see
+                # the axis begins where the distance has fallen to its largest over the steps that cost
                 paid = int(np.argmax(data["rho"] >= 1e-9 * data["rho"].max()))
                 seen = int(np.argmax(data["z"] <= 1.005 * np.nanmax(data["z"][paid:])))
                 data = {name: column[seen:] for name, column in data.items()}
@@ -104,7 +102,7 @@ def draw(
     top: float,
     steps: int,
 ) -> None:
-    """Draw some columns up to `top`, against the steps left, of which there are `steps`."""
+    """Draw columns of a trajectory up to `top` against the steps left, at most `steps`."""
     end, most = 1.06 * nice(top / 1.05) if top > 0 else 1.0, max(steps, 2) * 1.05
     across = span(most, 0.95, log=True, title="steps left", symbol="steps left")
     named = len(columns) > 1

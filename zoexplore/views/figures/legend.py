@@ -40,8 +40,8 @@ def entry(
     group: str = "",
     **more: Any,
 ) -> dict[str, Any]:
-    """A row: the curve's key, title and number, a remark such as why it is absent, and the heading
-    above its group. `best`, `says`, a tooltip, and a pin's place, by which it is used and removed.
+    """Return a row: the curve's key, title and number, a remark such as why it is absent, and the
+    heading above its group. `more` may have `best`, a tooltip `says`, and a pin's place.
     """
     told = {"key": key, "title": title, "number": number, "why": why}
     return {**told, "absent": absent, "group": group, **look_of(style), **more}

@@ -23,8 +23,8 @@ WIDTH, DASH = 1.7, (7, 2)
 
 
 def least(curves: CurveSet, bound: str = "") -> Any:
-    """A pin's epsilon along its curves' values, by one bound or the least at each; inf where none
-    applies.
+    """Return a pin's epsilon along its curves' values by one bound, or the least at each; inf if
+    none applies.
     """
     if bound:
         return curves.epsilon[bound]
@@ -32,7 +32,7 @@ def least(curves: CurveSet, bound: str = "") -> Any:
 
 
 class Known(NamedTuple):
-    """What is computed of a pin, its key in the figure and in the table, and how its line is drawn."""
+    """What is computed of a pin, its key in the figure and the table, and its line's style."""
 
     key: str
     name: str
@@ -42,7 +42,7 @@ class Known(NamedTuple):
 
 
 async def find(pins: Pins, along: str) -> list[Known]:
-    """Every pin's curves over a field, and its own run's guarantees."""
+    """Compute every pin's curves over a field, and the guarantees of the pin's own run."""
     found = []
     for place, pin in enumerate(list(pins.pins)):
         run = pin.setting, pin.accounting
@@ -52,7 +52,7 @@ async def find(pins: Pins, along: str) -> list[Known]:
 
 
 def lines_of(known: list[Known], along: str, by: str) -> list[dict[str, Any]]:
-    """A line for each pin, by one bound, or by the least where `by` is empty."""
+    """Return a line for each pin by one bound, or by the least if `by` is empty."""
     place = AXES[along].place
     return [
         line(pin.key, place(pin.curves.values), least(pin.curves, by), pin.style, pin.name)
@@ -61,7 +61,7 @@ def lines_of(known: list[Known], along: str, by: str) -> list[dict[str, Any]]:
 
 
 def rows_of(known: list[Known], by: str) -> list[dict[str, Any]]:
-    """A row of the table for each, with the place of its pin."""
+    """Return a row of the table for each pin, with the pin's place."""
     group, rows = f"Pinned runs, {BOUNDS[by].short}" if by else "Pinned runs", []
     for place, pin in enumerate(known):
         number = format_number((pin.given.get(by) or smallest(pin.given)).epsilon)
@@ -70,8 +70,8 @@ def rows_of(known: list[Known], by: str) -> list[dict[str, Any]]:
 
 
 def differences(known: list[Known], now: dict[str, Guarantee]) -> str:
-    """A table of what differs, a column a run: fields first, then epsilon both ways, and the last
-    against the first's.
+    """Return a table of what differs, with a column for each run: fields, epsilon both ways of
+    publishing, and the ratio to the first run's.
     """
     if not known:
         return ""

@@ -36,8 +36,8 @@ NAMES = {"every": "every step", "last": "only the last"}
 STYLES = {"every": theme.style_of("composition"), "last": theme.style_of("sharp")}
 CODE = 'plots.curves(setting, "T", bounds=("composition", "sharp"), accounting=accounting)'
 YOURS = Style(theme.COLOURS["ink"], (2, 4), 2.4)
-PICTURES = 40  # of a run, one after another
-# distance of the clouds, in widths of the noise, that is drawn: nothing is left to guess
+PICTURES = 40  # pictures of a run, shown one after another
+# the largest drawn distance of the clouds, in widths of the noise: nothing is left to guess
 FARTHEST = 40.0
 _RHO = np.geomspace(1e-12, 1e8, 2000)
 
@@ -48,8 +48,8 @@ def _epsilons(delta: float) -> np.ndarray:
 
 
 def gaussian_of(epsilon: np.ndarray, delta: float) -> np.ndarray:
-    """mu of the Gaussian mechanism with this epsilon at delta: the greatest distance of two clouds
-    of unit noise.
+    """Return the mu of the Gaussian mechanism that has an epsilon at delta: the greatest distance
+    of two clouds of unit noise.
 
     >>> gaussian_of(np.array([0.0, 1.0]), 1e-5).round(3)
     array([0.   , 0.268])
@@ -73,7 +73,7 @@ class Two(NamedTuple):
         return cls(curves.values, curves.epsilon["composition"], np.minimum.reduce(own))
 
     def at(self, T: np.ndarray) -> "Two":
-        """The values at steps T, interpolated between the known ones."""
+        """Return the values at steps T, interpolated between the known steps."""
         return Two(T, *(np.interp(T, self.T, values) for values in self[1:]))
 
 
@@ -114,7 +114,7 @@ class Publish(View):
             "what is published", CHOICES, "switch", of=self.param.publish, css_classes=["zx-switch"]
         )
         self.found: dict[str, Guarantee] = {}
-        self.ends = (400.0, 12.0)  # of the axes
+        self.ends = (400.0, 12.0)  # where the axes of T and epsilon end
         self.chart = Chart("publish", self.state, dragged(self.state, "T"), CODE)
         self.clouds = Clouds(of=self.chart.of)
         self.param.watch(self._draw, ["publish", "only", "yours", "draws"])
@@ -133,7 +133,7 @@ class Publish(View):
         own = {name: np.where(steps == T, e, drawn[name]) for name, e in self.epsilons.items()}
         self.drawn = Two(steps, **own)
         with pn.io.hold():
-            self.clouds.visible = smallest(self.found).valid  # else nothing is known of them
+            self.clouds.visible = smallest(self.found).valid  # unknown without a bound
             self._clouds(T)
             self._draw()
 
@@ -152,7 +152,7 @@ class Publish(View):
         self.ends = float(end), float(step * np.ceil(top / step - 0.03))
 
     def _draw(self, *_: Any) -> None:
-        """Draw both curves, of which one is fainter, and mark the run."""
+        """Draw both curves, one of them fainter, and mark the run."""
         if not self.found:
             return
         self.clouds.shown, self.switch.disabled = self.publish, bool(self.only)
@@ -189,8 +189,8 @@ class Publish(View):
                 self.yours = np.maximum(drawn, 0.0).tolist()
 
     def sketch_as(self, place: int) -> None:
-        """Draw for the reader: as high as with every step published, half as high, or flat from
-        early on.
+        """Draw a guess for the reader: as high as with every step published, half as high, or soon
+        flat.
         """
         T, every, _ = self.drawn
         curve = (every, every / 2, np.minimum(every, np.interp(self.ends[0] / 20, T, every)))[place]
@@ -199,7 +199,7 @@ class Publish(View):
     def _clouds(self, T: int) -> None:
         steps = np.linspace(0, T, PICTURES + 1)
         played, share = self.two.at(np.maximum(steps, 1.0)), np.minimum(steps, 1.0)
-        for name in NAMES:  # before the first step they coincide
+        for name in NAMES:  # before the first step the clouds coincide
             apart = share * gaussian_of(getattr(played, name), self.state.delta)
             self.clouds.param.update({name: np.minimum(apart, FARTHEST).round(4).tolist()})
         self.clouds.param.update(steps=T, shown=self.publish)

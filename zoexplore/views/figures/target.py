@@ -52,7 +52,7 @@ def draw(
     for values in y.values():
         seen += [*x[(values >= low) & (values <= high)]]
     seen = [place for place in seen if 0 < place < inf]
-    # where both are the same one name is enough
+    # one name is enough if both curves are the same
     names = {"last": "either way", "every": ""} if np.array_equal(*y.values()) else NAMES
     named = {"aloud": True, "inside": True}
     chart.lines = [line(key, x, y[key], WAYS[key], names[key], **named) for key in y]
