@@ -79,7 +79,7 @@ class Inside(View):
                 text.object = f"<p>{said}</p>"
             if path is not None:
                 data = thinned(path)
-                # the axis begins where the distance has fallen to its largest over the steps that cost
+                # the axis begins where the distance has fallen to its largest over paid steps
                 paid = int(np.argmax(data["rho"] >= 1e-9 * data["rho"].max()))
                 seen = int(np.argmax(data["z"] <= 1.005 * np.nanmax(data["z"][paid:])))
                 data = {name: column[seen:] for name, column in data.items()}

@@ -36,7 +36,7 @@ from zoexplore.views.style import theme
 
 # what a link for teaching may hide
 VIEWS, PARTS = ("publish", "curves", "game"), ("title", "verdict", "table")
-SCRIPTS = {  # of its components, and what else of theirs the lesson uses
+SCRIPTS = {  # scripts by component: the files, and which of their names the lesson uses
     "chart": (
         ("figures/chart", "figures/export", "figures/figure"),
         ("up", "near", "grouped", "nice", "safe"),
@@ -51,7 +51,7 @@ SHEETS = (
     "question front radio switch headline said view stage chart export figure clouds select arrow along legend board_of_game "
     "colophon foot lesson_layout"
 )
-BYTES, SECONDS = 0.5, 0.055  # about, of a number in the file and of a place's computation
+BYTES, SECONDS = 0.5, 0.055  # about what a number takes in the file, and a place to compute
 _FOLDER = Path(__file__).parents[1]
 _EPSILONS = np.geomspace(1e-5, 3000, 400)
 _DEFAULT = Accounting()
@@ -64,8 +64,8 @@ def save(path: str | Path, text: str) -> Path:
 
 
 def expected(setting: Setting, sliders: Iterable[str]) -> dict[str, tuple[int, int, int]]:
-    """What each group of sliders takes: its places, and about how many bytes and seconds. Errors
-    are those of `zoexplore.lesson`.
+    """Return what each group of sliders takes: its places, and about how many bytes and seconds.
+    Errors are those of `zoexplore.lesson`.
     """
     found, steps = {}, len(BOUNDS) * len(Slider.of(setting, "T").values)
     for group in groups_of(setting, sliders):
@@ -82,7 +82,7 @@ def html(
     link: str = "",
     live: str = "",
 ) -> str:
-    """The file as text. Arguments and errors are those of `zoexplore.lesson`."""
+    """Return the file as text. Arguments and errors are those of `zoexplore.lesson`."""
     link, sliders, query = link.partition("?")[2], list(sliders), to_query(setting, accounting)
     teaching = Teaching.of(link, VIEWS)
     given = numbers(setting, accounting, groups_of(setting, sliders)) | {
@@ -112,7 +112,9 @@ def html(
 
 
 def _script(names: Sequence[str], others: Sequence[str]) -> str:
-    """Scripts of the page as the body of a function, so that no two know each other's names."""
+    """Wrap scripts of the page as a function's body, so that no two scripts know each other's
+    names.
+    """
     text = "\n".join((_FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in names)
     text = text.replace("export function render", "function render")
     return f"(() => {{ {text}\nreturn {{{', '.join(('render', *others))}}}; }})()"
@@ -121,8 +123,8 @@ def _script(names: Sequence[str], others: Sequence[str]) -> str:
 def numbers(
     setting: Setting, accounting: Accounting, groups: Sequence[Sequence[Slider]]
 ) -> dict[str, Any]:
-    """What the page draws: sliders, tables, and what the live page's server knows of curves and
-    words.
+    """Return what the page draws: sliders, tables, and what a live page's server knows of curves
+    and words.
     """
     steps = Slider.of(setting, "T")
     found = [facts(setting.replace(T=T), accounting) for T in steps.values]
@@ -163,7 +165,7 @@ def _slider(slider: Slider) -> dict[str, Any]:
 
 
 def _line(*given: Any, **more: Any) -> dict[str, Any]:
-    """A curve of the chart without its points."""
+    """Return a curve of the chart without its points."""
     key, style, name = given
     return chart.line(key, [], [], style, name, **more) | {"x": [], "y": []}
 

@@ -19,12 +19,12 @@ from zoexplore.views.figures.game import allowed
 from zoexplore.views.panels.readouts import odds
 from zoexplore.views.style.inputs import rungs
 
-# places of a slider that moves alone, and of each of two that move together
+# the number of places of a slider that moves alone, and of each of two that move together
 ALONE, TOGETHER = 121, 31
 REACH = 100.0  # how far a slider goes from the run's own value, either way
-INFINITE, ZERO, FIRST = 0, 1, 2  # codes of numbers: what has no digits, and the first that has
+INFINITE, ZERO, FIRST = 0, 1, 2  # codes of inf, of 0, and of the first number with digits
 _LEAST = -300  # the least exponent: below it doubles have fewer digits
-# of which there are sliders: at another delta every number is another
+# the fields with sliders: delta has none, since at another delta every number is another
 PLAIN = tuple(name for name in AXES if name != "delta")
 
 
@@ -38,8 +38,8 @@ class Slider:
 
     @classmethod
     def of(cls, setting: Setting, field: str, points: int = ALONE) -> "Slider":
-        """About so many places around the run's own value; of T, and of a share, over the whole
-        axis.
+        """Make a slider of about `points` places around the run's own value; for T and for a share,
+        over the whole axis.
 
         Raises:
             ValueError: there is no such slider, or the run's value has no place on its axis.
@@ -57,7 +57,7 @@ class Slider:
 
 
 def _values(setting: Setting, field: str, points: int) -> list[float]:
-    """Values of the live page's slider, or fewer; of T those of its curves."""
+    """Return the values of the live page's slider, or fewer; for T the values of its curves."""
     axis, own = AXES[field], getattr(setting, field)
     if field == "T":
         return [int(x) for x in axis.values(setting)]
@@ -70,8 +70,8 @@ def _values(setting: Setting, field: str, points: int) -> list[float]:
 
 
 def groups_of(setting: Setting, sliders: Iterable[str]) -> list[list[Slider]]:
-    """The sliders that move together, from names such as "sigma" and "K+beta". T moves with any of
-    them, and has no group.
+    """Return the sliders that move together, from names such as "sigma" and "K+beta". T moves with
+    any group, and has none of its own.
 
     Raises:
         ValueError: a name is no slider's, comes twice, or more than two are to move together.
@@ -93,7 +93,7 @@ def groups_of(setting: Setting, sliders: Iterable[str]) -> list[list[Slider]]:
 def table(
     setting: Setting, accounting: Accounting, group: Sequence[Slider], steps: Sequence[float]
 ) -> dict[str, Any]:
-    """The numbers at every place of a group's sliders, the last of which moves fastest.
+    """Return the numbers at every place of a group's sliders, the last of which moves fastest.
 
     Args:
         setting: the run.
@@ -117,21 +117,21 @@ def table(
             continue
         numbers.append(np.array(list(curve(run, "T", list(steps), accounting=accounting).values())))
         own, known = facts(run, accounting)
-        # as the live page has it; a curve, whose points help each other, may be a little lower
+        # as on the live page; a curve, whose points help each other, may be a little lower
         numbers[-1][:, here] = own
         told.append(known)
     return packed(np.array(numbers), told)
 
 
 def packed(epsilons: np.ndarray, told: list[dict[str, Any]]) -> dict[str, Any]:
-    """Numbers by place, bound and step, shape (P, B, T), with what is told of each place."""
+    """Pack numbers by place, bound and step, shape (P, B, T), with what is told of each place."""
     low, found = codes(epsilons)
     return {"low": low, "epsilons": _differences(found), "facts": told}
 
 
 def facts(setting: Setting, accounting: Accounting) -> tuple[list[float], dict[str, Any]]:
-    """Of one run: epsilon by every bound; why a bound says nothing, and what an attacker may find,
-    seeing every step or only the last.
+    """Return a run's epsilon by every bound, and the words: why a bound says nothing, and what an
+    attacker may find from every step or only the last.
     """
     found = {bound: guarantee(setting, bound, accounting) for bound in BOUNDS}
     both = {"every": found["composition"], "last": smallest(found)}
@@ -142,9 +142,9 @@ def facts(setting: Setting, accounting: Accounting) -> tuple[list[float], dict[s
 
 
 def codes(epsilon: np.ndarray) -> tuple[int, np.ndarray]:
-    """Numbers as places on a ladder of all numbers with four digits, each the first that is not
-    below it. One more digit than is shown, so that curves are smooth: what is rounded up to four
-    digits and then to three is rounded up to three.
+    """Round numbers up to places on a ladder of all numbers with four digits. One more digit than
+    is shown keeps curves smooth: what is rounded up to four digits and then to three is rounded up
+    to three.
 
     Returns:
         the exponent e of the ladder's first number, 1000 * 10^e, and the codes, in epsilon's shape:
@@ -169,6 +169,6 @@ def codes(epsilon: np.ndarray) -> tuple[int, np.ndarray]:
 
 
 def _differences(found: np.ndarray) -> list[int]:
-    """Codes as differences along T and then from place to place, most of which are 0."""
+    """Return codes as differences along T and then from place to place, most of which are 0."""
     along = np.diff(found, axis=-1, prepend=0)
     return [int(x) for x in np.diff(along, axis=0, prepend=0).ravel()]

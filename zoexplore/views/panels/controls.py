@@ -39,7 +39,7 @@ HINTS = {  # explanations beside the labels of the fold
     "it may act, a joint one needs the stronger ridge for hiding to help.",
     "neighbours": "The two cases that an attacker tries to distinguish: this record or another one, or this record or none.",
 }
-MENUS = {  # of a field: what its menu says
+MENUS = {  # menus by field: the words beside each
     "regime": "regime of the loss",
     "clipping": "the clip limits",
     "neighbours": "neighbours",
@@ -48,15 +48,15 @@ MENUS = {  # of a field: what its menu says
     "sensitivity": "sensitivity",
     "schedule": "noise share",
 }
-SUPPOSED: dict[str, dict[str, Any]] = {  # of a record's gradient: L, and how a record is counted
+SUPPOSED: dict[str, dict[str, Any]] = {  # fields by what is known of a gradient
     "nothing": {"lipschitz": inf, "sensitivity": "least"},
     "length": {"lipschitz": DEMONSTRATION.lipschitz, "sensitivity": "least"},
     "clip": {"lipschitz": None, "sensitivity": "clip"},
 }
 SLIDERS = ("K", "beta", "sigma", "n", "batch", "d", "T")
-ENDS = {"K": "d", "batch": "n"}  # of a slider: the field that ends it
+ENDS = {"K": "d", "batch": "n"}  # sliders by name: the field at which each ends
 COOLED = ("cooldown", "cooldown_beta")
-# of how batches are drawn: the neighbours that bounds cover, and what they mean
+# by the way of drawing batches: the neighbours that bounds cover, and what the neighbours mean
 COVERED = {
     "poisson": (
         "add-remove",
@@ -83,21 +83,21 @@ IN_FOLD = (
     "releases",
     "records_per_person",
 )
-ABOVE = ("regime", "sampling")  # menus that are beside the dials
-# of a part of the panel: what else a link for teaching names it by
+ABOVE = ("regime", "sampling")  # fields whose menus stand outside the fold
+# by part of the panel: the other names that a link for teaching may use for it
 ALSO = {"beta": COOLED, "batch": ("sampling",), "by_task": ("regime",), "top": ("tools",)}
 ALSO |= {"fold": (*IN_FOLD, *HINTS, *MENUS)}
 
 
 def values_of(state: State, name: str) -> np.ndarray:
-    """The values of a field's slider; those of K end at d, of a batch at n."""
+    """Return the values of a field's slider; K's end at d, and a batch's at n."""
     field = FIELDS[name]
     high = getattr(state, ENDS[name]) if name in ENDS else field.high
     return rungs(field.low, high, field.whole, field.linear)
 
 
 def flaw(state: State, field: str) -> Text:
-    """A line that says why the shown view cannot take a field's value."""
+    """Make a line that says why the shown view cannot take a field's value."""
     line = widgets.html("", "flaw", visible=False)
 
     def mark(*_: Any) -> None:
@@ -110,8 +110,8 @@ def flaw(state: State, field: str) -> Text:
 
 
 def number(state: State, field: str) -> pn.widgets.TextInput:
-    """A field as text: type a value and press Enter. The state explains what it refuses."""
-    symbol = ["symbol"] if len(FIELDS[field].symbol) == 1 else []  # no word
+    """Make a text input of a field; the state explains what it refuses."""
+    symbol = ["symbol"] if len(FIELDS[field].symbol) == 1 else []  # a symbol, not a word
     return widgets.mirror(
         widgets.field(FIELDS[field].caption, "number", *symbol),
         state,
@@ -121,7 +121,7 @@ def number(state: State, field: str) -> pn.widgets.TextInput:
 
 
 class Dial(pn.viewable.Viewer):
-    """A field as text with a slider under it, and what else belongs there."""
+    """A field as text with a slider under it, and what else belongs to the field."""
 
     def __init__(self, state: State, field: str, *below: Any) -> None:
         super().__init__()
@@ -139,8 +139,8 @@ class Dial(pn.viewable.Viewer):
         return values_of(self.state, self.field)
 
     def _shown(self) -> dict[str, Any]:
-        """The rung of the value, of which all records are the last; and for screen readers the
-        slider's name, and the value on that rung, which need not be the rung's own.
+        """Return the value's rung, the last for all records; and for screen readers the slider's
+        name, and the value, which need not be the rung's own.
         """
         values, value = self.values, getattr(self.state, self.field)
         top = max(len(values) - 1, 1)  # a slider needs a range
@@ -149,7 +149,7 @@ class Dial(pn.viewable.Viewer):
         return {"end": top, "value": rung, "tags": tags}
 
     def _moved(self, rung: int) -> None:
-        # its last move may come after its release
+        # the slider's last move may come after its release
         change = self.state.ask if rung == self.slider.value_throttled else self.state.slide
         every = self.field == "batch" and rung >= self.slider.end
         value = None if every else float(self.values[min(rung, len(self.values) - 1)])
@@ -165,7 +165,9 @@ class Dial(pn.viewable.Viewer):
 
 
 def cooldown(s: Setting) -> str:
-    """How many steps at the end have another share of their noise along the directions, and which."""
+    """Say how many last steps have another share of their noise along the directions, and which
+    share.
+    """
     same = s.cooldown and s.beta_at(s.T - 1) == s.beta
     remark = ", as all others: nothing changes. Take β = 1 for those before" if same else ""
     return f"the last {{cooldown}} steps with β = {{cooldown_beta}}{remark}"
@@ -182,12 +184,12 @@ def follow(widget: Any, state: State, field: str) -> Any:
 
 
 def options_of(field: str) -> dict[str, str]:
-    """What a menu of a field offers."""
+    """Return what a field's menu offers."""
     return {name: option for option, name in OPTIONS[field].items()}
 
 
 def draw(state: State, sampling: str) -> None:
-    """Draw batches so, and count the neighbours that bounds cover then."""
+    """Draw batches in the way `sampling`, and count the neighbours that bounds cover with it."""
     before = state.neighbours
     neighbours, note = COVERED.get(sampling, (before, ""))
     state.ask(sampling=sampling, neighbours=neighbours)
@@ -196,7 +198,7 @@ def draw(state: State, sampling: str) -> None:
 
 
 class Controls(pn.viewable.Viewer):
-    """Controls of the whole state, a given one that other components share, or a new one."""
+    """Controls of the whole state, a given one that other components share or a new one."""
 
     sole = param.String("", doc="the one field whose dial is shown, or none; empty for all")
 
@@ -214,7 +216,7 @@ class Controls(pn.viewable.Viewer):
         self.dials = {f: Dial(self.state, f, *filter(None, [below.get(f)])) for f in SLIDERS}
         self.top = widgets.row("top")  # above the dials: presets and reset
         self.notice = Text("", **widgets.look("notice", margin=0))
-        self.by_task = widgets.html("", "by_task")  # in place of what the reader does not set
+        self.by_task = widgets.html("", "by_task")  # in place of locked controls
         regime = widgets.label("the loss is"), self.options["regime"]
         parts: dict[str, Any] = {
             "top": self.top,
@@ -225,9 +227,9 @@ class Controls(pn.viewable.Viewer):
             "fold": self._fold(),
         }
         shows = self.teaching.shows
-        # that come and go, by the field of each
+        # parts that come and go, by field
         self.parts = {f: part for f, part in parts.items() if shows(f, *ALSO.get(f, ()))}
-        # below the dials, so that none moves under the reader's hand
+        # notices stand below the dials, so that no dial moves under the reader's hand
         last = [self.notice, *(part for field, part in self.parts.items() if field == "fold")]
         above = [part for field, part in self.parts.items() if field != "fold"]
         self.whole = widgets.component("settings", *above, *last, sheet="controls")
@@ -238,7 +240,7 @@ class Controls(pn.viewable.Viewer):
         self._narrow()
 
     def _options(self) -> dict[str, Any]:
-        """Menus and boxes by the field of each."""
+        """Make the menus and boxes, by field."""
         state, linear = self.state, "a linear model, one score a record"
         made = {field: widgets.select(words, options_of(field)) for field, words in MENUS.items()}
         made["regime"] = widgets.radio(MENUS["regime"], options_of("regime"))
@@ -251,13 +253,13 @@ class Controls(pn.viewable.Viewer):
         return kept | {"sampling": drawn}
 
     def _narrow(self, *_: Any) -> None:
-        """Lock the fields that a link for teaching locks, or that the shown view sets, and show the
-        others, or the sole one.
+        """Lock the fields that a link for teaching locks or the shown view sets, and show the other
+        fields, or the sole one.
         """
         given = self.state.by_task
         self.cooldown.locked = {*self.teaching.lock, *given}
         self.cooldown.show()
-        self.cooldown.visible = not self.sole  # one control is one
+        self.cooldown.visible = not self.sole  # the cool-down would be a second control
         inputs = [(field, each) for field, dial in self.dials.items() for each in dial.whole[:2]]
         inputs += [*self.fields.items(), *self.options.items(), ("lipschitz", self.known)]
         for field, widget in inputs:
@@ -268,7 +270,7 @@ class Controls(pn.viewable.Viewer):
             part.visible = self.sole in ("", field) and told
 
     def _known(self) -> pn.widgets.Select:
-        """A menu of the field L, the known bound on a record's gradient, on which every ε rests."""
+        """Make the menu of L, the known bound on a record's gradient, on which every ε rests."""
 
         def shown() -> dict[str, Any]:
             L, by_clip = self.state.lipschitz, self.state.sensitivity == "clip"

@@ -53,7 +53,7 @@ _PLANS = (
     "With {n} records, {batch} a step and {passes} passes over each, for {d} parameters: ε must stay below {target} at "
     "δ = {delta}. Which run is that?"
 )
-BATCHES_COOL = 20  # last steps of a cool-down on fresh batches
+BATCHES_COOL = 20  # the number of last steps in a cool-down on fresh batches
 _OF_RUN = ("d", "n", "T", "delta", "batch")
 _OWN = {"target": "target ε", "passes": "passes over each record"}
 _WAYS = {BEST: "only the last model", "composition": "every step"}
@@ -65,8 +65,8 @@ _MENUS = {"bound": ("what is published", _WAYS), "field": ("what is sought", _SO
 
 
 class Planner(View):
-    """A sentence with blanks, the answer to its question with the reasons, which a button applies
-    to the sliders.
+    """A sentence with blanks, and the answer with its reasons, which a button applies to the
+    sliders.
     """
 
     asks = ("target", "field", "bound", "whole", "passes")
@@ -103,7 +103,7 @@ class Planner(View):
         self.drawing = widgets.stack(self.chart)
 
     def take(self, name: str, text: str) -> None:
-        """Set a blank from a text, or say why it is refused: here, and not beside the controls too."""
+        """Set a blank from a text, or say beside the sentence alone why the text is refused."""
         self.state.refusal = why = ""
         try:
             if name in _OF_RUN and not self.state.ask_text(name, text):
@@ -118,7 +118,7 @@ class Planner(View):
             self._refuse(f"{why}.")
 
     def _write(self) -> None:
-        """Show the sentence with the values of now; the sought field's own blank reads its symbol."""
+        """Show the sentence with the current values; the sought field's own blank shows its symbol."""
         one = self.whole == "one"
         blanks = {name: FieldSentence.blank(self.state, name) for name in _OF_RUN}
         for name, label in _OWN.items():
@@ -136,7 +136,7 @@ class Planner(View):
         super().changed()
 
     def apply(self, run: Setting | None) -> None:
-        """Set the sliders to a run that was found."""
+        """Set the sliders to a found run."""
         if run is not None:
             self.state.ask(**run.as_dict())
 
@@ -171,7 +171,7 @@ class Planner(View):
         last = given.get("last", given["yours"]).setting
         cooled, offer = await self._offer(last, field)
         limit = await self._truth(last)
-        # answer and figure in one change of the page: else a button moves before it is pressed
+        # answer and figure change together, or a button would move before it is pressed
         with pn.io.hold():
             drawn = {name: (g.setting, g.epsilon) for name, g in given.items()}
             draw(self.chart, field, "" if self.bound == BEST else self.bound, target, curves, drawn)
@@ -194,8 +194,8 @@ class Planner(View):
             self._refuse(f"{format_sentence(in_symbols(found))}.")
 
     async def _offer(self, run: Setting, field: str) -> tuple[Setting | None, str]:
-        """The solution with a cool-down, and what that changes, as HTML; nothing where it helps
-        little.
+        """Return the solution with a cool-down, and what that changes, as HTML; None and no text if
+        it helps little.
 
         Where all noise is along the directions, one last step with noise in all others is worth
         nearly all that hiding is; on fresh batches some more.
@@ -220,7 +220,7 @@ class Planner(View):
         return None, ""
 
     async def _truth(self, run: Setting) -> str:
-        """That hiding cannot help this run."""
+        """Return as HTML that hiding cannot help this run, if so."""
         said = await ask(said_of_truth, run)
         return f"<p>{escape(said)}</p>" if said else ""
 
@@ -228,7 +228,7 @@ class Planner(View):
         self._say(warning(sentence), self._nothing())
 
     def _nothing(self) -> str:
-        """What is sought, without a value."""
+        """Return the sought field as HTML, without a value."""
         return written("plan", "unknown", AXES[self.field].symbol if self.whole == "one" else "K")
 
     def _say(
@@ -249,8 +249,8 @@ class Planner(View):
 def _solution(
     field: str, target: float, given: dict[str, Guarantee], every: Setting | str
 ) -> tuple[str, str]:
-    """The solved field's value, large, beside what it takes if every step is published and the
-    sliders' value; why it is that one, and what the bound assumes.
+    """Return the solved field's value, large, beside the sliders' and the one that publishing every
+    step takes; and the reasons, with what the bound assumes.
     """
     g, before, symbol = given["last"], given["yours"], AXES[field].symbol
     value, now = getattr(g.setting, field), getattr(before.setting, field)
@@ -266,7 +266,7 @@ def _solution(
 
 
 def _positive(text: str) -> float:
-    """A positive target. Raises ValueError if the text is no such number."""
+    """Return a positive target. Raises ValueError if the text is no positive number."""
     value = float(parse_number(text))  # an integer and its float have different texts
     if not 0 < value < inf:
         raise ValueError("give a finite number above 0")
@@ -274,8 +274,8 @@ def _positive(text: str) -> float:
 
 
 def _found(field: str, value: float) -> str:
-    """A solution as text, to three digits on the side that still meets the target; the largest
-    possible one means no limit.
+    """Return a solution as text, to three digits on the side that still meets the target; the
+    largest possible one means no limit.
     """
     if value >= LARGEST_INTEGER or (field in ("clip", "R") and value >= DECADES[-1]):
         return "∞"
@@ -283,12 +283,14 @@ def _found(field: str, value: float) -> str:
 
 
 def _rounded(field: str, value: float) -> float:
-    """A solution to three digits, on the side that still meets the target."""
+    """Round a solution to three digits on the side that still meets the target."""
     return round_up(value, 3) if field == "sigma" else -round_up(-value, 3)
 
 
 def _as_told(run: Setting | str, field: str) -> Any:
-    """The run with the value that is read, so that it is what a button sets; a refusal as it is."""
+    """Return the run with the rounded value, so that a button sets what is read; a refusal as it
+    is.
+    """
     value = getattr(run, field, 1)
     if isinstance(run, str) or isinstance(value, int) or not value < DECADES[-1]:
         return run
@@ -296,6 +298,8 @@ def _as_told(run: Setting | str, field: str) -> Any:
 
 
 def _plan(plan: Plan) -> tuple[str, str]:
-    """A recommended run with its reasons and warnings; the first says so if noise drowns the steps."""
+    """Return a recommended run, and its reasons and warnings, the first of which says if noise
+    drowns the steps.
+    """
     head = written("plan", "run", plan.setting, _found("sigma", plan.setting.sigma))
     return head, written("plan", "why", plan, BOUNDS[plan.bound].in_text)

@@ -35,14 +35,14 @@ AS_PRINTED = (
     '<p class="printed" role="status">'
     "Drawn with the paper's printed constants: <b>no guarantee</b>.</p>"
 )
-CURES = {  # of how batches are drawn with neighbours that no bound covers
+CURES = {  # buttons by a way of drawing batches and neighbours that no bound covers with it
     ("poisson", "replace-one"): "Count one record more or less instead",
     ("without-replacement", "add-remove"): "Count one replaced record instead",
 }
 FPR = 0.01
 _SAYS = """<h2>Statement to copy</h2>
 <p>For a paper or a model card: what is protected, what may be seen, what was assumed and what is not covered.</p>"""
-TRAINED = {  # by what is published; "same" where hiding gains nothing
+TRAINED = {  # sentences by what is published; "same" if hiding gains nothing
     "same": "Train for {T} steps and publish only the last model: here hiding the others gains nothing.",
     "every": "Train for {T} steps and publish every one of them. If only the last model is published, ε falls to <b>{other}</b>.",
     "last": "Train for {T} steps and publish only the last model: ε falls from <b>{other}</b> to <b>{now}</b>.",
@@ -55,16 +55,16 @@ MARKS = {
 
 
 def found_at(allowed: TradeOff, fpr: float, delta: float) -> str:
-    """The best attacker's true positives at a false-alarm rate, in percent; the rate itself if only
-    δ is added to it.
+    """Return the best attacker's true positives at a false-alarm rate, in percent; the rate itself
+    if the attacker gains only δ.
     """
     found = float(allowed.true_positive_rate(fpr))
     return format_share(fpr, THIN) if found <= fpr + delta else format_percent(found, 3)
 
 
 def odds(allowed: TradeOff, delta: float) -> str:
-    """A sentence on the best attacker's true positives at a false-alarm rate of FPR, from the whole
-    trade-off curve.
+    """Return a sentence on the best attacker's true positives at a false-alarm rate of FPR, from
+    the whole trade-off curve.
 
     >>> from zoexplore import guarantee
     >>> from zoexplore.run.presets import DEMONSTRATION
@@ -89,7 +89,7 @@ def odds(allowed: TradeOff, delta: float) -> str:
 
 
 def times(before: float, now: float) -> str:
-    """The factor by which a number changed."""
+    """Return the factor by which a number changed as text."""
     if not 0 < min(before, now) <= max(before, now) < inf:
         return ""
     ratio = max(before, now) / min(before, now)
@@ -97,7 +97,7 @@ def times(before: float, now: float) -> str:
 
 
 class Headline(View):
-    """One big epsilon, beside that of the other way of publishing; and a sentence on what it allows
+    """One big epsilon beside that of the other way of publishing, and a sentence on what it allows
     an attacker.
     """
 
@@ -107,7 +107,7 @@ class Headline(View):
 
     def build(self) -> None:
         self.number, self.odds = widgets.answer("headline"), widgets.answer("said")
-        self.odds.object = "<p></p>"  # which keeps its room
+        self.odds.object = "<p></p>"  # an empty paragraph, which keeps the sentence's room
         self.veil(self.number, theme.VEILED)
         self.param.watch(self.changed, ["by", "compares"])
 
@@ -120,14 +120,14 @@ class Headline(View):
             else (smallest(found), found["composition"])
         )
         number, instead = format_number(best.epsilon), format_number(other.epsilon)
-        # no ratio is made of numbers that are no guarantee
+        # numbers that are no guarantee make no ratio
         compares = self.compares and not self.state.printed
         by = times(other.epsilon, best.epsilon) if compares else ""
         kind = "every" if best.bound == "composition" else "last"
         told = TRAINED[kind if by else "same"] if compares and best.valid else ""
         said = told.format(T=format_count(run[0].T), other=instead, now=number)
         self.number.object = written("readouts", "number", kind, number, by, said)
-        # the odds follow at rest: they cost as much as a redraw
+        # the odds follow at rest, since they cost as much as a redraw
         self.sketch, self.waiting = self.state.moving, False
         self.odds.styles = {theme.STATE: theme.VEILED}
         if not self.sketch:
@@ -138,13 +138,15 @@ class Headline(View):
 
 
 class Warnings(View):
-    """Bars above every view, each with its cure: its numbers are no guarantee, or there is none."""
+    """Bars above every view, each with its cure: the numbers are no guarantee, or there is no
+    guarantee.
+    """
 
     precedence = 1
 
     def build(self) -> None:
         off = widgets.button("Use proved constants", lambda: self.state.ask(printed=False))
-        # each hidden as a whole, since a row's own style sheet would keep it visible
+        # a stack hides each bar as a whole, since a row's own style sheet would keep it visible
         self.printed = widgets.stack(widgets.row("bar", widgets.html(AS_PRINTED), off))
         self.why, self.cure = (
             widgets.html(),
@@ -184,7 +186,7 @@ class More(View):
         left = widgets.stack(
             self.verdict, said, tools, widgets.fold("Read it here", self.statement)
         )
-        # in a stack that is hidden as a whole, since a grid's own style sheet would keep it visible
+        # a stack hides the grid as a whole, since the grid's own style sheet would keep it visible
         columns = widgets.stack(widgets.stack(left, self.assumptions, **widgets.look("more")))
         self.fold = widgets.fold("More: why, what is assumed, other measures, a statement", columns)
         self.fold.param.watch(lambda event: self.param.update(active=not event.new), "collapsed")
@@ -214,14 +216,16 @@ class More(View):
 
 
 def verdict(found: dict[str, Guarantee]) -> str:
-    """Which bound is the least, why, and in other measures; or what each one lacks."""
+    """Say which bound is the least, why, and what it is in other measures; or what each bound
+    lacks.
+    """
     best = smallest(found)
     why = words_of(best.bound).explain(best) if best.valid else ""
     return written("readouts", "verdict", best, list(found.values()), why)
 
 
 def assumptions(g: Guarantee) -> str:
-    """A list of what a bound assumes: whether each is met, and by how much it fails."""
+    """List what a bound assumes, whether each assumption is met, and by how much it fails."""
     return written("readouts", "checks", g, MARKS)
 
 

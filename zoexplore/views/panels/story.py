@@ -29,8 +29,8 @@ from zoexplore.views.style.inputs import FieldSentence
 from zoexplore.views.tabs import Tabs
 
 Found = dict[str, Guarantee]
-GUESSES = 3  # of every step
-ROUNDS = 20  # of the game
+GUESSES = 3  # the number of guesses in a step
+ROUNDS = 20  # rounds of the game
 # The focus of a button that the end hides goes to the one that begins the story.
 _TO_BEGIN = """
 const begin = [...Bokeh.documents[0].all_models].find((model) => model.label == "Story");
@@ -57,7 +57,9 @@ class Step:
     reveals: dict[str, Any] = field(default_factory=dict)
 
     def tells(self, before: Found, after: Found) -> tuple[int, str]:
-        """The place of the right guess, and the reason, from the guarantees before and after."""
+        """Return the place of the right guess, and the reason, from the guarantees before and
+        after.
+        """
         numbers = told(before, after)
         above, below = (numbers[name] for name in self.over)
         shown = {
@@ -69,8 +71,8 @@ class Step:
 
 
 def told(before: Found, after: Found) -> dict[str, float]:
-    """Epsilon with every step published and with only the last, before and after; and how many of
-    `ROUNDS` the best attacker gets right on average, seeing every step or only the last.
+    """Return epsilon with every step published and with only the last, before and after; and how
+    many of `ROUNDS` the best attacker gets right on average, seeing every step or only the last.
     """
     numbers = {"rounds": float(ROUNDS)}
     for when, found in (("was_", before), ("", after)):
@@ -86,7 +88,7 @@ _YOURS = "I train {d} parameters on {n} records for {T} steps, with noise {sigma
 
 
 class Story(pn.viewable.Viewer):
-    """The steps in a panel beside the page, which shows one control and one view. An empty `step`
+    """The steps in a panel beside the page, which shows one control and one view; an empty `step`
     means the whole page.
     """
 
@@ -117,7 +119,7 @@ class Story(pn.viewable.Viewer):
         self.own = widgets.stack(
             self.yours, controls.notice, widgets.row("guesses", plan, published)
         )
-        # hidden as a whole, since a row's own style sheet would keep it visible
+        # a stack hides the row as a whole, since the row's own style sheet would keep it visible
         self.row = widgets.stack(self.guesses)
         moves = widgets.row("moves", self.back, self.dots, self.next, self.end)
         parts = moves, self.words, self.row, self.answer, self.own
@@ -146,7 +148,7 @@ class Story(pn.viewable.Viewer):
         with pn.io.hold():
             self.panel.visible = step is not None
             self.tabs.offer(tabs=step is None)
-            if left := STEPS.get(event.old):  # its options return to their defaults
+            if left := STEPS.get(event.old):  # the view's options return to their defaults
                 view = self.tabs[left.view]
                 view.param.update(**{name: view.param[name].default for name in left.turned})
             self.controls.sole = step.control or "none" if step else ""
@@ -163,7 +165,7 @@ class Story(pn.viewable.Viewer):
         self.own.visible = not step.guesses
         for text, button in zip(step.guesses, self.guesses, strict=False):
             button.param.update(label=text, css_classes=["zx-button"])
-        # it keeps the focus
+        # on the first step the button is spent, not disabled, so that it keeps the focus
         self.back.css_classes = ["zx-button", *(["zx-spent"] if self.step == "1" else [])]
         self.dots.object = written("page", "dots", int(self.step), len(STEPS))
 
@@ -178,7 +180,7 @@ class Story(pn.viewable.Viewer):
         on one of them.
         """
         if self.guess < 0 and self.publish.draws:
-            self.publish.sketch_as(place)  # which is heard of as a drawing of the reader's
+            self.publish.sketch_as(place)  # `drew` hears of it as the reader's own drawing
         elif self.guess < 0 and STEPS[self.step].guesses:
             self.guess = place
             self._answering = SessionTask(self._reveal)
@@ -200,7 +202,7 @@ class Story(pn.viewable.Viewer):
                 said = self._of_drawing(*drawn[-1])
             for place, button in enumerate(() if drawn else self.guesses):
                 kind = {self.guess: "wrong", right: "right"}
-                # whose style sheet marks it
+                # the style sheet marks the button by its class
                 button.css_classes = ["zx-button", f"zx-{kind.get(place, 'other')}"]
             self.answer.object = written("page", "answer", said, why)
             self._tell(step, "answered")
@@ -209,7 +211,7 @@ class Story(pn.viewable.Viewer):
             self.publish.clouds.again += 1
 
     def _of_drawing(self, T: float, epsilon: float) -> str:
-        """What the reader has drawn, and what is true."""
+        """Say what the reader has drawn, and what is true."""
         two = self.publish.two
         true = float(two.last[np.searchsorted(two.T, T)])
         early = two.T[np.argmax(two.last >= 0.995 * true)]

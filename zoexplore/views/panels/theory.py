@@ -79,7 +79,9 @@ class Errata(View):
 
 
 def _proofs(references: tuple[Reference, ...]) -> tuple[pn.widgets.Select, Text]:
-    """A menu of sections of the project's proofs, and the chosen one, which is rendered then."""
+    """Return a menu of sections of the project's proofs, and the chosen section, rendered when
+    chosen.
+    """
     named = {f"{each.heading} ({each.page})": each for each in references}
     options = {f"{_PROOF} …": "", **dict(zip(named, named, strict=True))}
     menu = widgets.select("", options, "proofs", tags=[_PROOF])
@@ -95,8 +97,8 @@ def _proofs(references: tuple[Reference, ...]) -> tuple[pn.widgets.Select, Text]
 
 
 def substituted(g: Guarantee) -> list[str]:
-    """The bound's formula with the setting's numbers, as lines of TeX without delimiters; none if
-    the bound does not apply or has no budget rho (on batches).
+    """Return the bound's formula with the setting's numbers, as lines of TeX without delimiters; no
+    lines if the bound does not apply or has no budget rho (on batches).
     """
     if not g.valid or not g.rho >= 0:
         return []
@@ -106,7 +108,7 @@ def substituted(g: Guarantee) -> list[str]:
 
 
 def _linked(source: str) -> str:
-    """A source as HTML, with links to the paper and to DOIs."""
+    """Return a source as HTML with links to the paper and to DOIs."""
     text = escape(source)
     if source.startswith("Paper"):
         text = text.replace("Paper", link(paper.URL, paper.SHORT), 1)
@@ -118,12 +120,12 @@ def _html(text: str, *sheets: str, **more: Any) -> Text:
 
 
 def _math(text: str) -> Text:
-    """A pane for formulas."""
+    """Return a pane of formulas."""
     return widgets.html(text, "math")
 
 
 def _formula(*lines: str) -> str:
-    """Displayed lines, which wrap between their parts, with their TeX as their name for screen
+    """Return displayed lines, which wrap between their parts, and are named by their TeX for screen
     readers.
     """
     drawn = [[in_mathml(part, displayed=True) for part in line.split(QUAD)] for line in lines]

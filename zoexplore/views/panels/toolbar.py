@@ -40,11 +40,11 @@ class Toolbar(pn.viewable.Viewer):
         widgets.mirror(self.preset, self.state, self._shown, self._picked)
         self.reset = widgets.button("Reset", self._start_over)
         self.link = widgets.copier("Copy link") if bridge else None
-        self.more: list[pn.viewable.Viewable] = []  # before the link
+        self.more: list[pn.viewable.Viewable] = []  # further buttons before the link
         dark = {"tags": ["dark colours"], "css_classes": ["zx-button", "zx-scheme"]}
         self.dark = pn.widgets.Toggle(label="◐", **widgets.look("button", margin=0) | dark)
         self.dark.jscallback(active=_SCHEME)
-        # start in the scheme that this browser last used, or else prefers, once it has reported so
+        # the page starts in the scheme that the browser last used or else prefers, once reported
         if bridge:
             bridge.param.watch(
                 lambda event: self.dark.param.update(value=event.new == "dark"), "scheme"
@@ -66,8 +66,8 @@ class Toolbar(pn.viewable.Viewer):
             self.apply(key)
 
     def _shown(self) -> dict[str, str]:
-        """The preset that is selected, or the first one, of those equal to the current setting; an
-        empty name if none is.
+        """Return the preset equal to the current setting, if several the selected or the first one;
+        an empty name if none is equal.
         """
         now = self.state.run
         same = [key for key, p in PRESETS.items() if (p.setting, p.accounting) == now] or [""]
@@ -94,7 +94,7 @@ class Files(View):
         )
         self.code = widgets.html("", "code")
         self.copy = widgets.copier("Copy code")
-        self.copy.disabled = True  # until its code is of this run
+        self.copy.disabled = True  # until the copied code is the current run's
         run, code = (
             widgets.label(text, "beside")
             for text in ("the run", "Python that prints these numbers")

@@ -20,14 +20,14 @@ from zoexplore.run.setting import Setting
 from zoexplore.views.state import LONGEST, State
 from zoexplore.views.style import theme
 
-STEPS_PER_DECADE, SHARES = 40, 101  # of sliders
+STEPS_PER_DECADE, SHARES = 40, 101  # the values of a slider in a decade, and of a share's slider
 _BLANK = re.compile(r"\{(\w+)\}")
 
 
 @lru_cache(maxsize=256)
 def rungs(low: float, high: float, whole: bool = False, linear: bool = False) -> np.ndarray:
-    """Ascending round values from low to high, both included: a slider moves over their places, so
-    that every key press changes the value, even at the ends of a scale of ten decades.
+    """Return ascending round values from low to high, both included. A slider moves over their
+    places, so that every key press changes the value, even at the ends of a scale of ten decades.
     """
     if linear:
         return np.linspace(low, high, SHARES).round(2)
@@ -38,8 +38,8 @@ def rungs(low: float, high: float, whole: bool = False, linear: bool = False) ->
 
 
 def nearest(values: np.ndarray, value: float) -> int:
-    """The place of the value nearest to one: by ratio between positive numbers, by difference from
-    0 on.
+    """Return the place of the value nearest to another: by ratio between positive numbers, by
+    difference if values begin at 0.
     """
     place = np.log if values[0] > 0 else np.asarray
     return int(np.argmin(np.abs(place(values) - place(value))))
@@ -66,12 +66,12 @@ class Sentence(pn.custom.JSComponent):
     _esm = Path(__file__).with_name("sentence.js")
 
     def __init__(self, take: Callable[[str, str], Any], *sheets: str) -> None:
-        """`take` sets a blank's value from a text; where it refuses it, it enters the text in
+        """Call `take` to set a blank's value from a text; it enters a text that it refuses in
         `wrong`.
         """
         super().__init__(stylesheets=[theme.css("sentence_of_blanks", *sheets)], **theme.STRETCH)
         self._take = take
-        self.wrong: dict[str, str] = {}  # by blank: what was typed there in vain
+        self.wrong: dict[str, str] = {}  # texts by blank: what was typed in vain
         self.param.watch(self._asked, "asked")
 
     def _asked(self, event: Any) -> None:
@@ -91,10 +91,10 @@ class Sentence(pn.custom.JSComponent):
 
 
 class FieldSentence(Sentence):
-    """A sentence whose blanks are fields of the state, which refuses what it cannot take."""
+    """A sentence whose blanks are fields of the state; the state refuses what it cannot take."""
 
     def __init__(self, state: State, said: Callable[[Setting], str], *sheets: str) -> None:
-        """`said` words a run."""
+        """Call `said` for the sentence of a run."""
         super().__init__(self._set, *sheets)
         self.state, self.said_of, self.locked = state, said, set[str]()
         state.param.watch(self.show, "setting")
@@ -105,7 +105,7 @@ class FieldSentence(Sentence):
         self.show()
 
     def show(self, *_: Any) -> None:
-        """Show the values of now; those of `locked` fields cannot be set."""
+        """Show the current values; those of `locked` fields cannot be set."""
         said = self.said_of(self.state.setting)
         self.write(
             said,
@@ -117,10 +117,10 @@ class FieldSentence(Sentence):
 
     @staticmethod
     def blank(state: State, name: str) -> dict[str, Any]:
-        """The blank of a field."""
+        """Return the blank of a field."""
         return {"text": typed(state.setting, name), "label": FIELDS[name].noun}
 
 
 def typed(setting: Setting, field: str) -> str:
-    """A field's value as text to edit: that of a step size left open is the one it follows."""
+    """Return a field's value as text to edit; a step size left open shows the one it follows."""
     return format_typed(getattr(setting, field)) or FIELDS[field].left_out

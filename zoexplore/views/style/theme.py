@@ -24,8 +24,8 @@ __all__ = [
     "style_of",
 ]
 
-STATE = "--zx-state"  # the variable that marks a part as out of date, by one of the next two values
-# with the second it says so in words; the page tells screen readers of both
+STATE = "--zx-state"  # the variable that marks a part as out of date
+# the variable's values; the second says so in words, and the page tells screen readers of both
 VEILED, WAITING = "zx-veiled", "zx-waiting"
 # the layout of nearly all parts; style sheets do the rest
 STRETCH = {"sizing_mode": "stretch_width", "margin": 0}
@@ -51,15 +51,15 @@ VARIABLES = f"{_pairs()}{_PANEL}--zx-font:{FONT};--zx-serif:{SERIF};"
 
 
 def css(*names: str) -> str:
-    """Style sheets of this package by name, joined. Every component needs its own, since Bokeh
-    isolates them.
+    """Join style sheets of this package by name; every component needs its own, since Bokeh
+    isolates it.
     """
     return "\n".join(_sheets()[name] for name in names)
 
 
 @cache
 def _sheets() -> dict[str, str]:
-    """All style sheets by the name above each in its file."""
+    """Return all style sheets by the name above each in its file."""
     found: dict[str, str] = {}
     for file in sorted(_FOLDER.glob("*.css")):
         _, *parts = _HEADING.split(file.read_text(encoding="utf-8"))
@@ -68,8 +68,8 @@ def _sheets() -> dict[str, str]:
 
 
 def root(*names: str) -> str:
-    """The style sheet of a component's outermost element: the variables, a ground, then the named
-    sheets.
+    """Return the style sheet of a component's outermost element: the variables, a ground, then the
+    named sheets.
 
     In a notebook a component is always light, since its canvas cannot know the notebook's theme.
     """
@@ -77,8 +77,8 @@ def root(*names: str) -> str:
 
 
 def script(last: str = "page") -> str:
-    """The script of every page; with "named", of a notebook's cell. Both name Bokeh's unnamed
-    elements.
+    """Return the script of every page, or with "named" of a notebook's cell; both name Bokeh's
+    unnamed elements.
     """
     return "".join(
         Path(__file__).with_name(f"{name}.js").read_text(encoding="utf-8")

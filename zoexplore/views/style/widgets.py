@@ -16,22 +16,22 @@ from zoexplore.views.style import theme
 
 
 def look(kind: str, *sheets: str, **more: Any) -> dict[str, Any]:
-    """The arguments of a component of a kind."""
+    """Return the arguments of a component of a kind."""
     return {"css_classes": [f"zx-{kind}"], "stylesheets": [theme.css(kind, *sheets)], **more}
 
 
 def html(text: str = "", *sheets: str, **more: Any) -> Text:
-    """Text that fills the width."""
+    """Make a text that fills the width."""
     return Text(text, stylesheets=[theme.css("text", *sheets)], **theme.STRETCH | more)
 
 
 def short(text: str = "", *sheets: str, **more: Any) -> Text:
-    """Text that takes its own width, for a row or a cell."""
+    """Make a text that takes its own width, for a row or a cell."""
     return html(text, *sheets, sizing_mode=None, **more)
 
 
 def answer(kind: str) -> Text:
-    """A view's text, which shows when it is out of date (`View.veil`)."""
+    """Make a view's text, which shows if it is out of date (`View.veil`)."""
     return Text(
         "",
         css_classes=[f"zx-{kind}"],
@@ -41,14 +41,14 @@ def answer(kind: str) -> Text:
 
 
 def label(text: str, *sheets: str) -> Text:
-    """The label of a row or group of widgets."""
+    """Make the label of a row or group of widgets."""
     return short(f'<p class="label">{text}</p>', *sheets)
 
 
 def button(
     text: str, do: Callable[[], Any] | None = None, *sheets: str, **more: Any
 ) -> pn.widgets.Button:
-    """A button with its action."""
+    """Make a button with its action."""
     made = pn.widgets.Button(label=text, **look("button", *sheets, margin=0) | more)
     if do:
         made.on_click(lambda _: do())
@@ -56,11 +56,11 @@ def button(
 
 
 def copier(text: str, copied: str = "") -> pn.widgets.Button:
-    """A button that copies its first tag, or by default the page's address, to the clipboard, and
-    confirms it.
+    """Make a button that copies its first tag, by default the page's address, to the clipboard and
+    says so.
     """
     made = button(text, tags=[copied])
-    # among its arguments the button would never be garbage
+    # the code gets no button as argument, which would never be garbage then
     made.js_on_click(code=_COPY.replace("LABEL", text))
     return made
 
@@ -82,7 +82,7 @@ else by_hand();
 def select(
     text: str, options: Any, *sheets: str, of: param.Parameter | None = None, **more: Any
 ) -> pn.widgets.Select:
-    """A menu, linked to a param if given."""
+    """Make a menu, linked to a param if given."""
     given = look("select", "arrow", *sheets, **theme.STRETCH, **more)
     return _choice(pn.widgets.Select, of, label=text, options=options, description=None, **given)
 
@@ -90,7 +90,7 @@ def select(
 def radio(
     name: str, options: Any, *sheets: str, of: param.Parameter | None = None, **more: Any
 ) -> pn.widgets.RadioBoxGroup:
-    """A row of options, linked to a param if given; only screen readers get its name."""
+    """Make a row of options, linked to a param if given; only screen readers get its name."""
     given = look("radio", *sheets, **theme.STRETCH) | more
     return _choice(
         pn.widgets.RadioBoxGroup, of, label="", options=options, inline=True, tags=[name], **given
@@ -130,12 +130,12 @@ def mirror(
 
 
 def field(text: str, *sheets: str, **more: Any) -> pn.widgets.TextInput:
-    """A text input."""
+    """Make a text input."""
     return pn.widgets.TextInput(label=text, **look("field", *sheets, **theme.STRETCH, **more))
 
 
 def box(text: str, value: bool, **more: Any) -> pn.widgets.Checkbox:
-    """A checkbox."""
+    """Make a checkbox."""
     return pn.widgets.Checkbox(
         label=text,
         value=value,
@@ -146,7 +146,7 @@ def box(text: str, value: bool, **more: Any) -> pn.widgets.Checkbox:
 def download(
     text: str, filename: str, callback: Callable[[], Any], **more: Any
 ) -> pn.widgets.FileDownload:
-    """A button that saves what `callback` returns as a file."""
+    """Make a button that saves what `callback` returns as a file."""
     return pn.widgets.FileDownload(
         label=text,
         filename=filename,
@@ -157,22 +157,22 @@ def download(
 
 
 def row(kind: str, *parts: Any, **more: Any) -> pn.Row:
-    """Parts beside each other, in their layout, over the whole width."""
+    """Lay parts beside each other over the whole width."""
     return pn.Row(*parts, **look(kind, **theme.STRETCH) | more)
 
 
 def tools(*parts: Any, margin: Any = 0) -> pn.Row:
-    """Buttons and their labels in a row that wraps."""
+    """Lay buttons and their labels in a row that wraps."""
     return pn.Row(*parts, **look("tools", margin=margin))
 
 
 def stack(*parts: Any, **more: Any) -> pn.Column:
-    """Parts below each other."""
+    """Lay parts below each other."""
     return pn.Column(*parts, **theme.STRETCH | more)
 
 
 def fold(title: str, *parts: Any, collapsed: bool = True) -> pn.Card:
-    """What is shown when its title is clicked."""
+    """Fold parts away under a title, whose click shows them."""
     header = short(f"<h2>{escape(title)}</h2>", "head")
     return pn.Card(
         *parts, title=title, header=header, collapsed=collapsed, **look("fold", **theme.STRETCH)
@@ -180,7 +180,7 @@ def fold(title: str, *parts: Any, collapsed: bool = True) -> pn.Card:
 
 
 def component(name: str, *parts: Any, sheet: str = "view", **more: Any) -> Component:
-    """Parts as a component, such as a view or an area of the page, that also looks right in a
+    """Make a component of parts, such as a view or an area of the page, that also looks right in a
     notebook.
     """
     sheets = [theme.root(*([sheet] if sheet else []))]
@@ -206,26 +206,26 @@ def later(holder: pn.layout.ListLike) -> None:
 
 
 def warning(words: str) -> str:
-    """An error, which is text here and screen readers announce at once."""
+    """Return an error's words as HTML that screen readers announce at once."""
     return f'<p class="warn" role="alert">{escape(words)}</p>'
 
 
 def link(url: str, words: str) -> str:
-    """A link that opens in a new tab."""
+    """Return a link that opens in a new tab."""
     return f'<a href="{url}" target="_blank" rel="noopener">{words}</a>'
 
 
 def details(title: str, inner: str) -> str:
-    """A title and the HTML that a click on it shows; both are HTML."""
+    """Return a title and what a click on the title shows; both are HTML."""
     return f"<details><summary>{title}</summary>{inner}</details>"
 
 
 def unbroken(words: str) -> str:
-    """A text whose lines do not end within an equation."""
+    """Return a text whose lines do not break within an equation."""
     return words.replace(" = ", "\u00a0=\u00a0")
 
 
 def region(label: str, table: str, kind: str = "") -> str:
-    """A table, as HTML, that scrolls if too wide, also by keys."""
+    """Return a table as HTML that scrolls if too wide, also by keys."""
     css = f' class="{kind}"' if kind else ""
     return f'<div{css} tabindex="0" role="region" aria-label="{escape(label)}">{table}</div>'

@@ -23,7 +23,7 @@ PUBLISHED = {
     "mnist": "Published figures are of more records: DP-SGD with a network on all 60 000 images, at δ = 10⁻⁵, reaches 0.95 at "
     "ε = 2 and 0.97 at ε = 8 (Abadi and others 2016). Here are 4 000, and a linear model."
 }
-LEAST = 0.02  # least range of the axis of accuracy, so that negligible differences do not fill it
+LEAST = 0.02  # the least range of accuracy, so that negligible differences do not fill the axis
 
 
 class Compared(View):
@@ -54,9 +54,7 @@ class Compared(View):
 
 
 def draw(chart: Chart, frontier: Frontier) -> None:
-    """Draw each method at its best: a line with error bars, level and dashed for one without an
-    epsilon.
-    """
+    """Draw each method at its best: a line with error bars, level and dashed if it has no epsilon."""
     targets = sorted({p.target for p in frontier.points if p.target is not None})
     ends, delta = (targets[0] / 1.2, 1.2 * targets[-1]), format_delta(frontier.delta)
     lines, dots, heights = [], [], []

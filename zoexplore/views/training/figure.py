@@ -16,12 +16,12 @@ from zoexplore.views.figures.chart import script
 from zoexplore.views.figures.publish import NAMES
 
 GUESSING = 0.5  # the accuracy of guessing one of two classes
-BEYOND = 1.3  # times the least and the largest epsilon, where the axis ends
+BEYOND = 1.3  # the factor by which the axis extends beyond the least and the largest epsilon
 Model = dict[str, Any]
 
 
 class Growing(Script):
-    """Draws a picture in the browser."""
+    """A picture that the browser draws."""
 
     picture = param.Dict({}, doc="a result of `picture`, and the words around it")
 
@@ -35,7 +35,7 @@ def models_of(
     known: Sequence[Privacy] = (),
     begun: bool = False,
 ) -> list[Model]:
-    """The models at these noise scales, by ascending noise: means of several each.
+    """Return the models at noise scales by ascending noise, each the mean of several.
 
     Args:
         sigmas: the noise scales.
@@ -80,7 +80,7 @@ def picture(
     earlier: Sequence[Model] = (),
     **more: Any,
 ) -> dict[str, Any]:
-    """What is drawn.
+    """Return what is drawn.
 
     Args:
         models: of now.

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from zoexplore.training import Update
 
 TASK = TASKS["overlap"]
-# times 1/sqrt(d) from 0 to either centre: so far that classes overlap as much in every dimension
+# sqrt(d) times the way from 0 to either centre: classes overlap as much in every dimension
 APART = 0.06 * 520**0.5
 METHOD, SEEDS = "noisy-zogd", 5
-SCALES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # of the reader's noise
+SCALES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # factors of the reader's noise
 PAUSE = 0.25  # seconds between progress reports
-MOST_NUMBERS = 30_000_000  # in the data, and in the directions of a step
+MOST_NUMBERS = 30_000_000  # the most numbers in the data, and in a step's directions
 COUNTED = "ε is counted all the same."
 INSTALL = "pip install 'zoexplore[train]'"
 
@@ -64,13 +64,13 @@ class Asked:
 
     @property
     def others(self) -> dict[str, Any]:
-        """The fields of the run that the task does not set, but for sigma."""
+        """The fields of the run that the task does not set, without sigma."""
         own = self.setting.as_dict()
         return {name: own[name] for name in ("K", "beta", "T", *OTHERS)}
 
     @property
     def fields(self) -> tuple[Any, ...]:
-        """All that makes one run's models unlike another's, but for the noise scale."""
+        """All that makes one run's models unlike another's, without the noise scale."""
         return self.setting.n, self.setting.d, *self.others.values(), self.accounting
 
     @property
@@ -87,8 +87,8 @@ class Asked:
 
 @dataclass(frozen=True)
 class Cannot:
-    """Why a run cannot be trained: the field that is in the way, the nearest value that can be
-    trained, and the reason.
+    """Why a run cannot be trained: the field in the way, the nearest value that can be trained, and
+    the reason.
     """
 
     field: str
@@ -104,7 +104,7 @@ class Cannot:
 
 
 def obstacle(setting: Setting, most_steps: float = inf) -> Cannot | None:
-    """What is in the way of training a run; None if it can be trained.
+    """Return what is in the way of training a run; None if the run can be trained.
 
     Args:
         setting: the run.
@@ -130,7 +130,7 @@ def obstacle(setting: Setting, most_steps: float = inf) -> Cannot | None:
 
 @cached()
 def prices(asked: Asked) -> tuple[Privacy, ...]:
-    """Every bound's epsilon of the trained runs, along their steps: known before any of them is
+    """Compute every bound's epsilon of the trained runs along their steps, before any run is
     trained.
     """
     at = records(asked.setting.T)
@@ -139,29 +139,29 @@ def prices(asked: Asked) -> tuple[Privacy, ...]:
     )
 
 
-_pace = [3e-11]  # seconds for an operation, as the last run took
+_pace = [3e-11]  # the seconds of an operation in the last run
 
 
 def _operations(asked: Asked) -> float:
-    """Operations of a sweep, about: scores and gradients of every model, and the directions of
-    every seed.
+    """Return about how many operations a sweep takes: scores and gradients of every model, and the
+    directions of every seed.
     """
     s = asked.setting
     return 4.0 * SEEDS * s.T * s.d * (len(SCALES) * (s.batch or s.n) + s.K * s.K)
 
 
 def expected_seconds(asked: Asked) -> float:
-    """How long a sweep will take, at the pace of the last one of this process."""
+    """Return how long a sweep will take at the pace of this process's last sweep."""
     return _pace[0] * _operations(asked)
 
 
 def took(asked: Asked, seconds: float) -> None:
-    """Learn the pace of this machine."""
+    """Learn the machine's pace from the seconds that a sweep took."""
     _pace[0] = seconds / _operations(asked)
 
 
 def missing() -> tuple[str, ...]:
-    """Missing libraries that training needs."""
+    """Return the missing libraries that training needs."""
     return tuple(
         name
         for name, module in (("PyTorch", "torch"), ("scikit-learn", "sklearn"))
@@ -187,7 +187,7 @@ def trained(asked: Asked, known: tuple[Privacy, ...] = ()) -> Iterator["Update"]
     with ThreadPoolExecutor(min(os.cpu_count() or 1, SEEDS)) as executor:
         drawing = executor.submit(getattr, asked.task, "data")
         try:
-            # takes a second, as does drawing the data beside it
+            # the import takes a second, as does drawing the data beside it
             from zoexplore.training import sweep
         except ImportError as error:
             raise ValueError(

@@ -22,23 +22,25 @@ KILLED = "The training process ended unexpectedly: it was killed, or ran out of 
 
 
 def most_steps() -> float:
-    """Steps that one sweep may take: on a server as many as it allows."""
+    """Return the most steps that a sweep may take, on a server as many as the server allows."""
     return RUN_STEPS.value if served() else inf
 
 
 class Running:
-    """One run at a time. `came` is called at every change."""
+    """One run at a time, which calls `came` at every change."""
 
     def __init__(self, came: Callable[[], object]) -> None:
         self._came, self._work = came, SessionTask()
-        self.asked: Asked | None = None  # what is trained, or was
-        self.update: Update | None = None  # its progress
-        self.busy = self.waits = False  # whether it is trained, and whether it waits for others
-        self.problem = ""  # why it ended early
+        self.asked: Asked | None = None  # the run that is trained, or was
+        self.update: Update | None = None  # the run's progress
+        self.busy = self.waits = (
+            False  # whether the run is trained, and whether it waits for others
+        )
+        self.problem = ""  # why the run ended early
 
     def begin(self, asked: Asked, known: tuple[Privacy, ...] = ()) -> None:
-        """Train what is asked for, whose epsilons are `known`; on a server for as long as a run may
-        take there.
+        """Train what is asked for, whose epsilons are `known`, for as long as a server allows, if
+        any.
         """
         self._work.stop()
         self.asked, self.update, self.busy, self.problem = asked, None, True, ""
@@ -48,7 +50,7 @@ class Running:
         self._came()
 
     def stop(self) -> None:
-        """End the run, if any; what was trained is kept."""
+        """End the run, if any, and keep what was trained."""
         self._work.stop()
         self.busy = self.waits = False
         self._came()

@@ -1,4 +1,4 @@
-"""What the Train tab says that is text: the progress, and what the pale frontier is."""
+"""The Train tab's sentences: the progress, and what the pale frontier is."""
 
 from math import ceil, isfinite
 from typing import TYPE_CHECKING
@@ -16,18 +16,18 @@ FOOT = (
     "known seed."
 )
 TASK = "set by the task: logistic loss, a ridge, rows of length 1"
-NAMED = 2  # fields, at most, by which an earlier frontier is named
+NAMED = 2  # the most fields by which an earlier frontier is named
 
 
 def progress(update: "Update", T: int) -> str:
-    """How far the models are trained, and the time left."""
+    """Say how far the models are trained, and how much time is left."""
     left = f" · {ceil(update.seconds_left)} s left" if isfinite(update.seconds_left) else ""
     return f"step {format_count(update.done / update.total * T)} of {format_count(T)}{left}"
 
 
 def difference(one: Setting, other: Setting, when: str = "before") -> str:
-    """What the pale frontier is: when it was trained, and the fields in which its runs are unlike
-    the present ones.
+    """Say what the pale frontier is: when it was trained, and in which fields its runs are unlike
+    the current ones.
     """
     mine, theirs = one.as_dict(), other.as_dict()
     unlike = [

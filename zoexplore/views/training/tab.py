@@ -37,9 +37,9 @@ from zoexplore.views.training.running import Running, most_steps
 from zoexplore.views.training.sentences import FOOT, TASK, difference, progress
 from zoexplore.views.view import View
 
-# trained in advance: the demonstration, and of few directions
+# what is trained in advance: the demonstration, also with few directions
 PRICE, FEW = Path(training.__file__).with_name("price.json"), 26
-Found = tuple[Asked, Frontier]  # what was asked for, and what has been trained of it
+Found = tuple[Asked, Frontier]  # what was asked for, and how far it is trained
 
 
 class Train(View):
@@ -57,14 +57,14 @@ class Train(View):
 
     def build(self) -> None:
         self.running = Running(self._came)
-        self.found: Found | None = None  # trained here, so far
-        self.earlier: Found | None = None  # trained before
+        self.found: Found | None = None  # what the reader has trained so far
+        self.earlier: Found | None = None  # what the reader trained before
         # the drawn run, and its epsilons
         self.known: tuple[Asked | None, tuple[Privacy, ...]] = None, ()
         self.growing, self.said = Growing(), widgets.html("", "train_head")
         self.side = widgets.html("", "train_table")
         self.button = widgets.button("Train", self.press, "primary", "train_button")
-        # hidden as a whole
+        # a stack hides the row as a whole
         self.head = widgets.stack(widgets.row("train_top", self.said, self.button))
         self.beside = widgets.stack(self.side)
         self.param.watch(self.changed, "told")
@@ -81,7 +81,7 @@ class Train(View):
         return "before" if not self.found else "done" if update and update.finished else "stopped"
 
     def asked(self) -> Asked:
-        """The sliders' run, or the one that is trained now."""
+        """Return the sliders' run, or the run that is being trained."""
         if self.running.busy and self.running.asked:
             return self.running.asked
         return Asked(self.state.setting, self.state.accounting.replace(schedule="constant"))
@@ -94,7 +94,7 @@ class Train(View):
         self.state.param.update(by_task=dict.fromkeys(FACTS, TASK) if here else {}, flaws=flaws)
 
     def press(self) -> None:
-        """Train, or stop; where the run cannot be trained, go to the nearest one that can."""
+        """Train, or stop; if the run cannot be trained, go to the nearest run that can."""
         if self.running.busy:
             self.running.stop()
             return
@@ -110,7 +110,7 @@ class Train(View):
         self.earlier, self.found = self.found or self.earlier, None
 
     def _came(self) -> None:
-        """Take over what has been trained by now."""
+        """Take over what is trained so far."""
         asked, update = self.running.asked, self.running.update
         if asked and update and update.frontier.points:
             self.found = asked, update.frontier
@@ -196,7 +196,7 @@ def _models(found: Found) -> list[dict[str, Any]]:
 
 @cache
 def in_advance(K: int) -> Found:
-    """The demonstration of K directions, `FEW` or its own, as `tools/price.py` has trained it."""
+    """Return the demonstration with K directions, `FEW` or its own, as `tools/price.py` trained it."""
     found = load(PRICE)
     points = tuple(p for p in found.points if p.setting.K == K)
     return Asked(DEMONSTRATION.replace(K=K), Accounting()), replace(found, points=points)
