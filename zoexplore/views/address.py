@@ -33,7 +33,7 @@ LAST = {"tab": 1, "story": 2}
 class Teaching:
     """The parts on show (all if `show` is empty), the locked fields, and the prompts.
 
-    Names are those of fields and options of a setting, of tabs, and of `PARTS`.
+    Each name is that of a field or option of a setting, of a tab, or of one of the `PARTS`.
     """
 
     show: tuple[str, ...] = ()
@@ -101,8 +101,8 @@ Owners = dict[str, tuple[param.Parameterized, str]]
 
 
 class Address:
-    """Keeps the bridge's `search` and the state equal. A slider's values before its release have no
-    address.
+    """What keeps the bridge's `search` and the state equal; a slider's values before its release
+    have no address.
 
     `views` are further params in the address, by name; params of one of the `tabs` have its name
     before their own, as in `attack.fpr`. The state's `note` reports invalid fields of an address,

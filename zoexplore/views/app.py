@@ -1,4 +1,4 @@
-"""The explorer as a page: the document around it, and the handling of failing callbacks."""
+"""The explorer as a page: the document around the explorer, and what handles failing callbacks."""
 
 import asyncio
 import logging

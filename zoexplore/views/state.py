@@ -28,8 +28,8 @@ _Fields: Any = type("_Fields", (), {name: _of_run(name) for name in (*SETTING_FI
 
 
 class State(_Fields, param.Parameterized):
-    """One run and its accounting, whose fields and options are attributes too. `ask` changes these,
-    or says in `refusal` why it does not.
+    """One run and its accounting, whose fields and options are attributes too. `ask` changes fields
+    and options, or says in `refusal` why not.
 
     K never exceeds d: if d falls below the requested K, K is held at d, `note` says so, and K
     returns when d does.

@@ -87,7 +87,7 @@ class View(pn.viewable.Viewer):
             )
 
     async def _catch_up(self) -> None:
-        await self._pause(0)  # the figure goes first: the reader at the slider waits for it
+        await self._pause(0)  # the figure goes first, since the reader at the slider waits for it
         while self._outdated:
             self._outdated = self.sketch = False
             await self.refresh()

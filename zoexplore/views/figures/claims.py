@@ -1,5 +1,5 @@
-"""Published runs: epsilon as each claims it, and as it can be proved for what its public script
-executes. A row loads its run.
+"""Published runs: the epsilon that each claims, and the one that can be proved for its public
+script. A row loads its run.
 """
 
 from typing import Any

@@ -1,5 +1,5 @@
-"""Forgetting: what goes on being known of a record, step by step, once the training goes on without
-it.
+"""Forgetting: what is still known of a record, step by step, as training goes on without the
+record.
 """
 
 import numpy as np
@@ -35,7 +35,7 @@ class Forget(View):
     def build(self) -> None:
         self.chart = Chart("forget", self.state, self._dragged, _CODE)
         self.words = widgets.html("", "words", "gain")
-        # hidden as a whole, since a chart's own style sheet would keep it visible
+        # a stack hides the chart as a whole, since the chart's own style sheet would keep it visible
         self.drawing = widgets.stack(self.chart)
 
     def _dragged(self, place: float, held: bool) -> None:

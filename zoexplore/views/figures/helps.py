@@ -1,5 +1,5 @@
-"""Where hiding the iterates helps, over the steps T and the share beta: by how much, or why not.
-The run is moved there.
+"""The map of where hiding the iterates helps over the steps T and the share beta, by how much, or
+why not; the reader moves the run on the map.
 """
 
 from html import escape
@@ -47,8 +47,8 @@ class Map(Script):
 
 
 class Helps(View):
-    """How much hiding divides epsilon by, the map with the run on it, and from how many steps on it
-    pays.
+    """By how much hiding divides epsilon, a map of it with the run, and from how many steps on
+    hiding pays.
     """
 
     rest, precedence = 0.2, 1

@@ -30,11 +30,11 @@ def draw(
     """Draw a plan.
 
     Args:
-        chart: where.
-        field: the one that is solved for, along which the curves run.
-        bound: by which the last model alone is counted; empty for the least that applies.
-        target: epsilon.
-        curves: of the current run.
+        chart: the chart to draw in.
+        field: the field that is solved for, along which the curves run.
+        bound: the bound that counts the last model alone; empty for the least that applies.
+        target: the epsilon to meet.
+        curves: the current run's curves.
         runs: the run of the sliders as "yours", and those that meet the target, as "last" and
             "every": each with its epsilon.
     """

@@ -35,7 +35,7 @@ AS_PRINTED = (
     '<p class="printed" role="status">'
     "Drawn with the paper's printed constants: <b>no guarantee</b>.</p>"
 )
-CURES = {  # buttons by a way of drawing batches and neighbours that no bound covers with it
+CURES = {  # a button's words for batches whose neighbours no bound covers
     ("poisson", "replace-one"): "Count one record more or less instead",
     ("without-replacement", "add-remove"): "Count one replaced record instead",
 }

@@ -1,1 +1,1 @@
-"""The page's look: colours, the bounds' lines, style sheets."""
+"""The page's look: colours, the bounds' lines and style sheets."""

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 STATE = "--zx-state"  # the variable that marks a part as out of date
-# the variable's values; the second says so in words, and the page tells screen readers of both
+# the mark's values: the second also says so in words; the page tells screen readers of both
 VEILED, WAITING = "zx-veiled", "zx-waiting"
 # the layout of nearly all parts; style sheets do the rest
 STRETCH = {"sizing_mode": "stretch_width", "margin": 0}

@@ -60,7 +60,7 @@ def copier(text: str, copied: str = "") -> pn.widgets.Button:
     says so.
     """
     made = button(text, tags=[copied])
-    # the code gets no button as argument, which would never be garbage then
+    # the code takes no button as an argument, which would keep the button in memory for good
     made.js_on_click(code=_COPY.replace("LABEL", text))
     return made
 

@@ -83,15 +83,15 @@ def picture(
     """Return what is drawn.
 
     Args:
-        models: of now.
+        models: the current models.
         sigma: the reader's own noise.
         stage: "before", "during", "stopped" or "done".
         hidden: whether models of which only the last step is published are drawn, too.
         earlier: the models that were trained before.
-        more: `named`, the name of these; `free`, the accuracy without noise, or None.
+        more: `named`, the current models' name; `free`, the accuracy without noise, or None.
 
     Returns:
-        these, and `mine`, the place of the reader's own noise among the models' doubling ones,
+        the arguments, and `mine`, the reader's own noise's place among the models' doubling ones,
         between two where it was not trained, None if outside; `nearest`, the place of the model
         nearest to it, or of the middle one; and `ends` of the axis, from the least epsilon after
         one step to the largest after the last.

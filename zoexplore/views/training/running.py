@@ -33,14 +33,13 @@ class Running:
         self._came, self._work = came, SessionTask()
         self.asked: Asked | None = None  # the run that is trained, or was
         self.update: Update | None = None  # the run's progress
-        self.busy = self.waits = (
-            False  # whether the run is trained, and whether it waits for others
-        )
+        # whether the run is trained, and whether it waits for others
+        self.busy = self.waits = False
         self.problem = ""  # why the run ended early
 
     def begin(self, asked: Asked, known: tuple[Privacy, ...] = ()) -> None:
-        """Train what is asked for, whose epsilons are `known`, for as long as a server allows, if
-        any.
+        """Train what is asked for, whose epsilons are `known`; on a server only for the allowed
+        time.
         """
         self._work.stop()
         self.asked, self.update, self.busy, self.problem = asked, None, True, ""

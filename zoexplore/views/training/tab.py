@@ -146,7 +146,7 @@ class Train(View):
             self._write(drawn, asked)
 
     def _write(self, drawn: dict[str, Any], asked: Asked) -> None:
-        """Show a picture, and write what stands around it."""
+        """Show a picture, and write the words around it."""
         run, s = self.running, asked.setting
         busy, done = run.busy and run.update, run.update and drawn["stage"] == "done"
         ended = run.problem if run.asked and run.asked.fields == asked.fields else ""
