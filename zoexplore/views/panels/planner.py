@@ -99,7 +99,7 @@ class Planner(View):
         self.found = widgets.html("", "words", "plan", "answer")
         self.words = widgets.html("", "words", "plan")
         self.chart = Chart("plan", self.state)
-        # a stack hides the chart as a whole, since the chart's own style sheet would keep it visible
+        # a stack hides the chart as a whole, since its own style sheet would keep it visible
         self.drawing = widgets.stack(self.chart)
 
     def take(self, name: str, text: str) -> None:

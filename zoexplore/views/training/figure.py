@@ -91,7 +91,7 @@ def picture(
         more: `named`, the current models' name; `free`, the accuracy without noise, or None.
 
     Returns:
-        the arguments, and `mine`, the reader's own noise's place among the models' doubling ones,
+        the arguments, and `mine`, the place of the reader's noise among the models' doubling ones,
         between two where it was not trained, None if outside; `nearest`, the place of the model
         nearest to it, or of the middle one; and `ends` of the axis, from the least epsilon after
         one step to the largest after the last.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from zoexplore.training import Update
 
 TASK = TASKS["overlap"]
-# divided by sqrt(d), each centre's distance from 0: classes overlap as much at every d
+# each centre's distance from 0, times sqrt(d): so far that classes overlap as much at every d
 APART = 0.06 * 520**0.5
 METHOD, SEEDS = "noisy-zogd", 5
 SCALES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # factors of the reader's noise
