@@ -25,7 +25,7 @@ RUNS = {
     "gradients at most ½ long, Poisson": HEAD.replace(lipschitz=0.5, **POISSON),
     "nothing known of gradients, Poisson": HEAD.replace(lipschitz=inf, **POISSON),
 }
-PLACES, FADED = 2**14, 1e-4  # of the grid; of a push that is left out
+PLACES, FADED = 2**14, 1e-4  # places of the grid; the length of an aim that has faded
 
 
 def attacked(s: Setting, draws: int) -> float:

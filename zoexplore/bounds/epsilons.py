@@ -75,6 +75,7 @@ def curve(
 
 
 def on_this_run() -> list[str]:
+    """Return the ids of the bounds on the run itself, and not on another mechanism."""
     return [bound for bound, entry in BOUNDS.items() if entry.of_this_run]
 
 

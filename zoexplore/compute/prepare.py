@@ -102,6 +102,9 @@ def _mark() -> Path:
 
 
 def _say(done: float) -> None:
+    """Draw a bar that grows in a terminal; write its last line alone to a file."""
+    if not sys.stderr.isatty() and done < 1:
+        return
     bar = f"\rcompiling: [{'#' * round(30 * done):30}] {done:4.0%}"
     print(bar, end="\n" if done == 1 else "", file=sys.stderr, flush=True)
 

@@ -267,6 +267,7 @@ def kinds(bits: dict[str, str]) -> dict[str, str]:
 
 
 def differing(before: dict[str, str], now: dict[str, str]) -> list[str]:
+    """Return the sorted names whose bits differ, or that stand on one side alone."""
     return sorted(name for name in before | now if before.get(name) != now.get(name))
 
 
