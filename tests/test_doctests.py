@@ -19,7 +19,7 @@ MODULES = [
 ]
 
 
-@pytest.mark.parametrize("name", [*MODULES, "bounds.epsilons", "bounds.lower"])
+@pytest.mark.parametrize("name", [*MODULES, "bounds.epsilons", "bounds.lower", "run.refusals"])
 def test_the_examples_give_what_they_say(name):
     found = doctest.testmod(importlib.import_module(f"zoexplore.{name}"), report=False)
     assert found.attempted > 0

@@ -26,7 +26,8 @@ from zoexplore.questions.recommendation import meanings
 from zoexplore.run.fields import FIELDS
 from zoexplore.run.formatting import format_count
 from zoexplore.run.presets import DEMONSTRATION as SHOWN
-from zoexplore.run.setting import LARGEST_INTEGER, NEIGHBOURS, SAMPLINGS, Refused
+from zoexplore.run.refusals import LARGEST_INTEGER, Refused
+from zoexplore.run.setting import NEIGHBOURS, SAMPLINGS
 
 RUN = DEMONSTRATION
 SMALL = DEMONSTRATION.replace(n=300, d=40, K=10, T=50, sigma=0.1, m=0.5, ridge=0.5, M=1.0, R=0.5)

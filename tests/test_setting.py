@@ -20,7 +20,7 @@ from tests.convention import DEMONSTRATION, Accounting, Setting, curve, epsilon,
 from zoexplore import BOUNDS
 from zoexplore.run import setting
 from zoexplore.run.fields import FIELDS, OPTIONS
-from zoexplore.run.setting import Refused
+from zoexplore.run.refusals import Refused
 
 TOO_LARGE = 2**53 + 1
 

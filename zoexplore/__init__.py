@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from zoexplore.bounds import BOUNDS, Guarantee, curve, epsilon, guarantee
 from zoexplore.questions import calibrate, compose, forgetting, recommend
-from zoexplore.run.setting import Accounting, Setting, shown
+from zoexplore.run.refusals import shown
+from zoexplore.run.setting import Accounting, Setting
 
 if TYPE_CHECKING:
     from zoexplore.views import Explorer

@@ -15,7 +15,8 @@ from tests.fuzz.patience import within_a_second
 from tests.fuzz.strings import NAMES, objects, values
 from zoexplore import BOUNDS, Accounting, Setting, calibrate, curve, epsilon, guarantee
 from zoexplore.run.presets import DEMONSTRATION
-from zoexplore.run.setting import FIELD_NAMES, LONGEST_SHOWN, NUMERIC_FIELDS, SETTING_FIELDS
+from zoexplore.run.refusals import LONGEST_SHOWN
+from zoexplore.run.setting import FIELD_NAMES, NUMERIC_FIELDS, SETTING_FIELDS
 from zoexplore.views.state import OPTIONS
 
 CODE = re.compile(

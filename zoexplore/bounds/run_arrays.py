@@ -11,7 +11,8 @@ from zoexplore.bounds.contraction import lipschitz
 from zoexplore.bounds.kernels import norms
 from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.sensitivity import Sensitivity, above_underflow
-from zoexplore.run.setting import INTEGER_FIELDS, NUMERIC_FIELDS, Accounting, Setting, shown
+from zoexplore.run.refusals import shown
+from zoexplore.run.setting import INTEGER_FIELDS, NUMERIC_FIELDS, Accounting, Setting
 
 LEAST_UNIT = 1e-290
 LEAST_PRODUCT = 2.0**-1022  # the smallest number that doubles hold to the last digit

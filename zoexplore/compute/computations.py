@@ -22,7 +22,8 @@ from zoexplore.questions.hiding import Gain, gain_map
 from zoexplore.questions.statement import statement
 from zoexplore.run.axes import AXES, T_MOST
 from zoexplore.run.presets import DEMONSTRATION
-from zoexplore.run.setting import LARGEST_INTEGER, Accounting, Setting
+from zoexplore.run.refusals import LARGEST_INTEGER
+from zoexplore.run.setting import Accounting, Setting
 
 _EVEN, _FEW = np.linspace(0.01, 0.99, 99), np.geomspace(1e-6, 0.01, 81)
 # rates of false alarms: even, and close together at either end

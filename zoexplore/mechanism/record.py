@@ -10,7 +10,8 @@ from math import inf, nextafter, sqrt
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from zoexplore.run.setting import LARGEST_INTEGER, Setting
+from zoexplore.run.refusals import LARGEST_INTEGER
+from zoexplore.run.setting import Setting
 
 # a setting that allows whatever any run may have
 ANY = Setting(n=LARGEST_INTEGER, d=LARGEST_INTEGER, K=1, T=1, sigma=1.0, beta=1.0)

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from zoexplore.mechanism.guarantees import composition
 from zoexplore.mechanism.record import RunRecord, Step
-from zoexplore.run.setting import LARGEST_INTEGER, Accounting
+from zoexplore.run.refusals import LARGEST_INTEGER
+from zoexplore.run.setting import Accounting
 
 CLOSE = 1e-4  # the relative excess that solved noise may have over the least
 POWERS = range(-200_000, 200_000)  # the powers of 1 + `CLOSE` to try: 2e-9 to 5e8 times

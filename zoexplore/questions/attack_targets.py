@@ -6,7 +6,7 @@ from math import log, log1p
 
 import numpy as np
 
-from zoexplore.run.setting import shown
+from zoexplore.run.refusals import shown
 
 
 def pair_for_advantage(advantage: float) -> tuple[float, float]:

@@ -13,20 +13,11 @@ from urllib.parse import parse_qsl, urlencode
 import yaml
 
 from zoexplore.bounds import BOUNDS, epsilon
-from zoexplore.run.fields import meant
 from zoexplore.run.formatting import format_exact
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.reading import Unreadable, fields_of, value_of
-from zoexplore.run.setting import (
-    FIELD_NAMES,
-    IN_PLACE,
-    OWN,
-    Accounting,
-    Refused,
-    Setting,
-    shown,
-    supposition,
-)
+from zoexplore.run.refusals import Refused, meant, shown
+from zoexplore.run.setting import FIELD_NAMES, IN_PLACE, OWN, Accounting, Setting, supposition
 from zoexplore.run.text import written
 
 OPTIONS = tuple(asdict(Accounting()))

@@ -9,7 +9,8 @@ from zoexplore.bounds import hidden_cost
 from zoexplore.bounds.epsilons import DEFAULT
 from zoexplore.bounds.guarantee import Guarantee, guarantee
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.run.setting import Accounting, Setting, whole
+from zoexplore.run.refusals import whole
+from zoexplore.run.setting import Accounting, Setting
 
 TITLE = "Forgetting"
 SHOWN = 1e-9  # an epsilon below it counts as 0

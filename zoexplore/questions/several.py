@@ -29,7 +29,8 @@ from zoexplore.bounds.loss_distribution import epsilon_of_parts
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.subsampling import Sampled
 from zoexplore.bounds.tradeoff import Answers, TradeOff
-from zoexplore.run.setting import Accounting, Setting, number, shown, whole
+from zoexplore.run.refusals import number, shown, whole
+from zoexplore.run.setting import Accounting, Setting
 
 # the neighbours for each way of drawing a batch
 NEIGHBOURS_OF = {"poisson": "add-remove", "without-replacement": "replace-one"}

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from zoexplore.run.fields import FIELDS, Field
-from zoexplore.run.setting import LARGEST_INTEGER, Setting
+from zoexplore.run.refusals import LARGEST_INTEGER
+from zoexplore.run.setting import Setting
 
 POINTS = 81
 T_MOST = int(FIELDS["T"].high)

@@ -4,47 +4,28 @@ Both are frozen and hashable. An invalid value raises a `ValueError` that names 
 and the allowed values. A page can show the message as it is.
 """
 
-from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from fractions import Fraction
-from math import ceil, inf, nan, nextafter
-from numbers import Real
+from math import ceil, inf, nextafter
 from typing import Any
 
-from zoexplore.run.fields import FIELDS, OPTIONS, meant
+from zoexplore.run.fields import FIELDS, OPTIONS
+from zoexplore.run.refusals import (
+    LIMITS,
+    Refused,
+    check_names,
+    check_options,
+    decimal,
+    number,
+    whole,
+)
 
 REGIMES, CLIPPINGS, NEIGHBOURS, SAMPLINGS, CONVERSIONS, SENSITIVITIES, SCHEDULES = map(
     tuple, OPTIONS.values()
 )
 
-LONGEST_SHOWN = 500  # characters of a refused value that a message quotes
-LEAST_DELTA = 1e-300  # parts of a smaller delta would be subnormal doubles, which have fewer digits
-LARGEST_INTEGER = 2**53  # larger whole numbers are not exact as floats
-_ABOVE_0, _SHARE = {"above": 0.0}, {"least": 0.0, "most": 1.0}
-LIMITS: dict[str, dict[str, Any]] = {  # arguments of `number`, by field
-    "sigma": _ABOVE_0,
-    "clip": _ABOVE_0,
-    "R": _ABOVE_0 | {"infinite": True},
-    "M": _ABOVE_0 | {"infinite": True},
-    "lipschitz": _ABOVE_0 | {"infinite": True},
-    "beta": _SHARE,
-    "cooldown_beta": _SHARE,
-    "delta": {"least": LEAST_DELTA, "below": 1.0},
-    "xi": {"least": 0.0},
-}
 # numbers that `Setting.of` takes, and the fields that they replace
 IN_PLACE = {"noise_multiplier": "sigma", "epochs": "T", "sample_rate": "batch"}
-
-
-class Refused(ValueError):
-    """An invalid value; `field` names its field."""
-
-    def __init__(self, message: str, field: str) -> None:
-        super().__init__(message, field)  # both arguments, for pickle
-        self.field = field
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +109,7 @@ class Setting:
         def put(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
-        _check_options(self, "linear")
+        check_options(self, "linear")
         for name in ("n", "d", "T", "releases", "records_per_person"):
             put(name, whole(name, getattr(self, name)))
         put("cooldown", whole("cooldown", self.cooldown, least=0))
@@ -164,7 +145,7 @@ class Setting:
         >>> Setting.of(n=60_000, d=100, K=1, beta=1.0, noise_multiplier=1.1, epochs=15, sample_rate=0.01).T
         1500
         """
-        _check_names("Setting", given, FIELD_NAMES)
+        check_names("Setting", given, FIELD_NAMES)
         own = {name: value for name, value in given.items() if name not in IN_PLACE}
         unset = {IN_PLACE[name]: 1 for name in given if name in IN_PLACE}
         return cls(**unset | own).replace(**given)
@@ -184,7 +165,7 @@ class Setting:
         for name in rates:
             if IN_PLACE[name] in changes:
                 raise Refused(f"{name} and {IN_PLACE[name]} say the same: give one of them", name)
-        _check_names("Setting", changes, FIELD_NAMES)
+        check_names("Setting", changes, FIELD_NAMES)
         run = replace(self, **{"eta": None, **changes} if self.eta_follows else changes)
         return run._at(rates) if rates else run
 
@@ -192,15 +173,15 @@ class Setting:
         """Return the run with numbers that `of` takes."""
         run, drawn = self, Fraction(self.batch or self.n)  # records a step
         if "sample_rate" in rates:
-            drawn = _decimal("sample_rate", rates["sample_rate"], most=1.0) * self.n
+            drawn = decimal("sample_rate", rates["sample_rate"], most=1.0) * self.n
             run = run.replace(batch=ceil(drawn), sigma=self.sigma * float(drawn / ceil(drawn)))
         if "epochs" in rates:
             epoch = (
                 ceil(self.n / drawn) if run.sampling in ("cyclic", "shuffled") else self.n / drawn
             )
-            run = run.replace(T=ceil(_decimal("epochs", rates["epochs"]) * epoch))
+            run = run.replace(T=ceil(decimal("epochs", rates["epochs"]) * epoch))
         if "noise_multiplier" in rates:
-            wanted = float(_decimal("noise_multiplier", rates["noise_multiplier"]))
+            wanted = float(decimal("noise_multiplier", rates["noise_multiplier"]))
             run = run.replace(sigma=wanted / run.replace(sigma=1.0).noise_multiplier)
             while run.noise_multiplier > wanted:
                 run = run.replace(sigma=nextafter(run.sigma, 0.0))
@@ -285,11 +266,11 @@ class Accounting:
     printed: bool = False
 
     def __post_init__(self) -> None:
-        _check_options(self, "printed")
+        check_options(self, "printed")
 
     def replace(self, **changes: Any) -> "Accounting":
         """Return an accounting with other options. Raises `Refused` as the constructor does."""
-        _check_names("Accounting", changes, [f.name for f in fields(self)])
+        check_names("Accounting", changes, [f.name for f in fields(self)])
         return replace(self, **changes)
 
 
@@ -307,92 +288,3 @@ def supposition(setting: Setting, accounting: Accounting) -> str:
         return "nothing is known of gradients: the clip may act"
     counted = ", and a record is counted by the clip" if accounting.sensitivity == "clip" else ""
     return f"every record's gradient is at most L = {slope:g} long{counted}"
-
-
-def _check_names(owner: str, given: Iterable[str], names: Sequence[str]) -> None:
-    for unknown in sorted(set(given) - {*names}):
-        allowed = f"; these are {', '.join(names)}"
-        raise Refused(
-            f"{unknown} is not a field of {owner}{meant(unknown, names) or allowed}", unknown
-        )
-
-
-def _refuse(name: str, value: Any, allowed: str) -> Refused:
-    return Refused(f"{name} = {shown(value)} is not allowed: give {allowed}", name)
-
-
-def shown(value: Any) -> str:
-    """Write out a refused value, cut to fit a message."""
-    try:
-        text = repr(value)
-    except ValueError:  # Python refuses to print very long integers
-        text = "an integer of thousands of digits"
-    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
-
-
-def _check_options(of: "Setting | Accounting", switch: str) -> None:
-    for name, allowed in OPTIONS.items():
-        value = getattr(of, name, None)
-        if hasattr(of, name) and not (isinstance(value, str) and value in allowed):
-            raise _refuse(name, value, f"one of {', '.join(map(repr, allowed))}")
-    if not isinstance(getattr(of, switch), bool):
-        raise _refuse(switch, getattr(of, switch), "True or False")
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def whole(
-    name: str, value: Any, most: int = LARGEST_INTEGER, called: str = "", least: int = 1
-) -> int:
-    """Return a whole number from `least` to `most`, which messages name `called`. Raises `Refused`
-    for anything else.
-
-    >>> whole("T", 200.0)
-    200
-    """
-    # the range comes first: int() refuses inf and nan
-    if not _is_real(value) or not least <= value <= most or value != int(value):
-        raise _refuse(name, value, f"a whole number from {least} to {called or most}")
-    return int(value)
-
-
-def number(
-    name: str,
-    value: Any,
-    *,
-    above: float = -inf,
-    least: float = -inf,
-    below: float = inf,
-    most: float = inf,
-    called: str = "",
-    infinite: bool = False,
-) -> float:
-    """Return a number within the limits, finite unless `infinite`; messages name `most` as
-    `called`. Raises `Refused` for anything else.
-
-    >>> number("beta", 1, least=0.0, most=1.0)
-    1.0
-    """
-    lower = f"above {above:g}" if above > -inf else f"of at least {least:g}"
-    upper = (
-        f" and below {below:g}"
-        if below < inf
-        else f" and at most {called or f'{most:g}'}"
-        if most < inf
-        else ""
-    )
-    try:
-        x = float(value) if _is_real(value) else nan
-    except OverflowError:
-        x = nan
-    if not (above < x and least <= x <= most and (x < below or infinite)):
-        finite, noted = ("", " (inf is allowed)") if infinite else ("finite ", "")
-        raise _refuse(name, value, f"a {finite}number {lower}{upper}{noted}")
-    return x + 0.0  # not -0.0, whose reciprocal is -inf
-
-
-def _decimal(name: str, value: Any, most: float = inf) -> Fraction:
-    """Return a number above 0, exactly as its digits say."""
-    return Fraction(repr(number(name, value, above=0.0, most=most)))

@@ -12,8 +12,8 @@ import panel as pn
 import param
 
 from zoexplore.questions.export import from_fields, to_fields
-from zoexplore.run.fields import in_symbols
 from zoexplore.run.formatting import format_exact, format_sentence, parse_number
+from zoexplore.run.refusals import in_symbols
 from zoexplore.run.setting import SETTING_FIELDS
 from zoexplore.views.html import written
 from zoexplore.views.pins import Pins

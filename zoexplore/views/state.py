@@ -5,9 +5,10 @@ from typing import Any
 
 import param
 
-from zoexplore.run.fields import FIELDS, in_symbols
+from zoexplore.run.fields import FIELDS
 from zoexplore.run.formatting import parse_number
 from zoexplore.run.presets import DEMONSTRATION
+from zoexplore.run.refusals import in_symbols
 from zoexplore.run.setting import SETTING_FIELDS, Accounting, Setting
 
 OPTIONS = tuple(option.name for option in fields(Accounting))

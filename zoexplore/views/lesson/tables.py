@@ -12,8 +12,8 @@ from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.bounds.guarantee import as_printed
 from zoexplore.compute.computations import smallest
 from zoexplore.run.axes import AXES
-from zoexplore.run.fields import in_symbols
-from zoexplore.run.setting import Accounting, Refused, Setting, shown
+from zoexplore.run.refusals import Refused, in_symbols, shown
+from zoexplore.run.setting import Accounting, Setting
 from zoexplore.views.figures.by_bound import lack
 from zoexplore.views.figures.game import allowed
 from zoexplore.views.panels.readouts import odds

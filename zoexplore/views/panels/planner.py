@@ -25,7 +25,7 @@ from zoexplore.questions.calibration import DECADES
 from zoexplore.questions.hiding import LEAST_GAIN
 from zoexplore.questions.recommendation import PASSES
 from zoexplore.run.axes import AXES
-from zoexplore.run.fields import FIELDS, in_symbols
+from zoexplore.run.fields import FIELDS
 from zoexplore.run.formatting import (
     format_count,
     format_number,
@@ -35,7 +35,8 @@ from zoexplore.run.formatting import (
     parse_number,
     round_up,
 )
-from zoexplore.run.setting import LARGEST_INTEGER, Setting
+from zoexplore.run.refusals import LARGEST_INTEGER, in_symbols
+from zoexplore.run.setting import Setting
 from zoexplore.views.figures.chart import Chart
 from zoexplore.views.figures.target import draw
 from zoexplore.views.html import written

@@ -11,7 +11,7 @@ from zoexplore.compute.limits import RUN_SECONDS, RUN_STEPS
 from zoexplore.compute.pool import LongWork
 from zoexplore.compute.process import Died
 from zoexplore.compute.session_task import SessionTask, served
-from zoexplore.run.fields import in_symbols
+from zoexplore.run.refusals import in_symbols
 from zoexplore.training.privacy import Privacy
 from zoexplore.views.training.jobs import Asked, took, trained
 
