@@ -13,12 +13,12 @@ from torch.func import functional_call, vmap
 
 from benchmarks.timing import milliseconds, table
 from zoexplore.mechanism import clipping, stiefel
-from zoexplore.mechanism.noise import hybrid, project
 from zoexplore.mechanism.rng import normal
 from zoexplore.training import TASKS
-from zoexplore.training.engine import Job, problem_of
+from zoexplore.training.engine import Job
 from zoexplore.training.methods import Configuration
 from zoexplore.training.models import Softmax
+from zoexplore.training.step import hybrid, project
 
 K, CONFIGURATIONS, XI, REPEATS = 64, 8, 1e-4, 5
 SHARP_CLIP = 0.05  # acts on many quotients at the start
@@ -96,12 +96,12 @@ def engine(task: Any, clip: float | None) -> Any:
     job = Job(
         task, tuple(Configuration("noisy-zogd", s) for s in settings(task, clip)), (0,), (10**9,)
     )
-    problem, state = problem_of(task), job.begin()
+    state = job.begin()
     steps = 1 if clip else 20
 
     def go() -> None:
         for _ in range(steps):
-            job.step(problem, state)
+            job.advance(state, 0.0)
 
     return seconds(go) / steps / CONFIGURATIONS
 
@@ -197,6 +197,6 @@ def mapped(task: Any) -> Any:
         noise = hybrid(
             U, setting.sigma, setting.beta, setting.eta, lambda size: normal(source, (size,))
         )
-        w = project(w - setting.eta / K * (U @ slopes) + noise, setting.R).point
+        w = project(w - setting.eta / K * (U @ slopes) + noise, setting.R)
 
     return seconds(step)

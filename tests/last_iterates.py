@@ -8,9 +8,9 @@ from torch import Tensor
 from zoexplore.mechanism.batches import cyclic
 from zoexplore.mechanism.clipping import RULES
 from zoexplore.mechanism.directions import stiefel
-from zoexplore.mechanism.noise import combine, hybrid, project
 from zoexplore.mechanism.rng import Sources, normal
 from zoexplore.run.setting import Setting
+from zoexplore.training.step import combine, hybrid, project
 
 
 def last_iterates(
@@ -45,7 +45,7 @@ def last_iterates(
         mean = values.sum(1) / (setting.batch or setting.n)
         estimate = mean + setting.ridge * (U.mT @ w.unsqueeze(-1)).squeeze(-1)
         noise = hybrid(U, setting.sigma, setting.beta_at(t), setting.eta, draw)
-        w = project(w - (setting.eta / setting.K) * combine(U, estimate) + noise, setting.R).point
+        w = project(w - (setting.eta / setting.K) * combine(U, estimate) + noise, setting.R)
     return w
 
 

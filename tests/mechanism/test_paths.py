@@ -7,8 +7,7 @@ import torch
 
 from tests.mechanism.problems import SETTING, classes, cross_entropy, data, network, run
 from zoexplore import Setting
-from zoexplore.mechanism import NoisyZOGD, Sources
-from zoexplore.mechanism import step as steps
+from zoexplore.mechanism import NoisyZOGD, Sources, noise
 from zoexplore.mechanism.directions import Streamed
 from zoexplore.mechanism.losses import Losses
 from zoexplore.mechanism.parameters import Parameters
@@ -112,7 +111,7 @@ def test_before_rounding_updates_are_as_far_apart_as_stated(
     """Of two neighbours' first steps: what is to be added to the parameters, its noise included."""
     updates = []
     monkeypatch.setattr(
-        steps, "add", lambda block, change, rounding: updates.append(change.double().clone())
+        noise, "add", lambda block, change, rounding: updates.append(change.double().clone())
     )
     apart(kind, clipping, xi, {"directions": directions}, trials=1)
     first, second = torch.cat(updates).view(2, 2 * D)

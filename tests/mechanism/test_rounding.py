@@ -11,9 +11,9 @@ from tests.mechanism.problems import FREE, classes, cross_entropy, optimiser, ru
 from tests.mechanism.test_report import step_of
 from zoexplore.mechanism import NoisyZOGD, Sources
 from zoexplore.mechanism.directions import Dense, Streamed
+from zoexplore.mechanism.noise import apply, noisy
 from zoexplore.mechanism.parameters import Parameters
 from zoexplore.mechanism.rng import normal
-from zoexplore.mechanism.step import apply, noisy
 
 SINGLE = torch.finfo(torch.float32).eps
 

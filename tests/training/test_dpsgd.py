@@ -74,7 +74,7 @@ def test_epsilon_is_that_of_another_accountant(target, batch):
 
 def test_a_batch_without_records_is_a_step_of_noise(monkeypatch):
     monkeypatch.setattr(
-        "zoexplore.training.engine.drawn", lambda *_: torch.zeros(0, dtype=torch.long)
+        "zoexplore.training.step.drawn", lambda *_: torch.zeros(0, dtype=torch.long)
     )
     task = small_task("softmax", f=100, R=float("inf"))
     setting = task.setting(50.0, K=task.d, beta=0.0, batch=20, sampling="poisson")

@@ -13,11 +13,11 @@ from benchmarks.frontier.search import multiplier, split
 from tests.effort import proof, times
 from tests.training.small import blobs, small_task
 from zoexplore.mechanism import Sources, stiefel
-from zoexplore.mechanism.noise import hybrid
 from zoexplore.mechanism.rng import normal
 from zoexplore.run.setting import Accounting
 from zoexplore.training.data import Data
 from zoexplore.training.engine import Job
+from zoexplore.training.step import hybrid
 from zoexplore.training.sweep_plans import SweepPlan
 
 D, RUNS, Z = 12, 3000, 0.004

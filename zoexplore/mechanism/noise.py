@@ -1,43 +1,15 @@
-"""The noise of a step, along its directions and in every coordinate, and the projection onto the
-ball, for many runs at once.
-"""
+"""The noise of a step: along its directions, and in every coordinate."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
-
-def hybrid(U: Tensor, sigma: Any, beta: Any, eta: Any, draw: Callable[[int], Tensor]) -> Tensor:
-    """Draw (eta/sqrt(K)) sum_k G_k u_k + (eta/sqrt(d)) G for C runs, shape (C, d), with G_k ~ N(0,
-    beta sigma^2) and G ~ N(0, (1-beta) sigma^2 I). Runs may share directions, never noise.
-
-    Given the directions, the noise has variance s1^2 + s2^2 along each of them and s2^2 elsewhere
-    (see `deviations`). Its mean squared length is (eta sigma)^2.
-
-    Args:
-        U: orthonormal directions, shape (d, K), or (C, d, K).
-        sigma, beta, eta: numbers, or tensors of shape (C,).
-        draw: `draw(m)` draws m independent standard normal numbers a run, shape (C, m), in no way
-            derived from the directions (`Sources.noise`).
-    """
-    d, K = U.shape[-2:]
-    along, across = (
-        torch.as_tensor(s, dtype=U.dtype).unsqueeze(-1) for s in deviations(sigma, beta, eta, d, K)
-    )
-    inside = combine(U, along * draw(K))
-    # isotropic noise is not drawn if all noise is directional
-    return inside.add(across * draw(d)) if across.any() else inside
-
-
-def combine(U: Tensor, coefficients: Tensor) -> Tensor:
-    """Return sum_k c_k u_k, shape (..., d), for coefficients of shape (..., K) and U of shape (d,
-    K) or (..., d, K).
-    """
-    if U.dim() == 2:
-        return coefficients @ U.mT
-    return (U @ coefficients.unsqueeze(-1)).squeeze(-1)
+from zoexplore.mechanism.directions import Frame
+from zoexplore.mechanism.parameters import Parameters, add
+from zoexplore.mechanism.record import Step
+from zoexplore.mechanism.rng import Sources, normal, words
 
 
 def deviations(sigma: Any, beta: Any, eta: Any, d: int, K: int) -> tuple[Any, Any]:
@@ -45,20 +17,37 @@ def deviations(sigma: Any, beta: Any, eta: Any, d: int, K: int) -> tuple[Any, An
     return eta * sigma * (beta / K) ** 0.5, eta * sigma * ((1 - beta) / d) ** 0.5
 
 
-class Projected(NamedTuple):
-    """The point in the ball, and whether the given one was outside (bool)."""
-
-    point: Tensor
-    hit: Tensor
-
-
-def project(w: Tensor, R: float | Tensor) -> Projected:
-    """Return the nearest point of the ball of radius R around 0, w itself if R is infinite.
-
-    Args:
-        w: shape (..., d).
-        R: the radius, a number or a tensor that broadcasts with the shape (...).
+class Released(NamedTuple):
+    """What a step releases: the noisy coefficients `along` its directions, shape (K,), float64, and
+    the `key` of the noise in every coordinate, empty if there is none.
     """
-    length = w.norm(dim=-1)
-    hit = length > R
-    return Projected(w.where(~hit.unsqueeze(-1), w * (R / length).unsqueeze(-1)), hit)
+
+    along: Tensor
+    key: tuple[int, ...]
+
+
+def noisy(step: Step, estimate: Tensor, d: int, noise: np.random.Generator) -> Released:
+    """Add a step's noise to its estimate g, shape (K,). The coefficients' noise is drawn first."""
+    inside, everywhere = deviations(step.sigma, step.beta, step.eta, d, step.K)
+    along = -(step.eta / step.K) * estimate.double().cpu() + inside * normal(noise, (step.K,))
+    return Released(along, tuple(words(noise).tolist()) if everywhere > 0 else ())
+
+
+def apply(
+    parameters: Parameters,
+    frame: Frame,
+    step: Step,
+    released: Released,
+    sources: Sources,
+    rounding: torch.Generator | None,
+) -> None:
+    """Move w to w - (eta/K) sum_k g_k u_k + noise, as `noisy` has released it. Sums stay in float64
+    until they contain all noise, so that rounding them to the parameters' dtype is post-processing.
+    The generator `rounding` rounds to half precision.
+    """
+    _, everywhere = deviations(step.sigma, step.beta, step.eta, parameters.d, step.K)
+    noise = sources.keyed(released.key) if released.key else sources.noise  # not used without a key
+    for block, moved in zip(parameters.blocks, frame.combined(released.along), strict=True):
+        if released.key:
+            moved.add_(normal(noise, (len(moved),), device=moved.device), alpha=everywhere)
+        add(block, moved, rounding)

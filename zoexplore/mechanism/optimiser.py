@@ -17,8 +17,8 @@ from zoexplore.mechanism.perturbation import InPlace, Lent
 from zoexplore.mechanism.record import Declared, Found, RunRecord
 from zoexplore.mechanism.report import Report, privacy_report
 from zoexplore.mechanism.rng import Sources
+from zoexplore.mechanism.run_state import RunState
 from zoexplore.mechanism.scale import AUTO, Scale
-from zoexplore.mechanism.state import RunState
 from zoexplore.mechanism.step import Steps
 from zoexplore.mechanism.target import HEADROOM, Left
 from zoexplore.run.setting import Setting

@@ -10,8 +10,8 @@ from zoexplore.mechanism.checksums import kinds
 from zoexplore.mechanism.parallel import digest
 from zoexplore.mechanism.record import Counts, RunRecord, Step
 from zoexplore.mechanism.rng import REKEYED
+from zoexplore.mechanism.run_state import RunState
 from zoexplore.mechanism.scale import Scale, probe_of
-from zoexplore.mechanism.state import RunState
 from zoexplore.mechanism.target import noise_for, spent
 from zoexplore.run.setting import Setting
 

@@ -6,9 +6,8 @@ their noisy mean, and moves along it.
 
 from dataclasses import dataclass
 from math import fsum, inf, isfinite, nan
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -18,15 +17,15 @@ from zoexplore.mechanism.checksums import of_records
 from zoexplore.mechanism.clipping import RULES
 from zoexplore.mechanism.directions import Dense, Frame, Streamed
 from zoexplore.mechanism.losses import Losses
-from zoexplore.mechanism.noise import deviations
+from zoexplore.mechanism.noise import Released, apply, noisy
 from zoexplore.mechanism.parallel import Ranks
-from zoexplore.mechanism.parameters import Parameters, add
+from zoexplore.mechanism.parameters import Parameters
 from zoexplore.mechanism.perturbation import Perturbed
 from zoexplore.mechanism.record import Counts, Step
-from zoexplore.mechanism.rng import Sources, normal, untouched_on_error, words
+from zoexplore.mechanism.rng import untouched_on_error, words
+from zoexplore.mechanism.run_state import RunState
 from zoexplore.mechanism.scale import Scale
 from zoexplore.mechanism.slopes import Slopes, measure
-from zoexplore.mechanism.state import RunState
 
 
 @dataclass
@@ -107,7 +106,7 @@ class Steps:
             return self.run.scale.answers(losses, perturbed, part)
         return measure(losses, perturbed, part, step.xi)
 
-    def _released(self, step: Step, found: Slopes) -> "Released":
+    def _released(self, step: Step, found: Slopes) -> Released:
         """Return what the first process releases of the step (`noisy`)."""
         run = self.run
         released: Released = self.ranks.from_first(
@@ -134,15 +133,6 @@ class Steps:
             scale.take(float(answers.mean()), 0)
 
 
-class Released(NamedTuple):
-    """What a step releases: the noisy coefficients `along` its directions, shape (K,), float64, and
-    the `key` of the noise in every coordinate, empty if there is none.
-    """
-
-    along: Tensor
-    key: tuple[int, ...]
-
-
 def clipped(slopes: Slopes, step: Step) -> Slopes:
     """Clip a process' slopes, and count those that the clip changed."""
     values, active = RULES[step.clipping](slopes.values, step.clip)
@@ -161,33 +151,6 @@ def estimated(parts: list[Slopes], step: Step, n: int, ridge: Tensor | float) ->
     loss = sum(x * b for x, b in losses) / sum(b for _, b in losses) if losses else nan
     counts = sum((part.counts for part in parts), Counts())
     return Slopes(sums / (step.batch or n) + ridge, loss, counts)
-
-
-def noisy(step: Step, estimate: Tensor, d: int, noise: np.random.Generator) -> Released:
-    """Add a step's noise to its estimate g, shape (K,). The coefficients' noise is drawn first."""
-    inside, everywhere = deviations(step.sigma, step.beta, step.eta, d, step.K)
-    along = -(step.eta / step.K) * estimate.double().cpu() + inside * normal(noise, (step.K,))
-    return Released(along, tuple(words(noise).tolist()) if everywhere > 0 else ())
-
-
-def apply(
-    parameters: Parameters,
-    frame: Frame,
-    step: Step,
-    released: Released,
-    sources: Sources,
-    rounding: torch.Generator | None,
-) -> None:
-    """Move w to w - (eta/K) sum_k g_k u_k + noise, as `noisy` has released it. Sums stay in float64
-    until they contain all noise, so that rounding them to the parameters' dtype is post-processing.
-    The generator `rounding` rounds to half precision.
-    """
-    _, everywhere = deviations(step.sigma, step.beta, step.eta, parameters.d, step.K)
-    noise = sources.keyed(released.key) if released.key else sources.noise  # not used without a key
-    for block, moved in zip(parameters.blocks, frame.combined(released.along), strict=True):
-        if released.key:
-            moved.add_(normal(noise, (len(moved),), device=moved.device), alpha=everywhere)
-        add(block, moved, rounding)
 
 
 def into_ball(parameters: Parameters, R: float) -> None:

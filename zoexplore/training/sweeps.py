@@ -17,10 +17,11 @@ import torch
 
 from zoexplore.bounds.guarantee import as_printed
 from zoexplore.questions.statement import versions
-from zoexplore.training.engine import Job, State
+from zoexplore.training.engine import Job
 from zoexplore.training.methods import Configuration, records
 from zoexplore.training.privacy import Privacy, privacy
 from zoexplore.training.results import Frontier, Point
+from zoexplore.training.step import State
 from zoexplore.training.sweep_plans import SweepPlan, plan_sweep, task_of
 from zoexplore.training.tasks import Task
 

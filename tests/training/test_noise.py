@@ -1,5 +1,5 @@
-"""The noise has the energy (eta sigma)^2 whatever beta and K, and the stated variance in the span
-and outside it.
+"""The noise of runs side by side has the energy (eta sigma)^2 whatever beta and K, and the stated
+variance in the span and outside it.
 """
 
 import numpy as np
@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from zoexplore.mechanism import Sources, stiefel
-from zoexplore.mechanism.noise import deviations, hybrid
+from zoexplore.mechanism.noise import deviations
 from zoexplore.mechanism.rng import normal
+from zoexplore.training.step import hybrid
 
 MANY = 20_000
 
