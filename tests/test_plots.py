@@ -8,9 +8,9 @@ from bokeh.models import BasicTickFormatter, GlyphRenderer, Line
 from bokeh.plotting import figure
 
 from zoexplore import BOUNDS, Accounting, curve, guarantee, plots
+from zoexplore.palette import LIGHT, style_of
 from zoexplore.run.presets import DEMONSTRATION, PRESETS
 from zoexplore.training import Frontier, Point
-from zoexplore.views.style import theme
 
 RUN = PRESETS["training"].setting.replace(K=52, T=12)
 
@@ -53,8 +53,8 @@ def test_every_bound_is_drawn_in_its_style():
         (glyph.line_color, glyph.line_width, tuple(glyph.line_dash))
         for glyph in lines(plots.curves(RUN, values=[1, 2]))
     }
-    styles = [theme.style_of(bound) for bound in plots.THIS_RUN]
-    assert drawn == {(style.colour[theme.LIGHT], style.width, style.dash) for style in styles}
+    styles = [style_of(bound) for bound in plots.THIS_RUN]
+    assert drawn == {(style.colour[LIGHT], style.width, style.dash) for style in styles}
 
 
 def test_an_axis_writes_small_numbers_without_an_e():

@@ -21,6 +21,8 @@ COLOURS = {
     "warn": ("#fdeee2", "#3a2417"),
     "note-ink": ("#1d4a73", "#b9d9f5"),
     "note": ("#e8f1f9", "#1b2c3c"),
+    "right": ("#00694f", "#4fd0a8"),
+    "wrong": ("#b4236b", "#ff8fc0"),  # and the world without a record, where the accent is with it
 }
 STYLES = {bound: words.style for bound, words in WORDS.items() if words.style}
 # the style of a bound that has none of its own
@@ -29,7 +31,7 @@ SPARE = Style(("#a3195b", "#ff86bb"), (6, 2, 2, 2), 2.2)
 # The colours of pins, which are far from one another rather than from those of bounds. Letters
 # distinguish pins, too.
 PINS = (
-    ("#b4236b", "#ff8fc0"),
+    COLOURS["wrong"],
     ("#5a4fcf", "#b3adff"),
     ("#1f7a8c", "#74d2e7"),
     ("#8a5a00", "#e8b04a"),

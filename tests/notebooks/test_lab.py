@@ -11,9 +11,9 @@ from tests.browser.acts import FIGURE, becomes, heard, steady
 from tests.notebooks.conftest import FOLDER
 from tests.notebooks.lab import LOOK, PANEL, SECONDS, canvases, run_all, serve_panel_here, served
 from zoexplore import guarantee
+from zoexplore.palette import colour
 from zoexplore.run.formatting import format_number
 from zoexplore.run.presets import DEMONSTRATION
-from zoexplore.views.style import theme
 
 NOTEBOOK = "document.querySelector('.jp-NotebookPanel:not(.lm-mod-hidden)')"
 
@@ -79,7 +79,7 @@ def what_is_drawn_shows_on_its_ground(page):
     for part in (".zx-explorer .zx-answer", ".zx-curves >> nth=-1", ".zx-explorer", ".zx-dial"):
         ground = page.locator(part).first.evaluate("e => getComputedStyle(e).backgroundColor")
         assert min(map(int, re.findall(r"\d+", ground)[:3])) > 240, part
-    light = theme.colour("muted", dark=False)
+    light = colour("muted", dark=False)
     assert (
         page.locator(f"{FIGURE} >> .title").first.evaluate(INK)
         == f"rgb{tuple(int(light[i : i + 2], 16) for i in (1, 3, 5))}"

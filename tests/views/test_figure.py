@@ -12,7 +12,7 @@ from tests.waiting import until
 from zoexplore import BOUNDS
 from zoexplore.compute.pool import Answer
 from zoexplore.views import Curves, State
-from zoexplore.views.style import theme
+from zoexplore.views.style import stylesheets
 from zoexplore.views.view import View
 
 
@@ -63,9 +63,9 @@ def test_a_slow_view_redraws_while_a_slider_is_held_and_ends_with_the_last():
 def test_a_part_that_waits_says_so_without_a_change_that_lays_the_page_out():
     view, part = View(State()), pn.pane.HTML(css_classes=["kind"])
     view.veil(part)
-    assert part.styles == {theme.STATE: "shown"}
+    assert part.styles == {stylesheets.STATE: "shown"}
     view.waiting = True
-    assert part.styles == {theme.STATE: theme.WAITING} and part.css_classes == ["kind"]
-    assert f'[style*="{theme.WAITING}"]' in theme.css("waiting")
+    assert part.styles == {stylesheets.STATE: stylesheets.WAITING} and part.css_classes == ["kind"]
+    assert f'[style*="{stylesheets.WAITING}"]' in stylesheets.css("waiting")
     view.waiting = False
-    assert part.styles == {theme.STATE: "shown"}
+    assert part.styles == {stylesheets.STATE: "shown"}

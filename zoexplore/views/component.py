@@ -19,7 +19,7 @@ from bokeh.models import UIElement
 from panel.io.notebook import patch_inline_stylesheets
 from pyviz_comms import Comm, JupyterComm
 
-from zoexplore.views.style import theme
+from zoexplore.views.style import stylesheets
 
 STILL = '<p role="note"><b>A picture: the controls do nothing.</b> zoexplore.lesson writes a file that moves.</p>'
 AGAIN = 0.05  # seconds from one look for the page to the next
@@ -67,14 +67,14 @@ class Script(pn.custom.JSComponent):
     sheets: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, **params: Any) -> None:
-        look = {"css_classes": [f"zx-{self.kind}"], "stylesheets": [theme.css(*self.sheets)]}
-        super().__init__(**look | theme.STRETCH | params)
+        look = {"css_classes": [f"zx-{self.kind}"], "stylesheets": [stylesheets.css(*self.sheets)]}
+        super().__init__(**look | stylesheets.STRETCH | params)
 
 
 class Named(pn.custom.JSComponent):
     """A component that names Bokeh's unnamed elements for screen readers in a notebook."""
 
-    _esm = theme.script("named")
+    _esm = stylesheets.script("named")
 
 
 _with_names: WeakSet[Any] = WeakSet()  # roots of cells

@@ -20,7 +20,7 @@ from zoexplore.views.figures.chart import Chart, script
 from zoexplore.views.figures.publish import CHOICES
 from zoexplore.views.html import written
 from zoexplore.views.preview import QUESTION, SIZE
-from zoexplore.views.style import theme
+from zoexplore.views.style import stylesheets
 from zoexplore.views.tabs import TABS
 
 MOST, LONGEST = 200, 500  # pictures that are kept, and characters of an address that has a picture
@@ -57,8 +57,8 @@ def opening(search: str, where: str = "") -> str:
     shown = _pictures.get(search) or (_pictures.get(_UNKNOWN, "") if _is_of_a_run(search) else "")
     if not _pictures and not is_prepared():
         shown = written("first", "compiling", QUESTION, TAKES)
-    look = f":root{{color-scheme:light dark;{theme.VARIABLES}}}{theme.css('page', 'first')}"
-    given = previewed(search, where), look, theme.script(), shown, STILL
+    look = f":root{{color-scheme:light dark;{stylesheets.VARIABLES}}}{stylesheets.css('page', 'first')}"
+    given = previewed(search, where), look, stylesheets.script(), shown, STILL
     return written("first", "opening", QUESTION, *given)
 
 

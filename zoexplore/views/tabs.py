@@ -19,7 +19,7 @@ from zoexplore.views.panels.planner import Planner
 from zoexplore.views.panels.theory import Errata, Theory
 from zoexplore.views.pins import Pins
 from zoexplore.views.state import State
-from zoexplore.views.style import theme, widgets
+from zoexplore.views.style import stylesheets, widgets
 from zoexplore.views.training.compared import Compared
 from zoexplore.views.training.tab import Train
 from zoexplore.views.view import View
@@ -70,7 +70,7 @@ class Tabs(pn.viewable.Viewer):
         self.kept = tuple(VIEWS)  # the selectable views; a link for teaching has fewer
         self.bar = Bar(label="questions", sizing_mode=None)
         self.parts = Bar(label="parts of this tab", css_classes=["zx-parts"], sizing_mode=None)
-        self.parts.stylesheets = [theme.css("parts")]
+        self.parts.stylesheets = [stylesheets.css("parts")]
         self.bar.param.watch(self._turned, "selected")
         self.parts.param.watch(self._parted, "selected")
         self._frames: dict[str, pn.Column] = {}
@@ -140,7 +140,7 @@ class Tabs(pn.viewable.Viewer):
         with pn.io.hold():
             self._write()
             if self.selected not in self._frames:  # veiled until it is drawn
-                frame = widgets.stack(shown.__panel__(), stylesheets=[theme.root("waiting")])
+                frame = widgets.stack(shown.__panel__(), stylesheets=[stylesheets.root("waiting")])
                 shown.veil(frame)
                 self._frames[self.selected] = frame
                 self._holder.append(frame)

@@ -11,7 +11,7 @@ from zoexplore.compute.computations import CurveSet, curve_set, curve_sketch
 from zoexplore.compute.session_task import SessionTask, event_loop_is_running
 from zoexplore.views.pins import Pins
 from zoexplore.views.state import State
-from zoexplore.views.style import theme
+from zoexplore.views.style import stylesheets
 
 
 class View(pn.viewable.Viewer):
@@ -50,7 +50,7 @@ class View(pn.viewable.Viewer):
     def build(self) -> None:
         """Make the view's components."""
 
-    def veil(self, part: pn.viewable.Viewable, kind: str = theme.WAITING) -> None:
+    def veil(self, part: pn.viewable.Viewable, kind: str = stylesheets.WAITING) -> None:
         """Style a part as outdated while it shows an earlier state.
 
         It sets no class, because Bokeh lays out the whole page again whenever one changes, which
@@ -58,7 +58,7 @@ class View(pn.viewable.Viewer):
         """
 
         def show(*_: Any) -> None:
-            part.styles = {theme.STATE: kind if self.waiting else "shown"}
+            part.styles = {stylesheets.STATE: kind if self.waiting else "shown"}
 
         self.param.watch(show, "waiting")
         show()

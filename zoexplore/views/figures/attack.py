@@ -5,15 +5,17 @@ import panel as pn
 import param
 
 from zoexplore.bounds import BOUNDS
+from zoexplore.bounds.words import Style
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import RATES, attacks, guarantees, smallest
+from zoexplore.palette import COLOURS
 from zoexplore.run.formatting import THIN, format_share
 from zoexplore.views.figures.by_bound import OTHERS, lines_of, rows_of
 from zoexplore.views.figures.chart import Chart, line, span
 from zoexplore.views.figures.legend import UNASKED, Legend, entry
 from zoexplore.views.html import written
 from zoexplore.views.panels.readouts import found_at
-from zoexplore.views.style import theme, widgets
+from zoexplore.views.style import widgets
 from zoexplore.views.view import View
 
 _LEAST = 1e-4  # the lowest shown rate
@@ -21,7 +23,7 @@ _TICKS = {at: format_share(at, THIN) for at in (1e-4, 1e-3, 1e-2, 1e-1, 1.0)}
 # before the test, the chance of membership; without it, the chance to guess a record right
 PRIOR, GUESS = 0.5, 0.001
 GUESSING, SYMBOL = "guessing", "of outsiders accused"
-GUESSED = theme.Style(theme.COLOURS["muted"], (1, 3), 1.4)
+GUESSED = Style(COLOURS["muted"], (1, 3), 1.4)
 
 
 class Attack(View):

@@ -7,11 +7,11 @@ import numpy as np
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.compute.computations import smallest
+from zoexplore.palette import style_of
 from zoexplore.views.figures.chart import line
 from zoexplore.views.figures.legend import entry
-from zoexplore.views.style import theme
 
-STYLES = {bound: theme.style_of(bound) for bound in BOUNDS}
+STYLES = {bound: style_of(bound) for bound in BOUNDS}
 OTHERS = "For comparison"  # the heading of bounds that are not of this run
 
 

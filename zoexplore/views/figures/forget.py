@@ -8,15 +8,16 @@ import param
 
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import forgotten
+from zoexplore.palette import style_of
 from zoexplore.run.axes import nice
 from zoexplore.run.formatting import format_count, format_delta, format_number
 from zoexplore.views.figures.chart import Chart, dot, line, span
 from zoexplore.views.html import written
-from zoexplore.views.style import theme, widgets
+from zoexplore.views.style import widgets
 from zoexplore.views.view import View
 
 ENDS = tuple(m * 10**e for e in range(1, 6) for m in (1, 2, 5))  # where the axis may end
-STYLE = theme.style_of("sharp")
+STYLE = style_of("sharp")
 _COMPARED = """<p>Two runs of T + N steps are compared: one trains on your record for T steps and leaves its place empty in the N
 that follow, the other never had it. Only the last model is published. When to stop must depend neither on the data nor on a
 model. It is not a new training on the other n − 1 records.</p><p>The literature calls this certified unlearning

@@ -12,21 +12,22 @@ from zoexplore.bounds.words import Style
 from zoexplore.bounds.words.sentences import in_whom, why_undrawn
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees
+from zoexplore.palette import COLOURS
 from zoexplore.run.axes import nice
 from zoexplore.views.figures.chart import Chart, line, span
 from zoexplore.views.html import written
-from zoexplore.views.style import theme, widgets
+from zoexplore.views.style import widgets
 from zoexplore.views.view import View
 
 STEP = ("z", "p", "a", "rho")  # columns of a trajectory
 MOST = 200  # about how many steps are drawn
 SHOWN = {bound.title: bound.id for bound in reversed(BOUNDS.values()) if bound.hides_iterates}
 LENGTHS = {
-    "z": ("distance z", Style(theme.COLOURS["ink"], (), 2.4)),
-    "p": ("p hidden along", Style(theme.COLOURS["accent"], (6, 3), 2.4)),
-    "a": ("a hidden across", Style(theme.COLOURS["muted"], (2, 3), 2.4)),
+    "z": ("distance z", Style(COLOURS["ink"], (), 2.4)),
+    "p": ("p hidden along", Style(COLOURS["accent"], (6, 3), 2.4)),
+    "a": ("a hidden across", Style(COLOURS["muted"], (2, 3), 2.4)),
 }
-COST = {"rho": ("ρ", Style(theme.COLOURS["ink"], (), 2.4))}
+COST = {"rho": ("ρ", Style(COLOURS["ink"], (), 2.4))}
 # figures by title: the columns of a trajectory that each draws
 FIGURES = {"Distance, and what noise hides": LENGTHS, "What each step costs, ρ": COST}
 

@@ -16,6 +16,7 @@ from zoexplore.bounds.conversion import epsilon_of
 from zoexplore.bounds.words import Style
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import CurveSet, guarantees, smallest
+from zoexplore.palette import COLOURS, style_of
 from zoexplore.run.axes import AXES, T_MOST, nice
 from zoexplore.run.formatting import format_count, format_delta, format_number
 from zoexplore.views.component import Script
@@ -28,14 +29,14 @@ from zoexplore.views.figures.chart import (
     script,
     span,
 )
-from zoexplore.views.style import theme, widgets
+from zoexplore.views.style import widgets
 from zoexplore.views.view import View
 
 CHOICES = {"Publish every step": "every", "Publish only the last model": "last"}
 NAMES = {"every": "every step", "last": "only the last"}
-STYLES = {"every": theme.style_of("composition"), "last": theme.style_of("sharp")}
+STYLES = {"every": style_of("composition"), "last": style_of("sharp")}
 CODE = 'plots.curves(setting, "T", bounds=("composition", "sharp"), accounting=accounting)'
-YOURS = Style(theme.COLOURS["ink"], (2, 4), 2.4)
+YOURS = Style(COLOURS["ink"], (2, 4), 2.4)
 PICTURES = 40  # pictures of a run, shown one after another
 # the largest drawn distance of the clouds, in widths of the noise: nothing is left to guess
 FARTHEST = 40.0

@@ -8,15 +8,15 @@ import numpy as np
 
 from zoexplore.bounds.words import Style
 from zoexplore.compute.computations import CurveSet
+from zoexplore.palette import COLOURS
 from zoexplore.run.axes import AXES, whole_decades
 from zoexplore.run.formatting import format_delta, format_short
 from zoexplore.run.setting import Setting
 from zoexplore.views.figures.chart import Chart, dot, field_span, level, line, span
 from zoexplore.views.figures.pins import least
 from zoexplore.views.figures.publish import NAMES, STYLES
-from zoexplore.views.style import theme
 
-WAYS = STYLES | {"yours": Style(theme.COLOURS["accent"], (), 2.0)}
+WAYS = STYLES | {"yours": Style(COLOURS["accent"], (), 2.0)}
 
 
 def draw(
@@ -56,7 +56,7 @@ def draw(
     names = {"last": "either way", "every": ""} if np.array_equal(*y.values()) else NAMES
     named = {"aloud": True, "inside": True}
     chart.lines = [line(key, x, y[key], WAYS[key], names[key], **named) for key in y]
-    goal, accent = f"target ε = {format_short(target, 4)}", theme.COLOURS["accent"]
+    goal, accent = f"target ε = {format_short(target, 4)}", COLOURS["accent"]
     chart.draws = f'plots.curves(setting, "{field}", accounting=accounting)'
     chart.put(
         f"ε at δ = {format_delta(setting.delta)}",

@@ -17,7 +17,7 @@ from zoexplore.run.formatting import (
     format_share,
     format_short,
 )
-from zoexplore.views.style import theme
+from zoexplore.views.style import stylesheets
 from zoexplore.views.style.widgets import unbroken
 
 
@@ -41,7 +41,7 @@ def _environment() -> Environment:
         "short": format_short,
         "unbroken": unbroken,
     }
-    made.globals |= {"css": theme.css, "inf": inf, "thin": THIN}
+    made.globals |= {"css": stylesheets.css, "inf": inf, "thin": THIN}
     return made
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from zoexplore import __version__
 from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.guarantee import as_printed
+from zoexplore.palette import style_of
 from zoexplore.questions.export import to_query
 from zoexplore.questions.statement import in_a_line, statement
 from zoexplore.run.atomic_write import write
@@ -32,7 +33,7 @@ from zoexplore.views.html import written
 from zoexplore.views.lesson.tables import FIRST, Slider, facts, groups_of, packed, table
 from zoexplore.views.panels.readouts import AS_PRINTED, TRAINED
 from zoexplore.views.preview import QUESTION, picture
-from zoexplore.views.style import theme
+from zoexplore.views.style import stylesheets
 
 # what a link for teaching may hide
 VIEWS, PARTS = ("publish", "curves", "game"), ("title", "verdict", "table")
@@ -95,11 +96,11 @@ def html(
         "statement": str(statement(setting, accounting=accounting)),
         "supposes": format_sentence(supposition(setting, accounting)),
         "words": {"question": QUESTION, "choices": CHOICES, "version": __version__},
-        "css": {name: theme.css(name) for name in SHEETS.split()},
+        "css": {name: stylesheets.css(name) for name in SHEETS.split()},
     }
     address = f"?{query}" if query else ""
     text = json.dumps(given, ensure_ascii=False, separators=(",", ":")).encode()
-    look = f":root{{color-scheme:light dark;{theme.VARIABLES}}}{theme.css('page', 'lesson')}"
+    look = f":root{{color-scheme:light dark;{stylesheets.VARIABLES}}}{stylesheets.css('page', 'lesson')}"
     seen = (
         b64encode(picture(setting, accounting)).decode(),
         in_a_line(setting),
@@ -171,7 +172,7 @@ def _line(*given: Any, **more: Any) -> dict[str, Any]:
 
 
 def _bound(bound: str, accounting: Accounting) -> dict[str, Any]:
-    style, known = theme.style_of(bound), BOUNDS[bound]
+    style, known = style_of(bound), BOUNDS[bound]
     printed, group = bool(as_printed(bound, accounting)), "" if known.of_this_run else OTHERS
     title = known.title + (" (as printed)" if printed else "")
     row = entry(bound, title, style, group=group, says=known.summary)

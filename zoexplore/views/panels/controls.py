@@ -18,7 +18,7 @@ from zoexplore.views.address import Teaching
 from zoexplore.views.component import Text
 from zoexplore.views.html import written
 from zoexplore.views.state import State
-from zoexplore.views.style import theme, widgets
+from zoexplore.views.style import stylesheets, widgets
 from zoexplore.views.style.inputs import FieldSentence, Quick, nearest, rungs, typed
 
 HINTS = {  # explanations beside the labels of the fold
@@ -126,7 +126,7 @@ class Dial(pn.viewable.Viewer):
     def __init__(self, state: State, field: str, *below: Any) -> None:
         super().__init__()
         self.state, self.field, self.text = state, field, number(state, field)
-        look = widgets.look("slider", **theme.STRETCH)
+        look = widgets.look("slider", **stylesheets.STRETCH)
         self.slider = Quick(start=0, end=1, step=1, show_value=False, tooltips=False, **look)
         widgets.mirror(self.slider, state, self._shown, self._moved)
         self.slider.param.watch(self._released, "value_throttled")

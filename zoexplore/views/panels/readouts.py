@@ -28,7 +28,7 @@ from zoexplore.views.figures.by_bound import lack
 from zoexplore.views.html import written
 from zoexplore.views.panels.controls import draw
 from zoexplore.views.state import State
-from zoexplore.views.style import theme, widgets
+from zoexplore.views.style import stylesheets, widgets
 from zoexplore.views.view import View
 
 AS_PRINTED = (
@@ -108,7 +108,7 @@ class Headline(View):
     def build(self) -> None:
         self.number, self.odds = widgets.answer("headline"), widgets.answer("said")
         self.odds.object = "<p></p>"  # an empty paragraph, which keeps the sentence's room
-        self.veil(self.number, theme.VEILED)
+        self.veil(self.number, stylesheets.VEILED)
         self.param.watch(self.changed, ["by", "compares"])
 
     async def refresh(self) -> None:
@@ -129,12 +129,12 @@ class Headline(View):
         self.number.object = written("readouts", "number", kind, number, by, said)
         # the odds follow at rest, since they cost as much as a redraw
         self.sketch, self.waiting = self.state.moving, False
-        self.odds.styles = {theme.STATE: theme.VEILED}
+        self.odds.styles = {stylesheets.STATE: stylesheets.VEILED}
         if not self.sketch:
             said = ""
             if best.valid and not as_printed(best.bound, best.accounting):
                 said = odds(await ask(computations.attack, *run, best.bound), run[0].delta)
-            self.odds.param.update(object=f"<p>{said}</p>", styles={theme.STATE: "shown"})
+            self.odds.param.update(object=f"<p>{said}</p>", styles={stylesheets.STATE: "shown"})
 
 
 class Warnings(View):

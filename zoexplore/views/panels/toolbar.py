@@ -14,7 +14,7 @@ from zoexplore.run.presets import PRESETS
 from zoexplore.views.address import Bridge
 from zoexplore.views.pins import Pins
 from zoexplore.views.state import State
-from zoexplore.views.style import theme, widgets
+from zoexplore.views.style import stylesheets, widgets
 from zoexplore.views.view import View
 
 _SCHEME = (
@@ -35,7 +35,7 @@ class Toolbar(pn.viewable.Viewer):
         super().__init__(**params)
         self.state, self.bridge, self.pins = state or State(), bridge, pins or Pins()
         presets = {"Presets": "", **{preset.name: key for key, preset in PRESETS.items()}}
-        look = widgets.look("preset", "arrow", **theme.STRETCH)
+        look = widgets.look("preset", "arrow", **stylesheets.STRETCH)
         self.preset = pn.widgets.Select(options=presets, tags=["preset"], **look)
         widgets.mirror(self.preset, self.state, self._shown, self._picked)
         self.reset = widgets.button("Reset", self._start_over)

@@ -18,7 +18,7 @@ from zoexplore.run.fields import FIELDS
 from zoexplore.run.formatting import format_typed
 from zoexplore.run.setting import Setting
 from zoexplore.views.state import LONGEST, State
-from zoexplore.views.style import theme
+from zoexplore.views.style import stylesheets
 
 STEPS_PER_DECADE, SHARES = 40, 101  # the values of a slider in a decade, and of a share's slider
 _BLANK = re.compile(r"\{(\w+)\}")
@@ -69,7 +69,9 @@ class Sentence(pn.custom.JSComponent):
         """Call `take` to set a blank's value from a text; it enters a text that it refuses in
         `wrong`.
         """
-        super().__init__(stylesheets=[theme.css("sentence_of_blanks", *sheets)], **theme.STRETCH)
+        super().__init__(
+            stylesheets=[stylesheets.css("sentence_of_blanks", *sheets)], **stylesheets.STRETCH
+        )
         self._take = take
         self.wrong: dict[str, str] = {}  # texts by blank: what was typed in vain
         self.param.watch(self._asked, "asked")

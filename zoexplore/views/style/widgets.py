@@ -1,7 +1,7 @@
 """Panel's widgets and panes in the page's style, and pieces of HTML for several views.
 
 Each widget has the style sheets of its kind and the class `zx-kind`. `sheets` are the names of
-further style sheets (`theme.css`); other arguments go to Panel.
+further style sheets (`stylesheets.css`); other arguments go to Panel.
 """
 
 from collections.abc import Callable
@@ -12,17 +12,17 @@ import panel as pn
 import param
 
 from zoexplore.views.component import Component, Text
-from zoexplore.views.style import theme
+from zoexplore.views.style import stylesheets
 
 
 def look(kind: str, *sheets: str, **more: Any) -> dict[str, Any]:
     """Return the arguments of a component of a kind."""
-    return {"css_classes": [f"zx-{kind}"], "stylesheets": [theme.css(kind, *sheets)], **more}
+    return {"css_classes": [f"zx-{kind}"], "stylesheets": [stylesheets.css(kind, *sheets)], **more}
 
 
 def html(text: str = "", *sheets: str, **more: Any) -> Text:
     """Make a text that fills the width."""
-    return Text(text, stylesheets=[theme.css("text", *sheets)], **theme.STRETCH | more)
+    return Text(text, stylesheets=[stylesheets.css("text", *sheets)], **stylesheets.STRETCH | more)
 
 
 def short(text: str = "", *sheets: str, **more: Any) -> Text:
@@ -35,8 +35,8 @@ def answer(kind: str) -> Text:
     return Text(
         "",
         css_classes=[f"zx-{kind}"],
-        stylesheets=[theme.root("text", kind, "waiting")],
-        **theme.STRETCH,
+        stylesheets=[stylesheets.root("text", kind, "waiting")],
+        **stylesheets.STRETCH,
     )
 
 
@@ -83,7 +83,7 @@ def select(
     text: str, options: Any, *sheets: str, of: param.Parameter | None = None, **more: Any
 ) -> pn.widgets.Select:
     """Make a menu, linked to a param if given."""
-    given = look("select", "arrow", *sheets, **theme.STRETCH, **more)
+    given = look("select", "arrow", *sheets, **stylesheets.STRETCH, **more)
     return _choice(pn.widgets.Select, of, label=text, options=options, description=None, **given)
 
 
@@ -91,7 +91,7 @@ def radio(
     name: str, options: Any, *sheets: str, of: param.Parameter | None = None, **more: Any
 ) -> pn.widgets.RadioBoxGroup:
     """Make a row of options, linked to a param if given; only screen readers get its name."""
-    given = look("radio", *sheets, **theme.STRETCH) | more
+    given = look("radio", *sheets, **stylesheets.STRETCH) | more
     return _choice(
         pn.widgets.RadioBoxGroup, of, label="", options=options, inline=True, tags=[name], **given
     )
@@ -131,7 +131,7 @@ def mirror(
 
 def field(text: str, *sheets: str, **more: Any) -> pn.widgets.TextInput:
     """Make a text input."""
-    return pn.widgets.TextInput(label=text, **look("field", *sheets, **theme.STRETCH, **more))
+    return pn.widgets.TextInput(label=text, **look("field", *sheets, **stylesheets.STRETCH, **more))
 
 
 def box(text: str, value: bool, **more: Any) -> pn.widgets.Checkbox:
@@ -139,7 +139,7 @@ def box(text: str, value: bool, **more: Any) -> pn.widgets.Checkbox:
     return pn.widgets.Checkbox(
         label=text,
         value=value,
-        **{"stylesheets": [theme.css("check")], "margin": (2, 14, 2, 0)} | more,
+        **{"stylesheets": [stylesheets.css("check")], "margin": (2, 14, 2, 0)} | more,
     )
 
 
@@ -158,7 +158,7 @@ def download(
 
 def row(kind: str, *parts: Any, **more: Any) -> pn.Row:
     """Lay parts beside each other over the whole width."""
-    return pn.Row(*parts, **look(kind, **theme.STRETCH) | more)
+    return pn.Row(*parts, **look(kind, **stylesheets.STRETCH) | more)
 
 
 def tools(*parts: Any, margin: Any = 0) -> pn.Row:
@@ -168,14 +168,18 @@ def tools(*parts: Any, margin: Any = 0) -> pn.Row:
 
 def stack(*parts: Any, **more: Any) -> pn.Column:
     """Lay parts below each other."""
-    return pn.Column(*parts, **theme.STRETCH | more)
+    return pn.Column(*parts, **stylesheets.STRETCH | more)
 
 
 def fold(title: str, *parts: Any, collapsed: bool = True) -> pn.Card:
     """Fold parts away under a title, whose click shows them."""
     header = short(f"<h2>{escape(title)}</h2>", "head")
     return pn.Card(
-        *parts, title=title, header=header, collapsed=collapsed, **look("fold", **theme.STRETCH)
+        *parts,
+        title=title,
+        header=header,
+        collapsed=collapsed,
+        **look("fold", **stylesheets.STRETCH),
     )
 
 
@@ -183,8 +187,10 @@ def component(name: str, *parts: Any, sheet: str = "view", **more: Any) -> Compo
     """Make a component of parts, such as a view or an area of the page, that also looks right in a
     notebook.
     """
-    sheets = [theme.root(*([sheet] if sheet else []))]
-    return Component(*parts, css_classes=[f"zx-{name}"], stylesheets=sheets, **theme.STRETCH | more)
+    sheets = [stylesheets.root(*([sheet] if sheet else []))]
+    return Component(
+        *parts, css_classes=[f"zx-{name}"], stylesheets=sheets, **stylesheets.STRETCH | more
+    )
 
 
 def later(holder: pn.layout.ListLike) -> None:

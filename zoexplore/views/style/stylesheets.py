@@ -1,28 +1,12 @@
 """Style sheets and their variables: the colours of `zoexplore.palette` as CSS's `light-dark()`, so
-that one declaration follows the reader's `color-scheme`. Figures are canvases, which CSS cannot
-reach; Python sets their colours from the same pairs.
+that one declaration follows the reader's `color-scheme`.
 """
 
 import re
 from functools import cache
 from pathlib import Path
 
-from zoexplore.bounds.words import Style
-from zoexplore.palette import COLOURS, FONT, GAINS, LIGHT, SERIF, STYLES, colour, style_of
-
-__all__ = [
-    "COLOURS",
-    "FONT",
-    "GAINS",
-    "LIGHT",
-    "STYLES",
-    "Style",
-    "colour",
-    "css",
-    "root",
-    "script",
-    "style_of",
-]
+from zoexplore.palette import COLOURS, FONT, GAINS, SERIF, STYLES
 
 STATE = "--zx-state"  # the variable that marks a part as out of date
 # the mark's values: the second also says so in words; the page tells screen readers of both
@@ -71,7 +55,7 @@ def root(*names: str) -> str:
     """Return the style sheet of a component's outermost element: the variables, a ground, then the
     named sheets.
 
-    In a notebook a component is always light, since its canvas cannot know the notebook's theme.
+    In a notebook a component is always light, since nothing tells it the notebook's theme.
     """
     return f":host{{{VARIABLES}color-scheme:var(--zx-scheme,light);background:var(--zx-surface)}}\n{css(*names)}"
 
