@@ -1,4 +1,4 @@
-"""Fine-tunes models of `transformers` by Noisy-ZOGD: a `Trainer` with a target ε and without
+"""Fine-tunes models of `transformers` by Noisy-ZOGD: a `Trainer` that meets a target ε and takes no
 gradients.
 """
 

@@ -1,4 +1,4 @@
-"""A run's privacy for those who get its model: the report as data beside the weights."""
+"""The privacy of a trained model: its report, also as data that are saved beside its weights."""
 
 import json
 from dataclasses import asdict, replace
@@ -26,9 +26,9 @@ SAME = "the best checkpoint was chosen by an evaluation of the records trained o
 
 
 def report_of(trainer: Any, **options: Any) -> Report:
-    """Return a trainer's report, with the options of `zoexplore.mechanism.privacy_report`. If an
-    evaluation chose the model, or when to stop, all planned steps count, since any of their
-    iterates might have been chosen.
+    """Return the report on a trainer's run, with the options of
+    `zoexplore.mechanism.privacy_report`. If an evaluation chose the model or the moment to stop,
+    all planned steps count, since it might have chosen any iterate.
     """
     record, checks = of_model(trainer), [Check(trainer.origin, None)] if trainer.origin else []
     args, state, evaluated = trainer.args, trainer.state, trainer.eval_dataset
@@ -54,14 +54,16 @@ def report_of(trainer: Any, **options: Any) -> Report:
 
 
 def of_model(trainer: Any) -> RunRecord:
-    """Return the record of a trainer's run, with a flaw if the trainer has another model by now."""
+    """Return the record of a trainer's run, with a flaw if the trainer now holds another model."""
     record: RunRecord = trainer.mechanism.record
     is_own = trainer.model is trainer.mechanism.objective.module
     return record if is_own else replace(record, flaw=record.flaw or OTHER)
 
 
 def origin_of(model: Any) -> str:
-    """Say what the account saved beside a model's weights tells; empty if there is none."""
+    """Say what earlier training of a model's weights cost, by the account saved beside them; return
+    "" if there is no account.
+    """
     folder = getattr(base_of(model), "name_or_path", "")
     path = Path(folder) / FILE
     if not folder or not path.is_file():
@@ -73,7 +75,7 @@ def origin_of(model: Any) -> str:
 
 def as_data(trainer: Any) -> Any:
     """Return a model's privacy after the steps so far, as data for JSON. `epsilon` holds even if
-    every checkpoint is published. `last_iterate` has the bounds for this model alone.
+    every checkpoint is published; the bounds in `last_iterate` hold if only this model is.
     """
     record = of_model(trainer)
     setting = record.setting

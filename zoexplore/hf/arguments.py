@@ -1,5 +1,5 @@
-"""The arguments that `ZOTrainer` adds to those of a `Trainer`, and those that it refuses or does
-without.
+"""The arguments that `ZOTrainer` adds to those of `Trainer`, and those of `Trainer` that it refuses
+or ignores.
 """
 
 import warnings
@@ -15,25 +15,26 @@ XI = "Half the distance of two points; found, or 1e-3 √d where rate and clip a
 
 
 def said(default: Any, text: str) -> Any:
-    """Make a field with a help text, which the command's parser shows."""
+    """Make a field with a help text, which transformers' `HfArgumentParser` shows."""
     return field(default=default, metadata={"help": text})
 
 
 @dataclass
 class ZOTrainingArguments(TrainingArguments):
-    """`transformers.TrainingArguments` with a target of privacy.
+    """`transformers.TrainingArguments` with a privacy target.
 
-    `learning_rate` is η/K. `per_device_train_batch_size` is the number of a step's records in each
-    process, by default 64 in all processes together. `max_steps`, or epochs of n records, is T, by
-    default 3000, since one direction a step takes many steps. The run finds those of
-    `learning_rate`, `clip` and `xi` that are None in its first steps, which are among the T and as
-    private as the others. `lr_scheduler_type` acts on the steps that train. `weight_decay` is the
-    ridge, added along directions, outside the clip. The target of `epsilon` and `delta` is met by
-    composition: it holds even if every checkpoint is published. The help of the other fields says
-    what they mean. Numbers may be text, as YAML reads 1e-5.
+    `learning_rate` is η/K. `per_device_train_batch_size` is how many of a step's records each
+    process takes; by default all processes together take 64. T is `max_steps`, or follows from
+    `num_train_epochs`; its default is 3000, since a run with one direction a step needs many steps.
+    If `learning_rate` or `clip` is None, the run finds it, and `xi` unless given, in its first
+    steps. These count among the T steps and are as private as the others; `lr_scheduler_type` acts
+    on the steps after them. `weight_decay` is the ridge, which is added along the directions and is
+    not clipped. The target, `epsilon` and `delta`, is met by composition, so it holds even if every
+    checkpoint is published. The help texts explain the other fields. Numbers may be given as text,
+    since YAML reads 1e-5 as text.
 
     Raises:
-        ValueError: an argument is not allowed; it says which, and why.
+        ValueError: an argument is not allowed; the message says which, and why.
     """
 
     learning_rate: float | None = said(
@@ -65,7 +66,7 @@ class ZOTrainingArguments(TrainingArguments):
                 name for name in names.split() if getattr(self, name) not in (None, _default(name))
             ]:
                 warnings.warn(f"{' and '.join(given)} will have no effect: {why}", stacklevel=3)
-        self.max_grad_norm = 0.0  # spares looking for gradients at every step
+        self.max_grad_norm = 0.0  # else `Trainer` would look for gradients at every step
         for name, like in NUMBERS.items():
             self._check(name, like)
         ANY.replace(sampling=self.sampling, neighbours=self.neighbours)
@@ -83,14 +84,16 @@ class ZOTrainingArguments(TrainingArguments):
             )
 
     def refuse(self) -> None:
-        """Raises ValueError if an argument is not allowed here, even if it was set later."""
+        """Raise ValueError if an argument is not allowed, even one set after construction."""
         for name, (allowed, why) in REFUSED.items():
             value = getattr(self, name, allowed)
             if value and value != allowed:
                 raise ValueError(f"{name} = {value!r} is not allowed: {why}")
 
     def _check(self, name: str, like: str) -> None:
-        """Turn text into a number, and refuse what the setting's field `like` refuses."""
+        """Turn an argument that is text into a number. Refuse the values that `Setting` refuses in
+        its field `like`.
+        """
         value = getattr(self, name)
         if value in (None, "") or (name in REQUIRED and not value):
             if name in REQUIRED:
@@ -107,7 +110,7 @@ def _default(name: str) -> Any:
     return TrainingArguments.__dataclass_fields__[name].default
 
 
-# the numbers here, and the setting's fields that allow the same values
+# the arguments that are numbers, each with the field of `Setting` that allows the same values
 NUMBERS = {"epsilon": "clip", "learning_rate": "clip", "weight_decay": "xi", "microbatch": "batch"}
 NUMBERS |= {name: name for name in ("delta", "K", "clip", "beta", "xi")}
 REQUIRED = {

@@ -1,17 +1,17 @@
-"""Checks a run's data: what is no data set of records is refused, with the cause."""
+"""Checks that a run's data are a data set of records, and says why if they are not."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-# the labels that a loss wants, and the names that transformers' collators turn into "labels"
+# the name of the labels, and the names that transformers' collators change to it
 LABELS = ("labels", "label", "label_ids")
 
 
 def check_data(dataset: Any, taken: Sequence[str] | None) -> None:
-    """Raises ValueError, with the cause, if no step can be made on a data set.
+    """Raise ValueError if no step can be made on a data set; the message says why.
 
     Args:
-        dataset: the data that `Trainer` got.
+        dataset: the training data given to `Trainer`.
         taken: the entries of a record that the model and its loss take; None if they take all.
     """
     if isinstance(dataset, Mapping):

@@ -1,7 +1,7 @@
-"""One loss a record for models of `transformers`, from their logits, since a model itself returns a
-mean over the batch.
+"""Computes one loss a record from the logits of a `transformers` model, since the model itself
+returns a mean over the batch.
 
-Each loss is what transformers computes for that record alone.
+A record's loss equals what transformers computes for a batch of this record alone.
 """
 
 import re
@@ -18,16 +18,16 @@ RecordLoss = Callable[[Any, Mapping[str, Tensor]], Tensor]
 
 
 def causal_lm_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
-    """Compute each record's mean cross-entropy over its own next tokens; 0 if it has none.
+    """Compute each record's mean cross-entropy over its next tokens; 0 for a record without any.
 
     The attention mask determines positions, and padding predicts nothing, so that a record's loss
     does not depend on its padding.
 
     Args:
-        model: returns logits of shape (b, s, vocabulary), or (b, v + s, vocabulary) after v virtual
-            tokens of PEFT's.
-        batch: the model's inputs, and `labels` of shape (b, s), -100 at tokens that are not to be
-            predicted.
+        model: returns logits of shape (b, s, vocabulary), or (b, v + s, vocabulary) if PEFT puts v
+            virtual tokens before the text.
+        batch: the model's inputs, and `labels` of shape (b, s), which are -100 at tokens that are
+            not to be predicted.
 
     Returns:
         Shape (b,).
@@ -48,14 +48,14 @@ def causal_lm_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
 
 
 def token_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
-    """Compute each record's mean cross-entropy over its own labelled positions; 0 if it has none.
-    It suits masked language models, token classifiers, and models with a decoder of their own.
+    """Compute each record's mean cross-entropy over its labelled positions; 0 for a record without
+    any. This loss suits masked language models, token classifiers and encoder-decoder models.
 
     Args:
-        model: returns logits of shape (b, s, classes), or more positions, of which the last s have
-            labels.
-        batch: the model's inputs, and `labels` of shape (b, s), -100 at positions that do not
-            count.
+        model: returns logits of shape (b, s, classes), or (b, v + s, classes) if only the last s
+            positions have labels.
+        batch: the model's inputs, and `labels` of shape (b, s), which are -100 at positions that do
+            not count.
 
     Returns:
         Shape (b,).
@@ -65,22 +65,23 @@ def token_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
     """
     inputs = dict(batch)
     labels = _labels(inputs)
-    # such a model makes the decoder's inputs of the labels
+    # an encoder-decoder model makes the decoder's inputs from the labels
     has_decoder = base_of(model).config.is_encoder_decoder
     logits = model(**(batch if has_decoder else inputs)).logits
     return _mean(logits, _of_positions(labels, logits)[0])
 
 
 def classification_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
-    """Compute each record's loss of a classifier of texts, images, sounds or choices. The config's
-    `problem_type`, or else the labels, decide which: cross-entropy of one class of several, mean
-    cross-entropy of several labels that are 0 or 1, or mean squared error of a regression.
+    """Compute each record's loss under a classifier of texts, images, sounds or choices, or under a
+    regression. It is the cross-entropy of one class out of several, the mean cross-entropy of
+    several labels that are 0 or 1, or the mean squared error of a regression. The config's
+    `problem_type` decides which, or else the number of outputs and the type of the labels.
 
     Args:
         model: returns logits of shape (b, classes).
         batch: the model's inputs, and `labels`: whole numbers of shape (b,) for one class, or real
-            ones of the logits' shape for several labels or a regression. A regression of one number
-            may have shape (b,).
+            numbers of the logits' shape for several labels or a regression. The labels of a
+            regression with one output may have shape (b,).
 
     Returns:
         Shape (b,).
@@ -115,8 +116,8 @@ def classification_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor
 
 
 def span_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
-    """Compute each record's mean of two cross-entropies: of where its answer starts, and of where
-    it ends. A place beyond the text counts 0.
+    """Compute the mean of each record's two cross-entropies, one for where its answer starts and
+    one for where it ends. A position beyond the text counts 0.
 
     Args:
         model: returns `start_logits` and `end_logits` of shape (b, s).
@@ -126,7 +127,7 @@ def span_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
         Shape (b,).
 
     Raises:
-        ValueError: the batch has no such positions.
+        ValueError: the batch lacks `start_positions` or `end_positions`.
     """
     inputs = dict(batch)
     targets = [_labels(inputs, name).reshape(-1) for name in ("start_positions", "end_positions")]
@@ -144,8 +145,8 @@ def span_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
     return (start + end) / 2
 
 
-# the loss of each task, named as in transformers' tables of classes and in `loss_type`; the first
-# task that has a model's class decides
+# The loss of each task. Tasks have the names of transformers' tables of classes and of `loss_type`;
+# the first task whose table has a model's class decides.
 TASKS: dict[str, RecordLoss] = dict.fromkeys(
     ["CausalLM", "SeqToSeqCausalLM", "ConditionalGeneration"], causal_lm_loss
 )
@@ -154,7 +155,7 @@ TASKS |= {
 }
 TASKS |= {"MultipleChoice": classification_loss, "QuestionAnswering": span_loss}
 TASKS |= dict.fromkeys(["TokenClassification", "MaskedLM"], token_loss)
-# the causal models whose labels belong to their own positions, not to the ones before
+# the causal models that predict a label at its own position, not at the position before
 NOT_SHIFTED = """
     BartForCausalLM BigBirdPegasusForCausalLM BlenderbotForCausalLM BlenderbotSmallForCausalLM CpmAntForCausalLM MBartForCausalLM
     MarianForCausalLM MvpForCausalLM PLBartForCausalLM PegasusForCausalLM TrOCRForCausalLM WhisperForCausalLM XLMWithLMHeadModel
@@ -186,23 +187,23 @@ def loss_for(model: nn.Module) -> RecordLoss:
 
 
 def classes(task: str) -> list[str]:
-    """List the names of a task's classes."""
+    """List the names of the model classes of a task."""
     table = re.sub("(?<=[a-z])(?=[A-Z])", "_", task).upper()
     found = getattr(modeling_auto, f"MODEL_FOR_{table}_MAPPING_NAMES", {}).values()
     return [name for names in found for name in ([names] if isinstance(names, str) else names)]
 
 
 def base_of(model: nn.Module) -> Any:
-    """Return the `transformers` model inside the wrappers of torch.compile and PEFT; other models
-    as they are.
+    """Return the `transformers` model inside the wrappers of torch.compile and PEFT; return a model
+    without wrappers as it is.
     """
     plain: Any = getattr(model, "_orig_mod", model)
     return base_of(plain.get_base_model()) if hasattr(plain, "get_base_model") else plain
 
 
 def check_model(model: nn.Module) -> None:
-    """Raises ValueError if a model has nothing to train, is spread by a `device_map`, or has
-    outputs or losses of the batch as a whole.
+    """Raise ValueError if a model has nothing to train, is spread over devices by a `device_map`,
+    or has outputs or losses that depend on the batch as a whole.
     """
     if not any(p.requires_grad for p in model.parameters()):
         raise ValueError(
@@ -235,7 +236,7 @@ def check_model(model: nn.Module) -> None:
 
 
 def _labels(inputs: dict[str, Tensor], name: str = "labels") -> Tensor:
-    """Take the labels out of a batch."""
+    """Remove the labels from a batch, and return them."""
     if name not in inputs:
         raise ValueError(
             f"a batch with the entries {', '.join(map(repr, inputs))} is not allowed: name one of them {name!r} "
@@ -245,8 +246,8 @@ def _labels(inputs: dict[str, Tensor], name: str = "labels") -> Tensor:
 
 
 def _of_positions(labels: Tensor, logits: Tensor) -> tuple[Tensor, int]:
-    """Return labels for all positions, and the number of virtual tokens, which come first and have
-    no labels.
+    """Pad the labels to all positions of the logits. Return them, and the number of virtual tokens,
+    which come first and have no labels.
     """
     if labels.dim() != 2 or logits.dim() != 3 or labels.shape[1] > logits.shape[1]:
         raise ValueError(
@@ -266,8 +267,8 @@ def _mean(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 def _takes_positions(model: nn.Module) -> bool:
-    """Whether a model may be given positions. PEFT's prompts have their own, and RoBERTa's kin
-    makes them of the tokens.
+    """Return whether a model may be given `position_ids`. PEFT's prompts bring their own, and
+    models like RoBERTa compute theirs from the tokens.
     """
     prompts = getattr(getattr(model, "_orig_mod", model), "active_peft_config", None)
     base = base_of(model)

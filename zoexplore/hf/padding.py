@@ -1,5 +1,5 @@
-"""Checks that a record's loss does not depend on its padding, which the longest record of its batch
-decides.
+"""Checks that a record's loss does not depend on its padding, whose length the longest record of
+the batch decides.
 """
 
 from collections.abc import Mapping
@@ -12,21 +12,21 @@ from torch.utils._pytree import tree_map
 
 from zoexplore.hf.losses import RecordLoss, base_of
 
-LOOKED_AT = 4  # the most records that are checked, those with the most padding
+LOOKED_AT = 4  # the most records that are checked; the most padded ones are chosen
 
 
 @torch.no_grad()
 def check_padding(loss: RecordLoss, model: nn.Module, batch: Any) -> bool:
-    """Compare losses of some padded records with and without padding. Returns whether there were
-    any.
+    """Compare the losses of some padded records with and without their padding. Return whether any
+    record was compared.
 
-    Tensors of other shapes are rounded in another order. The model's own precision would hide the
-    effect of padding (on the left it moves a loss of RoBERTa by .004, and bfloat16 rounds to .008),
-    so both losses are computed in float64.
+    Padding changes a tensor's shape, and so the order in which operations round. In the model's own
+    precision this rounding can hide the effect of padding: padding on the left moves a loss of
+    RoBERTa by .004, while bfloat16 rounds to .008. So both losses are computed in float64.
 
     Args:
-        batch: a batch, which is checked only if it has an `attention_mask` of shape (b, s), 0 at
-            padding.
+        batch: a collated batch. It is checked only if it has an `attention_mask` of shape (b, s),
+            which is 0 at padding.
 
     Raises:
         ValueError: a loss depends on padding.
@@ -44,8 +44,8 @@ def check_padding(loss: RecordLoss, model: nn.Module, batch: Any) -> bool:
         with InDouble() as computed:
             expected, found = (loss(model, dict(record)) for record in (padded, trimmed))
         if expected.shape != (1,):
-            return False  # the optimiser refuses it in words
-        # half of the digits are safe from rounding, and half precision's unit is far above them
+            return False  # the optimiser refuses this shape, and says why
+        # Rounding leaves the first half of the digits alone; padding's effect is far larger.
         if abs(float(found - expected)) > torch.finfo(computed.kind).eps ** 0.5 * (
             1 + abs(float(expected))
         ):
@@ -62,7 +62,7 @@ class InDouble(TorchDispatchMode):
     operation that has no kernel in float64 runs in float32.
 
     Attributes:
-        kind: the least precise dtype in use.
+        kind: the least precise dtype used so far.
     """
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ class InDouble(TorchDispatchMode):
     ) -> Any:
         try:
             return _run(operation, torch.float64, args, kwargs or {})
-        # grouped products of experts, and products of whole numbers, have no kernel in float64
+        # the grouped products of experts and the products of integers have no kernel in float64
         except (RuntimeError, ValueError):
             found = _run(operation, torch.float32, args, kwargs or {})
             self.kind = torch.float32
@@ -87,16 +87,14 @@ def _run(operation: Any, kind: torch.dtype, args: Any, kwargs: Any) -> Any:
 
 
 def _as(kind: torch.dtype, x: Any) -> Any:
-    """Turn a real tensor into dtype `kind`, and a requested real dtype into `kind`."""
+    """Convert a floating-point tensor to dtype `kind`; replace a floating-point dtype by `kind`."""
     if isinstance(x, Tensor):
         return x.to(kind) if x.is_floating_point() else x
     return kind if isinstance(x, torch.dtype) and x.is_floating_point else x
 
 
 def _trimmed(model: nn.Module, record: Mapping[str, Tensor], kept: Tensor) -> dict[str, Tensor]:
-    """Cut off a record's padding. The mask does not say which of a decoder's positions are
-    padding.
-    """
+    """Cut off a record's padding, except a decoder's, which the mask does not show."""
     has_decoder = getattr(getattr(base_of(model), "config", None), "is_encoder_decoder", False)
     others = ("labels", "decoder_") if has_decoder else ()
     return {

@@ -1,6 +1,6 @@
-"""Runs a model's frozen first parts once a batch, not at both points of every direction: their
-outputs do not depend on what is trained. A step of a head on an encoder costs little more than one
-pass of the encoder.
+"""Runs a model's frozen first parts once a batch instead of at both points of every direction,
+since their outputs do not depend on the trained parameters. A step that trains a head on a frozen
+encoder then costs little more than one pass of the encoder.
 """
 
 from collections import deque
@@ -15,9 +15,9 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 
 class Prefix:
-    """Lets frozen parts that get the same inputs again within a step return the same outputs. A
-    part that got no inputs twice comes after something trained: it runs as before from the next
-    step on. After `remove` all parts do.
+    """Lets a frozen part that gets the same inputs again within a step return the outputs that it
+    returned before. A part that gets no inputs twice in a step comes after a trained one, so from
+    the next step on it runs as before.
     """
 
     def __init__(self, modules: Iterable[nn.Module]) -> None:
@@ -36,20 +36,20 @@ class Prefix:
                 part.kept = None
 
     def remove(self, which: "Callable[[Part], bool]" = lambda part: True) -> None:
-        """Let parts run as before: those that `which` chooses, all by default."""
+        """Let the parts that `which` chooses run as before; by default, all parts."""
         for part in filter(which, self.parts):
             del part.module.forward
         self.parts = [part for part in self.parts if "forward" in vars(part.module)]
 
 
 class Part:
-    """Stands in place of a frozen part's forward."""
+    """Replaces the `forward` of a frozen module."""
 
     def __init__(self, module: nn.Module) -> None:
         self.module, self.run = module, module.forward
         self.kept: deque[tuple[list[Any], Any, list[int]]] | None = None
         self.is_used = False
-        module.forward = update_wrapper(self, self.run)  # keeps its signature, which others read
+        module.forward = update_wrapper(self, self.run)  # keeps the signature, which others read
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         if self.kept is None:
@@ -62,7 +62,7 @@ class Part:
                 and all(map(_same, before, inputs))
             ):
                 self.is_used = True
-                # a new container, since some callers empty theirs
+                # in a new container, since some callers empty the one that they get
                 return tree_map(lambda x: x, output)
         output = self.run(*args, **keywords)
         self.kept.append((inputs, output, _versions(output)))
@@ -70,8 +70,8 @@ class Part:
 
 
 def frozen(module: nn.Module) -> Iterator[nn.Module]:
-    """Yield the largest parts that are called and have parameters, none of them trained. A compiled
-    module yields none.
+    """Yield a model's largest frozen parts: modules that are called and have parameters, of which
+    none is trained. A compiled module has no such parts.
     """
     if hasattr(module, "_orig_mod"):
         return
@@ -90,7 +90,7 @@ def _same(x: Any, y: Any) -> bool:
 
 
 def _versions(output: Any) -> list[int]:
-    """Count how often each tensor was written to."""
+    """Return how often each tensor of an output was written to."""
     return [
         x._version for x in tree_leaves(output) if isinstance(x, Tensor) and not x.is_inference()
     ]

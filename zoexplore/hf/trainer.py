@@ -30,9 +30,10 @@ from zoexplore.mechanism import Batch, NoisyZOGD, PrivateSampler, Report, mark_m
 from zoexplore.run.text import say
 
 logger = logging.get_logger(__name__)
-USUAL_XI = 1e-3  # half the distance between MeZO's two points, over sqrt(d)
+USUAL_XI = 1e-3  # half the distance between MeZO's two points, divided by sqrt(d)
 NOT_TAKEN = ("optimizers", "optimizer_cls_and_kwargs", "compute_loss_func", "model_init")
-HOOKS = {  # Trainer's methods that are not used here, or could make batches that are not accounted
+# methods that may not be replaced: they are not used here, or others could break the account
+HOOKS = {
     "compute_loss": "give a loss a record: ZOTrainer(..., loss=)",
     "create_optimizer": "Noisy-ZOGD trains; options= go to it",
     "get_train_dataloader": "batches are drawn as they are accounted; data_collator= makes them of records",
@@ -43,8 +44,8 @@ HOOKS = {  # Trainer's methods that are not used here, or could make batches tha
 
 
 class ZOTrainer(Trainer):
-    """A `Trainer` that makes the steps of `NoisyZOGD`, without gradients, and ends with a privacy
-    report.
+    """A `Trainer` that makes the steps of `NoisyZOGD`, without gradients, and reports what they
+    cost in privacy.
 
         args = ZOTrainingArguments("out", epsilon=3, delta=1e-5)
         trainer = ZOTrainer(model, args, train_dataset=records)
@@ -52,25 +53,28 @@ class ZOTrainer(Trainer):
         print(trainer.privacy_report())
 
     The model is in `eval()` throughout. Callbacks, schedules of the learning rate, evaluation,
-    checkpoints and `train(resume_from_checkpoint=...)` are transformers' own. The trainer writes
-    `model.privacy.json` beside every saved model. Processes of torchrun make every step together,
-    as in a `group` of `NoisyZOGD`. ε covers neither the logged loss nor evaluation on private data.
+    checkpoints and `train(resume_from_checkpoint=...)` work as in transformers. The trainer writes
+    `model.privacy.json` beside every saved model. The processes that torchrun starts make every
+    step together, as a `group` of `NoisyZOGD` does. ε covers neither the logged loss nor evaluation
+    on private data.
 
     Args:
         model: a model of transformers, PEFT's wrapper of one, or any other with a `loss`.
-        args: the arguments of the run, with its target.
-        loss: `loss(model, batch)` returns one loss a record of a collated batch, shape (b,), each
-            of its own record alone. If None, `losses.loss_for` finds the one that suits the model.
-        options: those of `NoisyZOGD` (sources, declared, directions, ...) and
+        args: the arguments of the run, among them its privacy target.
+        loss: a function. `loss(model, batch)` returns one loss for each record of a collated batch,
+            shape (b,), which depends on that record alone. If None, `losses.loss_for` finds the
+            loss that suits the model.
+        options: further arguments of `NoisyZOGD` (sources, declared, directions, ...) and
             `mechanism.arguments.setting_for` (R).
         given: other arguments of `Trainer` (train_dataset, eval_dataset, data_collator,
             processing_class, callbacks, ...).
 
     Attributes:
-        mechanism: the `NoisyZOGD` of the run, from the beginning of `train` on.
+        mechanism: the `NoisyZOGD` of the run, once `train` has begun.
 
     Raises:
-        ValueError: an argument is not allowed, or the model has losses that are not one record's.
+        TypeError: `args` are not `ZOTrainingArguments`.
+        ValueError: another argument or the model is not allowed; the message says why.
     """
 
     args: ZOTrainingArguments
@@ -103,7 +107,7 @@ class ZOTrainer(Trainer):
             )
         self.mechanism: NoisyZOGD | None = None
         self.optimizer: torch.optim.Optimizer | None = None
-        self.origin = ""  # what another private run's account says of the weights
+        self.origin = ""  # what an earlier private run's account says of the weights
         self._padding_is_checked = False
         self._prefix = Prefix([])
         super().__init__(model=model, args=args, **given)
@@ -116,11 +120,12 @@ class ZOTrainer(Trainer):
         self.is_distributed_loading_by_transformers |= args.world_size > 1
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **options: Any) -> Any:
-        """Train as `Trainer` does. Resuming from a checkpoint forgets the steps made since, with
-        their model.
+        """Train as `Trainer` does. Resuming from a checkpoint discards the steps made after it and
+        the model that they led to.
 
         Raises:
-            ValueError: the checkpoint is not whole, or of another run.
+            ValueError: the checkpoint is incomplete or of another run, or the arguments or the data
+                are not allowed.
             RuntimeError: this trainer has already trained its model, so another run's start would
                 depend on the data.
         """
@@ -140,9 +145,9 @@ class ZOTrainer(Trainer):
         if self.origin:
             warnings.warn(self.origin, stacklevel=2)
         if resume_from_checkpoint:
-            mark_moved(self.model)  # until its own state is loaded too
+            mark_moved(self.model)  # until the mechanism's state is loaded too
         try:
-            # kept outputs serve two-point quotients only
+            # only two-point quotients can use kept outputs
             self._prefix = Prefix([] if self.args.xi == 0 else frozen(self.model))
             found = super().train(resume_from_checkpoint=resume_from_checkpoint, **options)
         finally:
@@ -150,17 +155,20 @@ class ZOTrainer(Trainer):
         return found._replace(training_loss=found.metrics["train_loss"])
 
     def privacy_report(self, **options: Any) -> Report:
-        """Report what the steps so far cost; options as in `zoexplore.mechanism.privacy_report`.
+        """Report what the steps so far cost, with the options of
+        `zoexplore.mechanism.privacy_report`.
 
         Raises:
-            RuntimeError: `train` was not called yet.
+            RuntimeError: `train` has not been called yet.
         """
         if self.mechanism is None:
             raise RuntimeError("nothing was trained yet: call train() first")
         return account.report_of(self, **options)
 
     def create_model_card(self, *given: Any, **more: Any) -> None:
-        """Write `Trainer`'s card, with Noisy-ZOGD as its optimiser and the run's privacy."""
+        """Write `Trainer`'s model card, with Noisy-ZOGD as the optimiser, and add the run's privacy
+        to it.
+        """
         super().create_model_card(*given, **more)
         path = Path(self.args.output_dir) / "README.md"
         if (
@@ -185,8 +193,8 @@ class ZOTrainer(Trainer):
     def create_scheduler(
         self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None
     ) -> Any:
-        """Make `Trainer`'s schedule of the steps that train. The probes before them keep its first
-        rate.
+        """Make `Trainer`'s schedule of the learning rate for the steps that train. The probes
+        before them have the schedule's first rate.
         """
         if self.lr_scheduler is None:
             probes, optimizer = self.made().probes_left, optimizer or self.optimizer
@@ -199,7 +207,7 @@ class ZOTrainer(Trainer):
         return self.lr_scheduler
 
     def get_train_dataloader(self) -> DataLoader[Any]:
-        """Load batches as the mechanism draws them, collated and padded as usual."""
+        """Return a loader of the batches that the mechanism draws, collated and padded as usual."""
         sampler = PrivateSampler(self.made(), self.train_dataset, self._steps_an_epoch())
         options = {
             name: getattr(self.args, f"dataloader_{name}")
@@ -211,8 +219,8 @@ class ZOTrainer(Trainer):
     def get_batch_samples(
         self, epoch_iterator: Iterator[Any], num_batches: int, device: torch.device
     ) -> tuple[list[Any], None]:
-        """Return the next step's batch. Its items are not counted, since a record's loss is its
-        own.
+        """Return the next step's batch, and None for its number of items, which no record's loss
+        depends on.
         """
         batch = next(epoch_iterator, None)
         return ([] if batch is None else [batch]), None
@@ -237,16 +245,16 @@ class ZOTrainer(Trainer):
         ):
             loss = mechanism.step(inputs)
         self.watch.note(loss, before)
-        # `Trainer` sums these, so they must be finite; `log` has the true mean
+        # `Trainer` sums these losses, so they must be finite; `log` reports their true mean
         return torch.tensor(loss, device=self.args.device).nan_to_num(0.0, 0.0)
 
     def floating_point_ops(self, inputs: Batch) -> int:
-        """Count nothing: `Trainer`'s estimate is of a backward pass."""
+        """Count nothing, since `Trainer`'s estimate includes a backward pass."""
         return 0
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """Log as `Trainer` does, with means over the steps made and ε so far if every iterate is
-        released.
+        """Log as `Trainer` does, with the mean loss of the steps made, and with what they cost in ε
+        if every iterate is released.
         """
         logs.pop("grad_norm", None)
         if self.mechanism is not None:
@@ -256,7 +264,7 @@ class ZOTrainer(Trainer):
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
         """Save as `Trainer` does, with `model.privacy.json` beside the weights."""
         if self.mechanism is not None and self.mechanism.steps:
-            # every process then knows these weights if they come back
+            # so that every process recognises these weights when they are loaded again
             self.mechanism.state_dict(weights=False)
         if self.mechanism is not None and self.args.should_save:
             folder = Path(output_dir or self.args.output_dir)
@@ -266,7 +274,7 @@ class ZOTrainer(Trainer):
         super().save_model(output_dir, _internal_call)
 
     def made(self) -> NoisyZOGD:
-        """Return the mechanism of this run, made on first use."""
+        """Return the mechanism of this run, which is made on first use."""
         if self.mechanism is None:
             args, n = self.args, len(self.train_dataset)
             run = {
@@ -297,8 +305,8 @@ class ZOTrainer(Trainer):
         return self.mechanism
 
     def _decay(self) -> str | None:
-        """Return how the found rate falls, if the mechanism can do so itself; None if `Trainer`'s
-        schedule acts.
+        """Return the name of the schedule if the mechanism itself applies it to the rate that it
+        finds; None if `Trainer` applies the schedule.
         """
         args, kind = self.args, str(self.args.lr_scheduler_type.value)
         return (
@@ -339,9 +347,9 @@ class ZOTrainer(Trainer):
         return [*signature(base_of(self.model).forward).parameters, *self.label_names, *LABELS]
 
 
-# arguments of `for_epsilon` that have the same name here
+# arguments of `for_epsilon` that are passed on as they are
 PASSED = ("epsilon", "delta", "K", "beta", "microbatch", "sampling", "neighbours")
-# those that have another name here, or follow from the data
+# its other arguments that the trainer chooses
 MADE = ("n", "T", "batch", "ridge", "lr", "clip", "xi", "loss_of", "group")
 
 
@@ -350,15 +358,16 @@ def after(rate: Callable[[int], float], probes: int, t: int) -> float:
     return rate(max(t - probes, 0))
 
 
-# files without which Trainer loads weights alone
+# files of a checkpoint without which `Trainer` would load the weights alone
 WHOLE = (OPTIMIZER_NAME, SCHEDULER_NAME, TRAINER_STATE_NAME)
 
 
 def checkpoint(given: str | bool, output: str | None) -> str:
-    """Return the folder to resume from: `given`, or the last one in `output` if `given` is True.
+    """Return the checkpoint to resume from: `given`, or the last one in `output` if `given` is
+    True.
 
     Raises:
-        ValueError: there is no checkpoint, or it lacks a part of the run.
+        ValueError: there is no checkpoint, or it lacks a file of `WHOLE`.
     """
     folder = get_last_checkpoint(output) if given is True else given
     if not folder:
@@ -375,15 +384,15 @@ def checkpoint(given: str | bool, output: str | None) -> str:
 
 
 def check_hooks(trainer: ZOTrainer) -> None:
-    """Raises ValueError if a method that a step needs, or one that is never used, was replaced."""
+    """Raise ValueError if a method named in `HOOKS` was replaced."""
     for name, instead in HOOKS.items():
         if getattr(getattr(trainer, name), "__func__", None) is not getattr(ZOTrainer, name):
             raise ValueError(f"a {name} of one's own is not allowed: {instead}")
 
 
 class StandIn(torch.optim.Optimizer):
-    """The optimiser that `Trainer` sees: the mechanism's learning rate, for schedulers, and its
-    state, for checkpoints. The step itself is made where the batch is, in `training_step`.
+    """The optimiser that `Trainer` sees. It shows the mechanism's learning rate to schedulers, and
+    its state to checkpoints. The step itself is made in `training_step`, where the batch is.
     """
 
     def __init__(self, mechanism: NoisyZOGD) -> None:
@@ -396,12 +405,12 @@ class StandIn(torch.optim.Optimizer):
         """Do nothing: the mechanism has made the step."""
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the mechanism's state without the weights, which are saved beside it; empty before
-        the first step.
+        """Return the mechanism's state without the weights, which are saved beside it; return {}
+        before the first step.
         """
         return self.mechanism.state_dict(weights=False) if self.mechanism.steps else {}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Load the mechanism's state."""
+        """Load the mechanism's state, unless it is empty."""
         if state:
             self.mechanism.load_state_dict(state)

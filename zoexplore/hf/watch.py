@@ -1,5 +1,5 @@
-"""Adds to what `Trainer` logs: means over the steps made, ε so far, and what the first hundred
-steps did.
+"""Adds to the logs of `Trainer` the mean loss of the steps made, the ε so far, and the effect of
+the first hundred steps.
 """
 
 import warnings
@@ -16,18 +16,18 @@ from zoexplore.mechanism.checksums import of_records
 from zoexplore.mechanism.parameters import flat
 from zoexplore.mechanism.record import Counts
 
-FIRST = 100  # how many first steps have their effect logged
+FIRST = 100  # the number of first steps whose effect is logged
 FEWEST = 20  # the fewest steps whose effect is worth logging
 SAMPLED = 2**16  # the most coordinates whose movement is measured
-STILL = 1e-4  # the least part of its length that a learning model moves
+STILL = 1e-4  # the least fraction of its length by which a model that learns moves
 
 
 class Watch(TrainerCallback):
-    """Follows a `ZOTrainer`. What it measures of the weights costs nothing. ε covers neither losses
-    nor how many records were clipped.
+    """Watches a `ZOTrainer`. What it measures on the weights costs no privacy, but ε covers neither
+    the logged losses nor the logged fraction of records that were clipped.
 
     Attributes:
-        losses: the mean losses of the steps made; nan for one that was not finite.
+        losses: the mean loss of each step made; nan if it was not finite.
     """
 
     def __init__(self, trainer: Any) -> None:
@@ -58,10 +58,10 @@ class Watch(TrainerCallback):
             >= FEWEST
         ):
             self.trainer.log(self._measured(made, steps))
-        control.should_log = is_due  # `log` above has switched it off
+        control.should_log = is_due  # `log` above sets it to False
 
     def records(self, batch: Batch) -> None:
-        """Warn once if records of a batch are equal, since one person may have several."""
+        """Warn once if records of a batch are equal, since they may be one person's."""
         sums = of_records(batch.data, len(batch.records)).tolist()
         if not self._repeats and (equal := len(sums) - len({*sums})):
             self._repeats = True
@@ -72,8 +72,8 @@ class Watch(TrainerCallback):
             )
 
     def note(self, loss: float, before: Counts) -> None:
-        """Keep the loss of a step or probe, unless it is not finite and no quotient was looked at.
-        Warn of the first that is not finite.
+        """Keep the mean loss of a step or probe, unless the step looked at no quotient and so has
+        no finite mean. Warn once if losses are not finite.
         """
         counts = self.trainer.made().counts
         if counts.looked_at == before.looked_at and not isfinite(loss):
@@ -88,7 +88,7 @@ class Watch(TrainerCallback):
             )
 
     def fill(self, logs: dict[str, float]) -> None:
-        """Fill the logs with means over the steps made, and put ε so far beside a loss."""
+        """Replace each logged loss by a mean over the steps made, and log ε so far beside it."""
         made = self.trainer.made()
         if "loss" in logs:
             logs["loss"], self._logged = (
@@ -106,8 +106,9 @@ class Watch(TrainerCallback):
             logs["train_loss"] = fmean(self.losses or [nan])
 
     def _measured(self, made: NoisyZOGD, steps: int) -> dict[str, float]:
-        """Measure three ratios: movement beyond noise over noise, movement over the start's length,
-        and what was clipped over all.
+        """Return three ratios. `step_over_noise` is the movement beyond what noise explains over
+        the movement by noise, `moved` is the movement over the length of the model at the start,
+        and `clipped` is the clipped fraction of records. Warn if either of the first two is small.
         """
         setting, counts, now = made.setting, made.counts, sampled(made)
         moved, length = (
@@ -116,7 +117,7 @@ class Watch(TrainerCallback):
         )
         noise, clipped = energy(made) - self._noise, counts.clipped / max(counts.looked_at, 1)
         beyond = moved**2 / noise - 1 if noise > 0 else inf
-        if beyond < 2 * sqrt(2 / (steps * setting.K)):  # two deviations of the noise's own length
+        if beyond < 2 * sqrt(2 / (steps * setting.K)):  # two standard deviations of noise alone
             warnings.warn(
                 f"the noise drowns the step: in {steps} steps the model moved {moved:.3g}, as far as noise alone moves it. "
                 f"Larger batches, more records or a larger ε help, and a smaller clip where few are clipped (here {clipped:.0%})",
@@ -136,13 +137,13 @@ class Watch(TrainerCallback):
 
 
 def energy(mechanism: NoisyZOGD) -> float:
-    """Return the mean squared length of the noise of all steps so far."""
+    """Return the expected squared length of the noise that all steps so far have added."""
     return sum(
         count * (step.eta * step.sigma) ** 2 for step, count in mechanism.record.moving.items()
     )
 
 
 def sampled(mechanism: NoisyZOGD) -> Tensor:
-    """Return evenly spread coordinates of the parameters, float64."""
+    """Return evenly spaced coordinates of the trained parameters, in float64."""
     every = -(-mechanism.setting.d // SAMPLED)
     return torch.cat([flat(p)[::every].double().cpu() for p in mechanism.param_groups[0]["params"]])
