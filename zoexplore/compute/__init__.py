@@ -1,1 +1,1 @@
-"""Slow answers: cached, and computed in processes beside the event loop."""
+"""Computes slow answers in processes beside the event loop, and caches them."""

@@ -1,8 +1,8 @@
 """The way to compute slow answers: `found = await ask(function, *args)`.
 
-Answers are cached. A call that takes less than a redraw is computed at once, so that a figure
-follows the slider. All others go to the pool of processes, and so do calls that no figure waits
-for. The time that a kind of call takes is measured with each call.
+Answers are cached. A call that should take less time than a redraw is computed at once, so that a
+figure follows the slider. All other calls go to the pool of processes, and so does a call that no
+figure waits for. Each call is timed, which predicts the time of the next call of its kind.
 """
 
 from collections.abc import Callable
@@ -18,9 +18,9 @@ from zoexplore.compute.session_task import event_loop_is_running, own_session
 from zoexplore.run.setting import Setting
 
 REDRAW = 0.05  # seconds that a call may take on the event loop
-_FEW_DIGITS = 4  # digits of T up to which every figure took less than a redraw, as measured
+_FEW_DIGITS = 4  # every figure for a T of at most so many digits took less than a redraw
 
-# seconds of the latest two calls of each kind: one of them may have loaded compiled code
+# the seconds of each kind's latest two calls; two, because one may have loaded compiled code
 _latest: dict[tuple[Any, ...], tuple[float, float]] = {}
 
 
@@ -31,15 +31,15 @@ def pool() -> Pool:
 
 
 async def ask(function: Callable[..., Any], *args: Any) -> Any:
-    """Return the answer of a module-level function whose module imports no Panel.
+    """Return the answer of a module-level function whose module does not import Panel.
 
-    Await it in a coroutine of a `SessionTask`, such as `View.refresh`. The code after it may then
-    write to the session's models.
+    Await the answer in a coroutine of a `SessionTask`, such as `View.refresh`. The code after the
+    await may then write to the session's models.
 
     Raises:
         Exception: what the function raised.
         Died: the function ended its process.
-        TooLong: the function took longer than any call may.
+        TooLong: the function took longer than the pool allows.
     """
     kept = hasattr(function, "canonical")
     if kept:
@@ -59,7 +59,7 @@ async def ask(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def known(function: Callable[..., Any], *args: Any) -> bool:
-    """Return whether the answer of a `cached` function is kept."""
+    """Return whether the cache holds the answer of this call of a `cached` function."""
     with suppress(KeyError):
         lookup(function, function.canonical(*args))  # type: ignore[attr-defined]
         return True
@@ -67,7 +67,7 @@ def known(function: Callable[..., Any], *args: Any) -> bool:
 
 
 def no_answer(error: Exception) -> str:
-    """Return the message for a reader whose call has no answer."""
+    """Return the message for a reader whose call failed with this error."""
     return (
         str(error)
         if isinstance(error, TooLong)
@@ -76,19 +76,19 @@ def no_answer(error: Exception) -> str:
 
 
 def quick(function: Callable[..., Any], *args: Any) -> bool:
-    """Return whether a call will take less than a redraw, as one of the latest two of its kind did.
-    A call on batches is never quick; one with few steps is quick at first.
+    """Predict whether a call takes less time than a redraw, as at least one of the latest two calls
+    of its kind did. The first calls of a kind count as quick if T is small.
 
-    A call without a `Setting` is never quick, since its time cannot be predicted. A `Miniature`
-    therefore holds a `Setting`.
+    A call for a run on batches never counts as quick, nor does a call without a `Setting`, whose
+    time cannot be predicted.
     """
     kind = _kind(function, args)
     return kind is not None and kind.full_batch and min(_lately(kind)) < REDRAW
 
 
 class _Kind(NamedTuple):
-    """What is common to calls that take about equally long: function, assumptions, accounting and
-    the number of T's digits.
+    """What calls that take about equally long have in common: the function, the regime, whether
+    each step uses all records, the number of digits of T, and all arguments but the run.
     """
 
     function: str
@@ -99,7 +99,7 @@ class _Kind(NamedTuple):
 
 
 def _kind(function: Callable[..., Any], args: tuple[Any, ...]) -> _Kind | None:
-    """Return the kind of a call; None if it has no run."""
+    """Return the kind of a call; None if no argument is a `Setting`."""
     run = next((arg for arg in args if isinstance(arg, Setting)), None)
     if run is None:
         return None

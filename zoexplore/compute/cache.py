@@ -9,7 +9,7 @@ from cachetools import cached as kept
 from cachetools.keys import hashkey
 
 F = TypeVar("F", bound=Callable[..., Any])
-MOST = 2000  # the most answers kept, of which few take more than 50 kB
+MOST = 2000  # the most answers that are kept; few of them take more than 50 kB
 
 
 _answers: LRUCache[Any, Any] = LRUCache(MOST)
@@ -23,9 +23,9 @@ def cached(
     change an answer.
 
     Args:
-        canonical: maps arguments to those that stand for all calls with the same answer.
-        in_background: whether no figure waits for the function, which then must not keep a figure
-            waiting.
+        canonical: maps a call's arguments to those that stand for all calls with the same answer.
+        in_background: whether no figure waits for the function's answers. The pool then computes
+            them, so that no figure waits because of them either.
     """
 
     def decorate(function: F) -> Any:
@@ -46,6 +46,6 @@ def lookup(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
 
 
 def store(function: Callable[..., Any], args: tuple[Any, ...], answer: Any) -> None:
-    """Keep an answer that was computed elsewhere."""
+    """Cache the answer of a call that was computed elsewhere."""
     with _lock:
         _answers[function.cache_key(*args)] = answer  # type: ignore[attr-defined]

@@ -1,7 +1,7 @@
-"""The computations behind the page: each bound's curves, guarantee, trade-off and statement, and
-plans. The module imports no Panel.
+"""The computations behind the page: curves, guarantees, trade-offs, statements and plans. This
+module does not import Panel.
 
-Most are `cached`: pure functions of frozen arguments, whose answers nobody changes.
+Most functions here are `cached`, so they must be pure, and nobody may change their answers.
 """
 
 import json
@@ -26,14 +26,14 @@ from zoexplore.run.refusals import LARGEST_INTEGER
 from zoexplore.run.setting import Accounting, Setting
 
 _EVEN, _FEW = np.linspace(0.01, 0.99, 99), np.geomspace(1e-6, 0.01, 81)
-# rates of false alarms: even, and close together at either end
+# rates of false alarms: evenly spaced, and denser towards 0 and 1
 RATES = np.unique(np.concatenate([_FEW, _EVEN, 1 - _FEW]))
-COARSE = 5  # the places of a curve for each place of its sketch
+COARSE = 5  # a sketch has one of so many points of a curve
 
 
 def timed(function: Callable[..., Any], *args: Any) -> tuple[Any, float]:
-    """Call a function; return its result and the processor seconds it took. It stands here because
-    workers import this module, but not Panel.
+    """Call a function, and return (result, seconds): what it returned, and the processor time that
+    it took. Workers need this function, so it is in a module that does not import Panel.
     """
     begun = time.thread_time()
     return function(*args), time.thread_time() - begun
@@ -53,8 +53,8 @@ class CurveSet(NamedTuple):
 
 
 def any_T(setting: Setting, accounting: Accounting, field: str) -> tuple[Any, ...]:
-    """Replace a run's own T on curves along T, so that moving T computes nothing. A T beyond the
-    axis keeps its decade.
+    """Replace the run's own T by 1 for curves along T, so that moving T computes nothing new. A T
+    beyond the axis is rounded up to a power of ten instead.
     """
     if field != "T":
         return setting, accounting, field
@@ -64,14 +64,14 @@ def any_T(setting: Setting, accounting: Accounting, field: str) -> tuple[Any, ..
 
 @cached(any_T)
 def curve_set(setting: Setting, accounting: Accounting, field: str) -> CurveSet:
-    """Compute the data of the curves along a field."""
+    """Compute every bound's curve along a field."""
     values = AXES[field].values(setting)
     return CurveSet(values, curve(setting, field, values, accounting=accounting))
 
 
 @cached(any_T)
 def curve_sketch(setting: Setting, accounting: Accounting, field: str) -> CurveSet:
-    """Compute the curves at a few of their places, for which a moving slider waits."""
+    """Compute a few points of the curves along a field, to draw while a slider moves."""
     values = AXES[field].values(setting)
     few = np.append(values[:-1:COARSE], values[-1:])
     return CurveSet(few, curve(setting, field, few, accounting=accounting))
@@ -84,8 +84,8 @@ def guarantees(setting: Setting, accounting: Accounting) -> dict[str, Guarantee]
 
 
 def smallest(found: dict[str, Guarantee]) -> Guarantee:
-    """Return the guarantee of this run with the least epsilon; if several tie, the first in the
-    registry's order.
+    """Return the guarantee with the least epsilon, without those for other mechanisms than the
+    run's. Of several with the same epsilon, return the first in the registry's order.
     """
     return min(
         (g for bound, g in found.items() if BOUNDS[bound].of_this_run), key=lambda g: g.epsilon
@@ -94,8 +94,8 @@ def smallest(found: dict[str, Guarantee]) -> Guarantee:
 
 @cached(in_background=True)
 def attack(setting: Setting, accounting: Accounting, bound: str) -> TradeOff:
-    """Return the trade-off curve of one bound's guarantee, uninformative if the bound does not
-    apply.
+    """Return the trade-off curve of one bound's guarantee. If the bound does not apply, the curve
+    is uninformative.
     """
     return guarantees(setting, accounting)[bound].risk
 
@@ -115,7 +115,9 @@ def stated(setting: Setting, accounting: Accounting, bound: str) -> tuple[str, s
 
 @cached(in_background=True)
 def said_of_truth(setting: Setting) -> str:
-    """Say that hiding cannot help a run, with the number; return "" if it may help."""
+    """Say that hiding iterates helps a run little or not at all, and how little; return "" if it
+    may help.
+    """
     return truth(setting)
 
 
@@ -123,8 +125,8 @@ def said_of_truth(setting: Setting) -> str:
 def forgotten(
     setting: Setting, accounting: Accounting, steps: tuple[int, ...]
 ) -> tuple[np.ndarray, str]:
-    """Return epsilon after each of these numbers of steps without a record, and the reason if it is
-    not known.
+    """Return (epsilons, reason): one epsilon for each of these numbers of steps without the
+    record, and why they are unknown, "" if they are known.
     """
     last = forgetting(setting, steps[-1], accounting)
     found = [forgetting(setting, N, accounting).epsilon if last.valid else inf for N in steps]
@@ -139,7 +141,7 @@ def anywhere(
     xs: tuple[Any, ...],
     ys: tuple[Any, ...],
 ) -> tuple[Any, ...]:
-    """Replace a run's own values of a map's two fields, so that moving them computes nothing."""
+    """Replace a run's values of a map's two fields, so that moving them computes nothing new."""
     return setting.replace(**{x: xs[0], y: ys[0]}), accounting, x, y, xs, ys
 
 
@@ -152,14 +154,16 @@ def gains(
     xs: tuple[Any, ...],
     ys: tuple[Any, ...],
 ) -> Gain:
-    """Return the gain from hiding iterates over two fields, with a row for each value of y."""
+    """Return the gain from hiding iterates over two fields, as a map with a row for each value of
+    y.
+    """
     return gain_map(setting, x, y, xs, ys, accounting)
 
 
 def solved(
     setting: Setting, field: str, epsilon: float, bound: str, accounting: Accounting
 ) -> Setting | str:
-    """Call `calibrate` for epsilon; if it raises, return the reason."""
+    """Return the run that `calibrate` finds for epsilon, or the reason why it finds none."""
     try:
         return calibrate(setting, field, epsilon=epsilon, bound=bound, accounting=accounting)
     except ValueError as error:
@@ -173,8 +177,8 @@ def recommended(
     accounting: Accounting,
     passes: float | None = None,
 ) -> Plan | str:
-    """Call `recommend` for the data and loss of a setting, and for `passes` or the setting's own;
-    if it raises, return the reason.
+    """Return the plan that `recommend` makes for a setting's data and loss, or the reason why it
+    makes none. If `passes` is None, the setting's own passes are the budget.
     """
     try:
         return recommend(

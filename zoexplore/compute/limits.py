@@ -1,5 +1,5 @@
-"""Limits on what visitors may use of the server. Each has a default, and an environment variable
-that changes it.
+"""Limits on how much of the server visitors may use. Each limit has a default, and an environment
+variable that replaces the default.
 
 Another variable names the sites that may frame the page.
 """
@@ -23,7 +23,7 @@ class Limit:
 
     @property
     def variable(self) -> str:
-        """The environment variable that sets it."""
+        """The environment variable that sets this limit."""
         return PREFIX + self.name
 
     @property

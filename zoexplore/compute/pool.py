@@ -1,11 +1,11 @@
-"""The pools of worker processes of a server: a few workers answer the calls of all sessions, and
-one does each long work.
+"""The pools of worker processes of a server. One pool answers the calls of all sessions; another
+does long work, such as training.
 
-Calls wait in one queue. Those that a slider waits for come first, and sessions take turns: a
-session's second call comes after the first calls of all others. One worker is always free for other
-sessions, and one for sliders, so that a map delays neither. A queued call whose caller has gone is
-dropped. A running one may go on for a while; then its worker is replaced. So is the worker of any
-call that takes longer than allowed.
+The calls of a pool wait in one queue. Calls that a slider waits for come first, and sessions take
+turns: a session's second call comes after the first calls of all other sessions. No session may use
+all workers, nor may the calls that no slider waits for. So a map delays neither other sessions nor
+sliders. A queued call whose callers have gone is dropped. A running call may go on for a while
+without them; then its worker is replaced, as is the worker of any call that takes too long.
 """
 
 import asyncio
@@ -26,15 +26,15 @@ from zoexplore.compute.process import Died, Process, ignored
 
 # seconds that a call may take, even on a machine that is busy with other things
 LONGEST_CALL = 180.0
-AGO = 10.0  # seconds of waiting after which a call comes as soon as one for a slider
-GRACE = 10.0  # seconds that a call may go on after its caller has gone
+AGO = 10.0  # seconds of waiting after which a call ranks with the calls for sliders
+GRACE = 10.0  # seconds that a call may go on after its callers have gone
 
 
 class TooLong(RuntimeError):
     """A call exceeded the time limit."""
 
 
-# whether a `SessionTask` drives the current coroutine, and not asyncio
+# whether a `SessionTask`, rather than asyncio, drives the current coroutine
 driven: ContextVar[bool] = ContextVar("driven", default=False)
 
 
@@ -54,9 +54,9 @@ class Call:
     """A function, its arguments, the session that asks, and the answer that will come.
 
     Args:
-        item: called with each value of a generator.
+        item: called with each value that a generator function yields.
         waiting: the number of callers that wait for the answer.
-        turn: the number of earlier calls of its session and urgency.
+        turn: how many calls of the same session and urgency were under way when this call came.
         made: when the call came, by the monotonic clock.
     """
 
@@ -73,13 +73,14 @@ class Call:
 
 
 class Pool:
-    """Worker processes, begun when they are first needed, each with a thread that hands it calls.
+    """Worker processes, each with a thread that hands it calls. They start when they are first
+    needed.
 
     Args:
         count: the number of workers. One session may use all but one of them, and so may the calls
             that no slider waits for.
-        longest, grace: seconds that a call may take, and that it may go on when nobody waits for
-            it.
+        longest: seconds that a call may take.
+        grace: seconds that a call may go on when nobody waits for its answer any more.
         first: what a new worker calls before anything else.
     """
 
@@ -98,7 +99,7 @@ class Pool:
         self._changed = threading.Condition()
 
     def begin(self, count: int | None = None) -> None:
-        """Start `count` workers, or all, before they are needed."""
+        """Start workers until `count` of them run; by default, all."""
         with self._changed:
             while self._threads < min(self.count, count or self.count):
                 self._threads += 1
@@ -125,8 +126,9 @@ class Pool:
         share: bool = False,
         item: Callable[[Any], None] = ignored,
     ) -> Call:
-        """Queue a call of a module-level function until its session is next, or share an equal
-        call. A thread calls `item` with each value that a generator function yields.
+        """Queue a call of a module-level function until it is its session's turn. If `share`, join
+        an equal call that is already under way instead. A thread calls `item` with each value that
+        a generator function yields.
 
         Returns:
             The call. Its `answer` raises what the function raised, `Died` if its worker ended, or
@@ -154,7 +156,9 @@ class Pool:
             return len(self._running), len(self._queue)
 
     def drop(self, call: Call) -> None:
-        """Let one caller stop waiting for a call."""
+        """Note that one caller no longer waits for a call. If nobody else does, take the call out
+        of the queue, or end it after `grace` seconds if it is running.
+        """
         with self._changed:
             call.waiting -= 1
             if call.waiting > 0:
@@ -166,8 +170,8 @@ class Pool:
                 _later(self.grace, self._give_up, call)
 
     def _give_up(self, call: Call, late: TooLong | None = None) -> None:
-        """End the worker of a call that is late, or that nobody waits for any more. An equal call
-        from then on is computed anew.
+        """End the worker of a call that is late, or that nobody waits for any more. If an equal
+        call comes later, it is computed anew.
         """
         with self._changed:
             if call not in self._running or (call.waiting > 0 and not late):
@@ -188,13 +192,13 @@ class Pool:
     def _new(self) -> Process:
         process = Process()
         if self.first:
-            with suppress(Exception):  # what fails here fails in the calls too, which say so
+            with suppress(Exception):  # an error here comes again in the calls, which report it
                 process.compute(self.first)
         return process
 
     def _after_next(self, process: Process) -> Process | None:
-        """Compute the next call, and return the worker for the call after it; None at the end.
-        Between calls nothing here keeps the last call's session alive.
+        """Compute the next call, and return the worker for the call after it; None if the pool has
+        ended. After each call this returns, so that no variable keeps the call's session alive.
         """
         call = self._next(process)
         if call is None:
@@ -205,7 +209,7 @@ class Pool:
         found, error = _tried(process, call)
         timer.cancel()
         with self._changed:
-            mine = self._running.pop(call, None) is process  # else it was given up
+            mine = self._running.pop(call, None) is process  # else the call was given up
             self._changed.notify_all()
         if mine:
             call.answer.set_exception(error) if error else call.answer.set_result(found)
@@ -215,8 +219,8 @@ class Pool:
         return None if self._closed else self._new()
 
     def _next(self, process: Process) -> Call | None:
-        """Wait for the call that begins next, and return it; None at the end, or if the idle worker
-        was killed.
+        """Wait for a call that may begin, and return it; None if the pool has ended, or if the idle
+        worker was killed.
         """
         with self._changed:
             while not self._closed and process.poll() is None:
@@ -228,7 +232,9 @@ class Pool:
         return None
 
     def _allowed(self, call: Call) -> bool:
-        """Return whether a call may begin, given what other calls leave to it."""
+        """Return whether a call may begin. Neither its session nor the calls that are not urgent
+        may use all workers.
+        """
         most = max(self.count - 1, 1)
         mine = call.session is not None and sum(
             other.session == call.session for other in self._running
@@ -239,14 +245,14 @@ class Pool:
 
 
 def _place(call: Call) -> tuple[Any, ...]:
-    """Return a call's place in the queue: calls for sliders and calls of long ago come first, then
-    each session's first call.
+    """Return a call's sort key in the queue. Calls for sliders and calls that have waited long come
+    before all others; within either group sessions take turns.
     """
     return not (call.urgent or call.made < time.monotonic() - AGO), call.turn
 
 
 def _tried(process: Process, call: Call) -> tuple[Any, BaseException | None]:
-    """Return what a call returns, or whatever error it raises."""
+    """Return (answer, None) for a call that returns, and (None, error) for one that raises."""
     try:
         return process.compute(call.function, call.args, call.item), None
     except BaseException as error:
@@ -262,17 +268,19 @@ def _later(seconds: float, act: Callable[..., None], *args: Any) -> threading.Ti
 
 @cache
 def trainings() -> Pool:
-    """Return the pool of long work, which only the reader who asked for it ends."""
+    """Return the pool for long work. Its calls have no time limit, and end as soon as their reader
+    leaves.
+    """
     return Pool(TRAININGS.value, longest=inf, grace=0.0)
 
 
 class LongWork:
-    """Long work of one session, such as a training run: the values that a generator function yields
-    in another process.
+    """Long work of one session, such as a training run. A generator function does the work in
+    another process, and iterating over this object gives the values that the function yields.
 
-    `TRAININGS` such works go on at a time; others wait, first come first served. The work ends with
-    the `with` block, even in the middle of a computation. Await it in a coroutine of a
-    `SessionTask`; it then ends with the task's session:
+    At most `TRAININGS` of these run at a time; others wait, first come, first served. The work ends
+    with the `with` block, even in the middle of a computation. In a coroutine of a `SessionTask` it
+    also ends with the task's session:
 
         with LongWork(trained, run) as updates:
             async for update in updates: ...
@@ -283,13 +291,13 @@ class LongWork:
     """
 
     def __init__(self, function: Callable[..., Any], *args: Any) -> None:
-        self._coming = deque([Answer()])  # updates not delivered yet, and a last one to be filled
+        self._coming = deque([Answer()])  # the values not delivered yet, and then the next one
         self._call = trainings().submit(function, args, urgent=True, item=self._item)
         self._call.answer.add_done_callback(self._ended)
 
     @property
     def waits(self) -> bool:
-        """Whether the work still waits for a place."""
+        """Whether the work still waits for a worker."""
         return not self._call.begun
 
     def __enter__(self) -> Self:

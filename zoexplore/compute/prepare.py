@@ -1,7 +1,8 @@
-"""Compiles all kernels ahead of time: by `main`, at set-up and in a container. A server without
-compiled kernels compiles them beside its event loop, while its readers see the first words.
+"""Compiles all kernels ahead of time: `main` is run at set-up, and when a container is built. A
+server that has no compiled kernels compiles them beside its event loop, while its readers already
+see the page's first words.
 
-Each call here is a kind of run that compiles kernels of its own; together they compile all.
+The calls that this module lists need all kernels between them.
 """
 
 import sys
@@ -23,7 +24,7 @@ from zoexplore.run.presets import DEMONSTRATION, PRESETS
 from zoexplore.run.setting import SAMPLINGS, SCHEDULES, SENSITIVITIES, Accounting, Setting
 
 TAKES = "about a minute"  # on two quiet cores
-DONE = "all"  # a file beside the compiled kernels, which goes with them when any kernel changes
+DONE = "all"  # a file beside the compiled kernels, removed with them when any kernel changes
 TOGETHER = DEMONSTRATION.replace(clipping="joint", lipschitz=inf)
 ON_BATCHES = {
     sampling: DEMONSTRATION.replace(batch=100, sampling=sampling)
@@ -36,8 +37,8 @@ ON_BATCHES["poisson"] = DEMONSTRATION.replace(
 
 
 def hidden_states() -> list[Callable[..., Any]]:
-    """List calls that count by Renyi divergence, without the privacy losses' kernels, and calls for
-    trajectories.
+    """List calls that count by Renyi divergence, without the kernels for privacy losses, and calls
+    that compute trajectories.
     """
     runs = (DEMONSTRATION, TOGETHER, ON_BATCHES["without-replacement"])
     calls: list[Callable[..., Any]] = [
@@ -55,7 +56,9 @@ def _trajectory(run: Setting, bound: str) -> Trajectory | None:
 
 
 def compositions() -> list[Callable[..., Any]]:
-    """List calls for the privacy losses' kernels, which take as long to compile as all others."""
+    """List calls that need the kernels for privacy losses, which take as long to compile as all
+    others together.
+    """
     ways = product(ON_BATCHES.values(), (False, True))
     return [
         partial(curve, run, "T", [1, 100], ["composition"], Accounting(printed=printed))
@@ -70,30 +73,30 @@ def the_rest() -> list[Callable[..., Any]]:
 
 
 def is_prepared() -> bool:
-    """Return whether all kernels, as they are now, have been compiled and kept."""
+    """Return whether all kernels in their present state are compiled and kept."""
     return _mark().is_file()
 
 
 def prepare(told: Callable[[float], None] = lambda _: None) -> None:
-    """Compile all kernels in two processes. After each call, `told` is called with the part that is
-    done, from 0 to 1.
+    """Compile all kernels in two processes. After each call, call `told` with the fraction of calls
+    that are done.
     """
     pool, last = Pool(2, longest=inf), the_rest()
     try:
-        # each part is a session of its own, of which the pool computes one call at a time
+        # each list is a session of its own, so the pool computes one call of it at a time
         asked = [
             pool.submit(call, session=part, urgent=True)
             for part in (hidden_states, compositions)
             for call in part()
         ]
         total = len(asked) + len(last)
-        # the last calls one by one, after all others
+        # the last calls come after all others, one by one
         for done, call in enumerate(chain(asked, map(pool.submit, last)), 1):
             call.answer.result()
             told(done / total)
     finally:
         pool.end()
-    with suppress(OSError):  # nothing can be kept
+    with suppress(OSError):  # if no folder is writable
         _mark().touch()
 
 
@@ -102,7 +105,7 @@ def _mark() -> Path:
 
 
 def _say(done: float) -> None:
-    """Draw a bar that grows in a terminal; write its last line alone to a file."""
+    """Draw a growing bar in a terminal; elsewhere, as in a log, write only the full bar."""
     if not sys.stderr.isatty() and done < 1:
         return
     bar = f"\rcompiling: [{'#' * round(30 * done):30}] {done:4.0%}"
@@ -110,7 +113,7 @@ def _say(done: float) -> None:
 
 
 def main() -> None:
-    """Compile what is not compiled yet."""
+    """Compile the kernels, unless they are compiled already."""
     if not is_prepared():
         print(f"compiling, once: {TAKES}", file=sys.stderr)
         prepare(_say)

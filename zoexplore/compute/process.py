@@ -1,7 +1,7 @@
-"""The parent side of a worker process: it begins one, ends it, and has it compute calls.
+"""The parent's side of a worker process: starts and ends the worker, and has it compute calls.
 
-It does not use `multiprocessing`, whose processes import the main module anew: any script or
-notebook that shows a view.
+`multiprocessing` is not used, because its processes import the main module again, which may be any
+script that shows a view.
 """
 
 import os
@@ -15,12 +15,12 @@ from typing import Any
 
 from zoexplore.compute.worker import ERROR, ITEM
 
-# Imported modules never become garbage: scanning them would take a tenth of the time.
+# Imported modules never become garbage, and scanning them would take a tenth of the start-up time.
 BEGIN = "import gc; gc.disable(); from zoexplore.compute.worker import main; main()"
 
 
 class Died(BrokenExecutor):
-    """A process ended before its answer came: killed, or out of memory."""
+    """A process ended before its answer came: it was killed, or ran out of memory."""
 
 
 def ignored(_: Any) -> None:
@@ -28,8 +28,8 @@ def ignored(_: Any) -> None:
 
 
 class Process(subprocess.Popen[bytes]):
-    """A new Python process that computes calls one after another, the same on every system. It ends
-    with this one, however this one ends.
+    """A new Python process that computes calls one after another. It works the same on every
+    system, and ends when this process ends, for whatever reason.
     """
 
     def __init__(self) -> None:
@@ -45,8 +45,8 @@ class Process(subprocess.Popen[bytes]):
         args: tuple[Any, ...] = (),
         item: Callable[[Any], None] = ignored,
     ) -> Any:
-        """Return the answer of a module-level function whose module imports no Panel. `item` is
-        called with each value that a generator function yields.
+        """Return the answer of a module-level function whose module does not import Panel. Call
+        `item` with each value that a generator function yields.
 
         Raises:
             Exception: what the function raised.
@@ -63,7 +63,7 @@ class Process(subprocess.Popen[bytes]):
     def end(self) -> None:
         """Kill the process, and close its pipes."""
         self.kill()
-        with suppress(OSError), self:  # the last write may never have reached it
+        with suppress(OSError), self:  # closing sends what is left to send, which may fail
             pass
 
     def _exchange(self, given: bytes = b"") -> tuple[str, Any]:

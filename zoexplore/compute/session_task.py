@@ -1,5 +1,5 @@
-"""Tasks of a session: coroutines that run beside the event loop's other work, write under the
-session's lock, and end with it.
+"""Runs a session's coroutines beside the other work of the event loop. They write to models under
+the session's lock, and end with the session.
 """
 
 import asyncio
@@ -20,19 +20,19 @@ _tasks: WeakKeyDictionary[Any, WeakSet["SessionTask"]] = WeakKeyDictionary()
 
 
 def served() -> Any:
-    """Return the document of the calling session; None if it is not a served one."""
+    """Return the document of the calling session; None outside a served session."""
     document = pn.state.curdoc
     return document if document and document.session_context else None
 
 
 def own_session() -> int | None:
-    """Return a number of the calling session; None outside a session."""
+    """Return a number that identifies the calling session; None outside a served session."""
     return id(document) if (document := served()) else None
 
 
 def event_loop_is_running() -> bool:
-    """Return whether an event loop runs, as on a page and in a notebook. Tasks can then run beside
-    other code.
+    """Return whether an event loop is running, as on a page and in a notebook. Tasks can then run
+    beside other code.
     """
     try:
         asyncio.get_running_loop()
@@ -42,18 +42,18 @@ def event_loop_is_running() -> bool:
 
 
 class SessionTask:
-    """A coroutine of the session in which it is begun.
+    """Runs a coroutine for the session that creates the task.
 
-    It runs at once until it has to wait, or to its end if it never has to, so that a figure follows
-    the slider. When an awaited `Answer` or asyncio future is done, the event loop resumes the task
-    under its session's lock, so it may always write to models. It ends with the session. Without a
-    running event loop it runs to its end at once.
+    The coroutine runs at once until it has to wait, so that a figure follows the slider. When the
+    awaited `Answer` or asyncio future is done, the event loop resumes the coroutine under the
+    session's lock, so it may always write to models. The task ends with the session. If no event
+    loop is running, the coroutine runs to its end at once.
 
     Args:
         function: a coroutine function without arguments; if None, there is nothing to do, and
             nothing to stop.
-        failed: called with an error. The error is then raised here if it came at once, or else
-            reported like a callback's.
+        failed: called with an error of the coroutine. If the coroutine has not waited yet, the
+            error is then raised here; otherwise it is reported like the error of a callback.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class SessionTask:
         self._failed = failed
         self._document = served()
         self._coroutine = function() if function else None
-        self._steps = False  # whether it runs right now
+        self._steps = False  # whether the coroutine runs right now
         self._loop = asyncio.get_running_loop() if event_loop_is_running() else None
         if self._document and self.waits:
             if self._document not in _tasks:
@@ -79,7 +79,7 @@ class SessionTask:
         return self._coroutine is not None
 
     def stop(self) -> None:
-        """Stop the task, and cancel the call that it awaits; do nothing if it is done."""
+        """Stop the task, and drop the call that it awaits; do nothing if the task is done."""
         coroutine, self._coroutine = self._coroutine, None
         if coroutine and not self._steps:
             coroutine.close()
@@ -103,13 +103,13 @@ class SessionTask:
             finally:
                 self._steps = False
                 driven.reset(token)
-            if self._coroutine is None:  # it stopped itself
+            if self._coroutine is None:  # the task stopped itself
                 coroutine.close()
             elif self._loop is None:
-                done = threading.Event()  # `concurrent.futures.wait` misses cancelled ones
+                done = threading.Event()  # `concurrent.futures.wait` misses cancelled futures
                 awaited.add_done_callback(lambda _, done=done: done.set())
                 done.wait()
-            elif awaited is None:  # it gives way to others
+            elif awaited is None:  # the coroutine only lets others go first
                 self._woken(None)
                 return
             else:
@@ -117,7 +117,7 @@ class SessionTask:
                 return
 
     def _woken(self, _: Any) -> None:
-        """Resume on the event loop, from any thread."""
+        """Resume the coroutine on the event loop; any thread may call this."""
         assert self._loop
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._resume)

@@ -1,9 +1,9 @@
-"""The child side of a worker process: it answers calls one by one.
+"""The child's side of a worker process: answers calls one by one.
 
-It imports the modules of the functions it receives, which must not import Panel. Calls and answers
-are pickled; what a call prints goes to the standard error. Nothing interrupts a call, because a
-library that is interrupted while it loads or compiles may return wrong answers later. A caller that
-no longer needs an answer waits for it, or ends the process.
+A worker imports the modules of the functions that it receives; these modules must not import Panel.
+Calls and answers are pickled; what a call prints goes to standard error. Nothing interrupts a call,
+because a library that is interrupted while it loads or compiles may return wrong answers later. A
+caller that no longer needs an answer waits for it, or ends the process.
 """
 
 import gc
@@ -27,14 +27,14 @@ _NICE = 10  # the process that serves the pages goes first
 
 def main() -> None:
     """Answer the calls that come on standard input."""
-    # terminals and notebooks send this to all their processes
+    # terminals and notebooks send SIGINT to all their processes
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "nice"):
         os.nice(max(_NICE - os.nice(0), 0))
     bound_memory()
     incoming, outgoing = os.dup(0), os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)  # also for what compiled code prints
+    os.dup2(2, 1)  # so that what compiled code prints goes to standard error too
     sys.stdout = sys.stderr
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     with open(incoming, "rb") as calls, open(outgoing, "wb") as answers:
@@ -63,11 +63,13 @@ def work(calls: BinaryIO, answers: BinaryIO) -> None:
             for answer in _answers(call, args):
                 answers.write(pickle.dumps(answer))
                 answers.flush()
-            gc.enable()  # what the first call has imported never becomes garbage
+            gc.enable()  # only now, since what the first call imports never becomes garbage
 
 
 def _answers(call: Callable[..., Any], args: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-    """Yield a generator's items or a function's result, or the error that it raised."""
+    """Yield (kind, value) pairs: each item of a generator function, then the result of the call or
+    the error that it raised.
+    """
     try:
         result = call(*args)
         if inspect.isgenerator(result):
@@ -81,13 +83,13 @@ def _answers(call: Callable[..., Any], args: tuple[Any, ...]) -> Iterator[tuple[
 
 
 def _portable(error: Exception) -> Exception:
-    """Add an error's traceback as a note; replace an error that cannot be pickled by one that says
-    the same.
+    """Add an error's traceback to it as a note. If the error cannot be pickled, replace it by one
+    that says the same.
     """
     error.add_note("".join(traceback.format_exception(error)))
     try:
         pickle.loads(pickle.dumps(error))
-    # an error is any class, and pickling calls its methods: they may raise anything
+    # an error may be of any class, and pickling calls its methods, which may raise anything
     except Exception:
         return RuntimeError(f"{type(error).__name__}: {error}")
     return error
