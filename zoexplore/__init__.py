@@ -31,12 +31,12 @@ def explore(setting: Setting | None = None, accounting: Accounting | None = None
     """Return the whole explorer for a notebook cell, opened at a setting and an accounting.
 
     Raises:
-        ValueError: `setting` is no `Setting`.
+        ValueError: `setting` is not a `Setting`.
     """
     if not isinstance(setting, Setting | None):
         made = "of a run file: zoexplore.questions.export.from_yaml(text).setting"
         raise ValueError(f"setting = {shown(setting)} is not allowed: give a Setting; {made}")
-    from zoexplore.views import Explorer  # here, so that the accountant imports without Panel
+    from zoexplore.views import Explorer  # not above, so that the accountant needs no Panel
 
     return Explorer(setting, accounting)
 
@@ -50,17 +50,18 @@ def lesson(
     link: str = "",
     live: str = "",
 ) -> Path:
-    """Write the explorer of a run as one HTML file, which takes its numbers from tables. It needs
-    no server, network or Python.
+    """Write the explorer of a run as one HTML file. The file takes its numbers from tables, so it
+    needs no server, network or Python.
 
     Args:
-        setting: the run that it starts from.
-        sliders: fields that each move alone, from the run's value; "K+beta" names two that move
-            together, in coarser steps. T moves together with any of them.
-        path: where to write it.
+        setting: the run that the file starts from.
+        sliders: the fields that get a slider. Each field moves alone, while the others keep the
+            run's values. "K+beta" names two fields that can move together, in coarser steps. T can
+            move together with any field.
+        path: where to write the file.
         accounting: how to count.
-        link: a link for teaching. The file takes over its prompts, view and parts.
-        live: the address of a server's page, to which the file links if it has no numbers.
+        link: a link for teaching, whose prompts, view and parts the file takes over.
+        live: the address of a server's page, to which the file links where it has no numbers.
 
     Returns:
         the path.

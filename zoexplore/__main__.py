@@ -1,4 +1,5 @@
-"""The command `zoexplore`, also as `python -m zoexplore`: `command.yaml` has its questions.
+"""The command `zoexplore`, also run as `python -m zoexplore`. `command.yaml` lists its subcommands
+and their arguments.
 
 Answers go to standard output, errors to standard error. Exit codes:
 
@@ -58,7 +59,7 @@ UNPLANNED = {"K": "1", "T": "1", "sigma": "1", "beta": "1", "clipping": "joint"}
 
 
 class Wrong(ValueError):
-    """An error that the caller can mend, as the message says."""
+    """An error that the user can correct; the message says how."""
 
 
 class Answer(NamedTuple):
@@ -94,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _told(error: Exception) -> str:
-    """Say in a line what to do about an error."""
+    """Return what to tell the user about an error."""
     if isinstance(error, ModuleNotFoundError):
         return f"this needs {error.name}: pip install 'zoexplore[app]'"
     if isinstance(error, OSError):
@@ -138,8 +139,8 @@ def _say(answer: Answer, as_json: bool) -> int:
 def _read(
     given: Namespace, file: str, gaps: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[Setting, Accounting]:
-    """Read the run of a file, with `gaps` for fields that neither the file nor --set gives. A field
-    that cannot be used is an error: the answer would be about another run.
+    """Read the run of a file; `gaps` has values for fields that neither the file nor --set gives.
+    Raise `Wrong` for a field that cannot be used, since the answer would be about another run.
     """
     needed = [name for name in OWN if name not in gaps]
     needs = f": a run needs {', '.join(needed)}"
@@ -155,7 +156,7 @@ def _read(
             raise Wrong(f"--set {change}: give FIELD=VALUE, such as --set K=52")
         fields = _over(fields, {name: value})
     if missing := not_given(fields, needed):
-        # an unknown name may stand for a missing one
+        # an unknown field may be a misspelt field that is missing
         raise Wrong("; ".join([f"{file}: {missing}{needs}", *unknown(fields)]))
     loaded = from_fields(fields, UNASSUMING)
     if loaded.problems:
@@ -173,7 +174,9 @@ def _fields(file: str) -> dict[str, Any]:
 
 
 def _over(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields, with `changes` in place of those that say the same."""
+    """Return the fields with `changes`. A change also replaces a field that says the same under
+    another name, as `epochs` and `T` do.
+    """
     said = {IN_PLACE.get(name, name) for name in changes}
     kept = {name: text for name, text in fields.items() if IN_PLACE.get(name, name) not in said}
     return kept | dict(changes)
@@ -287,7 +290,7 @@ def _with_run(template: str, data: dict[str, Any], run: Setting, accounting: Acc
 
 def _plan(given: Namespace) -> Answer:
     run, accounting = _read(given, given.file, UNPLANNED)
-    # without K and T there is no budget
+    # a file without K and T gives no budget
     passes = PASSES if given.passes is None and run.K == run.T == 1 else given.passes
     asked: dict[str, Any] = {"epsilon": given.epsilon, "passes": passes, "bound": given.bound}
     asked |= {"clipping": run.clipping, "cooldown": run.cooldown}
@@ -299,8 +302,8 @@ def _plan(given: Namespace) -> Answer:
 
 
 def _searched(run: Setting, runs: int | None, accounting: Accounting) -> dict[str, float]:
-    """Return epsilon of a search of `runs` runs, for each way to choose their number; nothing if
-    `runs` is None.
+    """Return the epsilon of a search over `runs` runs for each way to choose their number; return
+    {} if `runs` is None.
     """
     if runs is None:
         return {}
@@ -331,7 +334,7 @@ def _lesson(given: Namespace) -> None:
     print(f"{given.out}: {len(text.encode()) // 1000} kB; open it in any browser")
 
 
-# the values of names in the command's table
+# what the names in `command.yaml` stand for
 NAMED: dict[Any, Any] = {
     "int": int,
     "float": float,

@@ -1,5 +1,5 @@
-"""Training methods in figures: a mark, a colour and a short name for each, and their points in
-order of success.
+"""How figures show training methods: the mark, colour and short name of each, and the order in
+which they stand.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Look(NamedTuple):
-    """A method's mark, its colours on light and dark ground, and a short name beside the mark."""
+    """A method's mark, its colours on light and dark ground, and the short name beside the mark."""
 
     marker: str = "circle"
     colour: tuple[str, str] = COLOURS["edge"]
@@ -30,14 +30,14 @@ _LOOKS = {
 
 
 def look_of(method: str) -> Look:
-    """Return a method's look; a plain one for a method of your own."""
+    """Return a method's look, which is plain for a method of your own."""
     look = _LOOKS.get(method, Look())
     return look._replace(short=look.short or METHODS[method].title)
 
 
 def ranked(frontier: "Frontier") -> dict[str, list["Point"]]:
     """Sort each method's points by epsilon, and the methods by the accuracy of their last point,
-    best first. Points with noise but no sound account are left out.
+    best first. Leave out points of noisy methods that have no sound account.
     """
     points = [p for p in frontier.points if p.by or not METHODS[p.method].noisy]
     points.sort(key=lambda p: p.epsilon.get(p.by, 0.0))

@@ -28,8 +28,8 @@ STYLES = {bound: words.style for bound, words in WORDS.items() if words.style}
 # the style of a bound that has none of its own
 SPARE = Style(("#a3195b", "#ff86bb"), (6, 2, 2, 2), 2.2)
 
-# The colours of pins, which are far from one another rather than from those of bounds. Letters
-# distinguish pins, too.
+# The colours of pins. They are far from one another, but not all are far from those of bounds, so
+# pins have letters too.
 PINS = (
     COLOURS["wrong"],
     ("#5a4fcf", "#b3adff"),
@@ -38,7 +38,7 @@ PINS = (
     ("#3d3d3d", "#d0d0d0"),
     ("#6b8e00", "#c4e84a"),
 )
-GAINS = (  # the factor that hiding gains: none, up to 2, 2 to 10, 10 to 100, over 100
+GAINS = (  # for the factor that hiding gains: none, up to 2, 2 to 10, 10 to 100, over 100
     ("#eceae4", "#2b3038"),
     ("#c9e0d6", "#1d4a43"),
     ("#86bda9", "#1f7a69"),

@@ -1,9 +1,8 @@
-"""The changes that a browser may make to its session's document by Bokeh's patches: those of
-widgets alone.
+"""Restricts the changes that a browser may make to its session's document by Bokeh's patches.
 
-Bokeh's server applies any patch to any property of any model, and unpacks packed data before it
-checks them. Here only plain values pass, and only for the properties in `SETTABLE`, none of which
-is shown as HTML.
+Bokeh's server applies any patch to any property of any model, and unpacks data before it checks
+them. Here only plain values pass, and only for the properties of this package's own components and
+for those in `SETTABLE`, none of which is shown as HTML.
 """
 
 import logging
@@ -21,7 +20,7 @@ TEXT = 20_000  # the most characters of one text
 DEPTH = 4  # the most levels of lists within lists
 LARGEST = int(sys.float_info.max)  # a document that holds a larger whole number cannot be sent
 
-# the properties that may be set, by the name of a model or of one that it derives from
+# the properties that may be set, by the name of a model's class or of one of its base classes
 SETTABLE = {
     "UIElement": "visible",
     "AbstractSlider": "value value_throttled",
@@ -51,8 +50,8 @@ class Malformed(ValueError):
 
 
 def events_of(content: Any) -> list[dict[str, Any]]:
-    """Return the events of a PATCH-DOC message. Raises Malformed if they are too many or no list of
-    dictionaries.
+    """Return the events of a PATCH-DOC message. Raise Malformed if there are too many, or if they
+    are not a list of dictionaries.
     """
     events = content.get("events") if isinstance(content, dict) else None
     if (
@@ -65,11 +64,11 @@ def events_of(content: Any) -> list[dict[str, Any]]:
 
 
 class Patch(patch_doc):
-    """A message of which only the allowed changes are applied."""
+    """A PATCH-DOC message of which only the allowed changes are applied."""
 
     def apply_to_document(self, doc: Document, setter: Any = None) -> None:
-        """Apply the allowed changes. Bokeh calls this under the session's lock, when a model that
-        the browser knew may be gone.
+        """Apply the allowed changes. Bokeh calls this once it holds the session's lock; by then a
+        model that the browser knew may be gone.
         """
         given = self.payload.content["events"]
         events = [event for event in (allowed(event, doc) for event in given) if event]
@@ -79,7 +78,7 @@ class Patch(patch_doc):
 
 
 def allowed(event: dict[str, Any], document: Document) -> dict[str, Any] | None:
-    """Return the part of an event that is allowed; None if nothing is."""
+    """Return the allowed part of an event; None if no part is allowed."""
     match event:
         case {"kind": "ModelChanged", "model": reference, "attr": str(attribute), "new": new}:
             model = _model(reference, document)
@@ -112,8 +111,8 @@ def allowed(event: dict[str, Any], document: Document) -> dict[str, Any] | None:
 
 
 def properties(model: Model) -> frozenset[str]:
-    """Return the properties of a model that a browser may set: all, if the model is a component of
-    our own.
+    """Return the properties of a model that a browser may set. For a component of this package
+    these are all the properties that the component defines.
     """
     if isinstance(model, DataModel):
         return frozenset(model.properties()) - frozenset(DataModel.properties())
@@ -123,8 +122,8 @@ def properties(model: Model) -> frozenset[str]:
 
 
 def plain(value: Any, longest: int = 1000, depth: int = DEPTH) -> bool:
-    """Return whether a value is a number, a truth value, a text of at most `longest` characters, or
-    a list of such values.
+    """Return whether a value is None, a number, a truth value, a text of at most `longest`
+    characters, or a list of such values.
     """
     match value:
         case None | bool() | float():
@@ -145,31 +144,31 @@ def plain(value: Any, longest: int = 1000, depth: int = DEPTH) -> bool:
 
 
 def fits(model: Model, attribute: str, new: Any) -> bool:
-    """Return whether a plain value is of the property's type."""
+    """Return whether a model's property may have a plain value."""
     return bool(model.lookup(attribute).property.is_valid(Deserializer().decode(new)))
 
 
 def is_event(data: dict[str, Any], document: Document) -> bool:
-    """Return whether an event has the values that its kind takes."""
+    """Return whether an event has the values that events of its kind need."""
     try:
         Deserializer(list(document.models)).decode(data)
-    # the constructor of an event's kind is called with whatever was sent
+    # decoding calls the constructor of the event's class with whatever was sent
     except (DeserializationError, TypeError, ValueError):
         return False
     return True
 
 
 def _model(reference: Any, document: Document) -> Model | None:
-    """Return the model that an event names. BokehJS sends all of a new model, of which only the id
-    is read.
+    """Return the model that an event names; None if there is none. BokehJS may send a whole model,
+    of which only the id is read.
     """
     name = reference.get("id") if isinstance(reference, dict) else None
     return document.get_model_by_id(name) if isinstance(name, str) else None
 
 
 def _entry(entry: Any, document: Document) -> Any:
-    """Return one value of an event with its name: empty if it is not needed, None if it is not
-    allowed.
+    """Return the allowed form of an event's entry, a name and a value; [] if the event does not
+    need the entry, None if the entry is not allowed.
     """
     match entry:
         case ["modifiers", _]:

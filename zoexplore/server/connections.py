@@ -1,5 +1,5 @@
-"""Keeps connections fewer than the files that this process may open, so that it can always answer,
-log and begin other processes.
+"""Keeps the number of connections below the number of files that this process may open, so that the
+process can always answer, log and start other processes.
 """
 
 from contextlib import suppress
@@ -11,19 +11,20 @@ from tornado.iostream import IOStream
 
 from zoexplore.compute.limits import CONNECTIONS
 
-RESERVE = 100  # open files that are kept for all else
+RESERVE = 100  # open files that are reserved for everything but connections
 
 
 def most() -> int:
-    """Return the most connections at a time: `CONNECTIONS`, or what the limit on open files leaves.
-    First raise that limit, which begins at a thousand, to the most that the system allows.
+    """Return how many connections may be open at a time: `CONNECTIONS`, or fewer if the limit on
+    open files leaves room for fewer. First raise that limit to the most that the system allows.
     """
     files = -1
     with suppress(ImportError):  # Windows
         import resource
 
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        with suppress(OSError, ValueError):  # if the most is stored as inf, not as this number
+        # a system may report that there is no limit, and still refuse to set none
+        with suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files < 0:  # there is no limit
@@ -32,8 +33,8 @@ def most() -> int:
 
 
 class BoundedServer(HTTPServer):
-    """Closes connections beyond the most before any data arrive. The proxy counts those of one
-    address.
+    """Closes connections beyond the limit before any data arrive. Limiting the connections of one
+    address is left to the proxy.
     """
 
     def initialize(self, *args: Any, **kwargs: Any) -> None:

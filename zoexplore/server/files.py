@@ -1,5 +1,5 @@
-"""Static files, packed once: scripts are four fifths of what a page sends, and a browser keeps
-them.
+"""Serves static files packed, and packs each file once. Scripts are four fifths of what a page
+sends, and a browser keeps them.
 """
 
 import asyncio
@@ -12,14 +12,14 @@ from bokeh.server.views.multi_root_static_handler import MultiRootStaticHandler
 from bokeh.server.views.static_handler import StaticHandler
 from tornado.web import StaticFileHandler
 
-# seconds that a browser keeps a file whose address names no version; it keeps others for good
+# seconds that a browser keeps a file whose address names no version; it keeps other files for good
 DAY = 86_400
 PACKED = (".js", ".css", ".svg", ".json")
 
 
 @cache
 def packed(path: str) -> bytes:
-    """Return a file's contents packed by gzip, and keep them: a few megabytes in all."""
+    """Return a file's contents packed by gzip, and keep them; all files take a few megabytes."""
     return gzip.compress(Path(path).read_bytes(), 9, mtime=0)
 
 
@@ -29,7 +29,7 @@ class Packing(StaticFileHandler):
     root: Any
 
     async def get(self, path: str, include_body: bool = True) -> None:
-        """Tornado's hook for a request; a file is packed in a thread when it is first asked for."""
+        """Tornado's hook for a request. A thread packs a file when it is first requested."""
         self.path = self.parse_url_path(path)
         found = self.validate_absolute_path(self.root, self.get_absolute_path(self.root, self.path))
         if not (
@@ -41,7 +41,7 @@ class Packing(StaticFileHandler):
         self.absolute_path, content = found, await asyncio.to_thread(packed, found)
         self.modified = self.get_modified_time()
         self.set_headers()
-        # Tornado's own packing adds what the answer varies by
+        # Tornado's own packing adds the header Vary
         self.set_header("Content-Encoding", "gzip")
         if self.should_return_304():
             self.set_status(304)
@@ -58,4 +58,4 @@ class Scripts(Packing, StaticHandler):
 
 
 class Extensions(Packing, MultiRootStaticHandler):
-    """Serves what extensions of Bokeh bring along, such as Panel's script."""
+    """Serves the files of Bokeh's extensions, such as Panel's script."""

@@ -1,5 +1,5 @@
-"""Monitoring: logs go to the standard error; /liveness says that the process answers, /readiness
-that it has room.
+"""Monitors the server: logs go to standard error, /liveness says that the process answers, and
+/readiness says whether the process has room.
 """
 
 import logging
@@ -13,15 +13,15 @@ from tornado.websocket import WebSocketClosedError
 from zoexplore.server.seats import seats
 
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-# loggers that have their own handlers; Panel's also has a level at which it logs everything
+# loggers with handlers of their own; Panel's logger also has a level that lets everything pass
 ELSEWHERE = "bokeh", "panel"
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 class Health(RequestHandler):
-    """Tells whether the process answers, or whether a new reader would get a page: 503 if all seats
-    are taken or the process is ending. It also counts readers, and those whose page is not made
-    yet.
+    """Tells at /liveness that the process answers, and at /readiness whether a new reader would get
+    a page: the answer is 503 if all seats are taken or the process is ending. Both answers also
+    give the number of readers, and of those whose page is not made yet.
     """
 
     def get(self, asked: str) -> None:
@@ -36,7 +36,7 @@ class Health(RequestHandler):
 PATHS: list[tuple[Any, ...]] = [("/(liveness|readiness)", Health)]
 
 
-@cache  # so that a process does it once
+@cache  # so that a process does this once
 def to_standard_error() -> None:
     """Log to standard error; access logs are left to a proxy."""
     handler = logging.StreamHandler()
@@ -52,8 +52,8 @@ def to_standard_error() -> None:
 
 
 class Harmless(logging.Formatter):
-    """Keeps visitors from beginning a line of the log or commanding a terminal. It indents all
-    lines of an entry but the first, and escapes control characters.
+    """Keeps visitors from forging a line of the log or sending commands to a terminal. It indents
+    all lines of a message but the first, and escapes control characters.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -63,8 +63,9 @@ class Harmless(logging.Formatter):
 
 
 def discreet(record: logging.LogRecord) -> bool:
-    """Keep requests out of the log. What Tornado says of a request is cut to the error, its place,
-    and words that are always the same. A reader who leaves during a transfer is not logged.
+    """Keep the contents of requests out of the log. Tornado's message about a request is cut to the
+    words that are always the same; the error and its traceback stay. A reader who leaves during a
+    transfer is not logged.
     """
     if record.name.startswith("tornado") and record.args:
         record.msg, record.args = (

@@ -1,4 +1,4 @@
-"""The page: its request handlers, and the headers of every answer, which above all say what scripts
+"""The page's request handlers, and the headers of every answer, which above all say which scripts
 may run.
 """
 
@@ -41,10 +41,10 @@ PAGE = (
 )
 # headers that would put a reader into another reader's session
 BORROWED = frozenset({"bokeh-session-id", "bokeh-token"})
-PAUSE = 0.005  # seconds between stages of a page, in which messages can come in
-# no figure of ours is drawn by WebGL
+PAUSE = 0.005  # seconds between two stages of making a page, in which messages can arrive
+# no figure of this package is drawn by WebGL
 UNUSED = re.compile(r"<script[^>]*/bokeh-gl\.min\.js[^>]*></script>")
-LONGEST = 2000  # the most characters of a query that gets a picture
+LONGEST = 2000  # the most characters of a query for a picture
 COME_BACK = 10  # seconds after which a page that asked its reader to wait reloads itself
 _MESSAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>zoexplore</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"></head>
@@ -55,8 +55,8 @@ FAILED = "The server could not make the page."
 
 
 def framing() -> str:
-    """Return the sites that may frame the page, as a policy has them. Raises ValueError if `FRAMES`
-    is no list of sites.
+    """Return the sites that may frame the page, as a content security policy lists them. Raise
+    ValueError if the variable `FRAMES` is not a list of sites.
     """
     sites = os.environ.get(FRAMES, "").strip()
     if any(character in sites for character in ";,\r\n"):
@@ -83,11 +83,11 @@ class Headers(OutputTransform):
 
 
 class Page(DocHandler):
-    """Serves the page: makes a session of the reader's own when its turn has come, and marks the
-    scripts as the server's.
+    """Serves the page: makes a session for each reader in turn, and marks the scripts as the
+    server's.
     """
 
-    gone = begun = False  # whether the reader has left; whether there are words on the page
+    gone = begun = False  # whether the reader has left; whether the page's first words were sent
     nonce = ""
     seat: Seat
 
@@ -100,7 +100,7 @@ class Page(DocHandler):
         await super().prepare()
 
     def head(self, *_: Any) -> None:
-        """Answer that there is a page, and make none."""
+        """Answer that there is a page, without making it."""
         self.set_header("Content-Type", "text/html")
 
     async def get(self, *args: Any, **kwargs: Any) -> None:
@@ -130,14 +130,16 @@ class Page(DocHandler):
             seats.answered(self.seat)
 
     async def get_session(self) -> ServerSession:
-        """Make the session, which keeps the reader's seat."""
+        """Make the session, and let it keep the reader's seat."""
         session = await super().get_session()
         seats.keep(self.seat, session)
         await between_stages()
         return session
 
     def write(self, chunk: Any) -> None:
-        """Mark the page's scripts, and allow no others; leave out what has been sent."""
+        """Write a part of the page. Mark its scripts and allow no others; leave out the words that
+        were sent already.
+        """
         if isinstance(chunk, str):
             if not self.nonce:
                 self.nonce = secrets.token_urlsafe(18)
@@ -148,7 +150,7 @@ class Page(DocHandler):
                 self.set_header("X-Accel-Buffering", "no")
             if self.begun:
                 chunk = chunk.partition(self.application_context.application.page.MARK)[2] or chunk
-            # the server has written this, without any visitor's input
+            # the server made this text, without any visitor's input
             chunk = UNUSED.sub("", chunk).replace("<script", f'<script nonce="{self.nonce}"')
         super().write(chunk)
 
@@ -171,8 +173,8 @@ class Page(DocHandler):
 
 
 class Preview(RequestHandler):
-    """Serves the picture of a run to sites and programs that show a link to it. The picture takes
-    no seat, and waits behind all figures.
+    """Serves a picture of a run, for sites and programs that show previews of links. A picture
+    takes no seat, and its computation waits until no figure needs a worker.
     """
 
     def initialize(self, application_context: Any, **_: Any) -> None:
@@ -185,7 +187,7 @@ class Preview(RequestHandler):
             raise HTTPError(414)
         try:
             made = await self.page.picture(self.request.query)
-        except Exception as error:  # a computation's, which the page shows its reader
+        except Exception as error:  # of a computation; on the page its reader would see it
             raise HTTPError(503) from error
         self.set_header("Content-Type", "image/png")
         self.set_header("Cache-Control", f"public, max-age={DAY}")

@@ -1,7 +1,7 @@
 """Seats: how many readers a process serves.
 
-If all seats are taken and a reader comes, the session that was idle longest ends; its address
-restores it.
+If a reader comes while all seats are taken, the session that has been idle longest ends, if it has
+been idle for long. Its address restores it.
 """
 
 import time
@@ -33,7 +33,7 @@ class Seat:
     socket: WebSocketHandler | None = None
 
     def end_session(self) -> None:
-        """End an idle session, since others wait."""
+        """End the session of this seat, since other readers wait."""
         if self.session:
             self.session.request_expiration()
         if self.socket:
@@ -58,8 +58,8 @@ class Seats:
         return sum(not seat.made for seat in self.taken)
 
     def take(self) -> Seat:
-        """Give a reader a seat. If all are taken, end the session that was idle longest, if that is
-        long, and raise Full.
+        """Give a reader a seat. If all are taken, end the session that has been idle longest if it
+        has been idle for more than `IDLE_SECONDS`, and raise Full.
         """
         if self.free:
             seat = Seat()
@@ -80,7 +80,7 @@ class Seats:
         session.document.on_session_destroyed(lambda _: self.taken.discard(seat))
 
     def answered(self, seat: Seat) -> None:
-        """Note that a page was made, or free its seat if it was not."""
+        """Note that a request for the page was answered. Free its seat if it got no session."""
         seat.made = True
         if seat.session is None:
             self.taken.discard(seat)

@@ -37,7 +37,7 @@ CHECK = 2000  # ms between checks for ended sessions
 PING = 15_000  # ms between pings, which detect lost connections
 SLOW = 60  # seconds that a client may take over a request, or wait between two
 NEVER = 2**31 - 1
-# the excess of ended over living sessions at which the memory of ended ones, 5 MB each, is freed
+# by how much ended sessions outnumber living ones when their memory, 5 MB each, is freed
 LEFT = 25
 DRAIN = 10.0  # seconds for pages and computations under way, once the process is asked to end
 REQUEST, HEADERS = 65_536, 16_384  # bytes of a request's body and headers
@@ -75,10 +75,11 @@ def serve(
 
     Args:
         pages: modules by path, each with the functions of `zoexplore.views.app` that make a page.
-        port, address: where to listen; 0 means any free port, "0.0.0.0" all addresses of the
-            machine.
-        origins: the page's public addresses, as HOST[:PORT]; this machine's if empty.
-        behind_proxy: whether to believe a proxy's headers: only if readers cannot reach the port.
+        port: the port to listen on; 0 means any free port.
+        address: the address to listen on; "0.0.0.0" means all addresses of the machine.
+        origins: the page's public addresses, as HOST[:PORT]; if empty, those of this machine.
+        behind_proxy: whether to trust a proxy's headers. Trust them only if readers cannot reach
+            the port itself.
         prefix: the beginning of the path, such as "zoexplore" for /zoexplore/app.
 
     Returns:
@@ -89,20 +90,20 @@ def serve(
             set.
         OSError: the port is taken.
     """
-    framing()  # fails at the start, not when a reader loads the page
+    framing()  # so that a wrong list fails at the start, not when a reader loads the page
     if any(map(os.environ.get, SIGN_IN)):
         raise ValueError(
             f"{' and '.join(SIGN_IN)} have no effect here: the proxy asks for passwords (docs/deploy.md)"
         )
     monitoring.to_standard_error()
-    # what exists by now is never scanned again; the rest seldom is, since that takes tenths of a
-    # second
+    # What exists by now is never scanned for garbage again.
     gc.freeze()
-    # Panel scans the rest in a lull, and `Staged` if there is none
+    # A scan of the rest takes tenths of a second. Panel makes it in a lull, and `Staged` if there
+    # is none.
     gc.set_threshold(*gc.get_threshold()[:2], NEVER)
-    # would search all models of a new session for our mistakes, as tests do
+    # it would search all models of a new session for programming mistakes, which tests do already
     settings.perform_document_validation = False
-    # would inspect the signatures of a session's thousand callbacks, for the same reason
+    # they would inspect the signatures of a session's thousand callbacks, for the same reason
     settings.perform_error_diagnostics = False
     HTTPServer.configure(BoundedServer)
     server = get_server(
@@ -144,7 +145,7 @@ def run(server: Any) -> None:
 
 
 async def _prime(server: Any) -> None:
-    """Make the first page before a reader asks for it; readers who have come go first."""
+    """Make the first page before a reader asks for it. Readers who have come already go first."""
     for context in server._tornado.applications.values():
         async with context.application.turn:
             await context.application.page.ready()
@@ -153,8 +154,8 @@ async def _prime(server: Any) -> None:
 
 
 async def _end(server: Any) -> None:
-    """Admit no new readers, wait for pages and computations under way, and end; called again, end
-    at once.
+    """Admit no new readers, wait for pages and computations under way, and end the server. If
+    called again, end it at once.
     """
     loop = asyncio.get_running_loop()
     until = loop.time() + (0.0 if seats.closed else DRAIN)
@@ -166,17 +167,15 @@ async def _end(server: Any) -> None:
 
 
 class Staged(Application):
-    """A page that is made in stages: first its components, then the models of one part after
-    another.
-    """
+    """Makes the page in stages: first its components, then the models of one part after another."""
 
     page: ModuleType
     turn: asyncio.Lock  # held for the reader whose page is being made
-    ended = 0  # sessions that ended since memory was freed
+    ended = 0  # how many sessions have ended since memory was last freed
 
     async def on_session_destroyed(self, session_context: Any) -> None:
-        """Free the memory of ended sessions once they outnumber the living ones by `LEFT`. That
-        holds all readers up, by some 20 ms for each ended or living session.
+        """Free the memory of ended sessions once they outnumber the living ones by `LEFT`. Freeing
+        it delays all readers by some 20 ms for each ended or living session.
         """
         await super().on_session_destroyed(session_context)
         self.ended += 1
@@ -205,8 +204,8 @@ def _staged(page: ModuleType) -> Staged:
 
 
 def _guard(application: Any) -> None:
-    """Put this package's handlers before Panel's, none of which is needed. So no files of
-    importable modules are served, and no page's internals.
+    """Put this package's handlers before Panel's, which would also serve files of importable
+    modules and the internals of pages.
     """
     prefix, nothing = application.prefix, {"status_code": 404}
     patterns: list[tuple[Any, ...]] = [(f"{prefix}/components.*", ErrorHandler, nothing)]

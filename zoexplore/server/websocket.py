@@ -1,5 +1,5 @@
-"""The websocket of a session: one connection, and one message at a time. Of fast changes only the
-newest counts.
+"""The websocket of a session, with one connection and one message at a time. If a browser changes a
+property fast, only the newest value counts.
 """
 
 import asyncio
@@ -20,17 +20,17 @@ from zoexplore.server.seats import Seat, seats
 
 _LOG = logging.getLogger("zoexplore")
 POLICY_VIOLATION = 1008  # the websocket protocol's code
-PARTS = 3  # the parts of a message: header, metadata, content; no page of ours sends more
+PARTS = 3  # a message has a header, metadata and content; this package's pages send no more
 MESSAGE = 65_536  # the most bytes of each part
 PERIOD = 0.04  # seconds between two rounds of applying a session's changes
 FAILED = "The server could not do this."
 
 
 def next_of(pending: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Take a browser's next changes off `pending`, up to the next click and with it. A click acts
-    on the values before it, and may cost as much as a move.
+    """Remove a browser's next changes from `pending`, up to and including the next click, and
+    return them. A click acts on the values set before it, and may cost as much as a moved slider.
 
-    Only the newest value of a property counts, and only the last event of a drag over a figure.
+    Only the newest value of a property is kept, and only the last event of a drag over a figure.
     """
     clicks = (i for i, event in enumerate(pending) if not _key(event))
     end = next(clicks, len(pending)) + 1
@@ -40,8 +40,8 @@ def next_of(pending: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _key(event: dict[str, Any]) -> str:
-    """Return the key of an event, which a newer event of the same key replaces. It is empty for a
-    click, which nothing replaces.
+    """Return the key of an event. A newer event with the same key replaces the event. A click has
+    the empty key, and no event replaces it.
     """
     if "attr" in event:
         return f"{event.get('model')} {event['attr']}"
@@ -57,7 +57,7 @@ class Socket(WSHandler):
         self._seat: Seat | None = None
         self._draining = False
         self._pending: list[dict[str, Any]] = []
-        self._parts = 0  # the parts that have come of a message
+        self._parts = 0  # how many parts of the current message have come
 
     def open(self, *args: Any, **kwargs: Any) -> Any:
         """Connect to a session that a page has begun and nobody else is connected to."""
@@ -69,7 +69,7 @@ class Socket(WSHandler):
         if seat is None or seat.socket or session.connection_count:
             return self.close(POLICY_VIOLATION, "this session is in use")
         self._seat, seat.socket = seat, self
-        # else most parts of a message wait until the browser has confirmed the first
+        # otherwise most parts of a message wait until the browser has confirmed the first
         self.set_nodelay(True)
         return super().open(*args, **kwargs)
 
@@ -83,27 +83,28 @@ class Socket(WSHandler):
 
     @property
     def _joined(self) -> bool:
-        """Whether this socket has a session. A ping that finds the connection closed takes the
-        session away, and Bokeh then fails to name it.
+        """Whether this socket has a session. A ping that finds the connection closed detaches the
+        session, and asking Bokeh for the session then fails.
         """
         with suppress(AssertionError, AttributeError):
             return bool(self.connection.session)
         return False
 
     def send_message(self, message: Any) -> Awaitable[Any]:
-        """Send a whole message at once; the returned awaitable completes when it is written.
+        """Send a whole message at once; the returned awaitable completes when the message is
+        written.
 
-        Bokeh sends a message when it is awaited, and Panel sends some of its own at once. A patch
-        with a new model could then come after one that only names the model, and a browser cannot
-        apply that.
+        Bokeh sends a message only when the sending is awaited, while Panel sends some messages at
+        once. A patch that only names a new model could then overtake the patch that defines the
+        model, and a browser cannot apply that.
         """
         return asyncio.gather(
             *dispatch_tornado(self.connection, msg=message), return_exceptions=True
         )
 
     async def on_message(self, fragment: str | bytes) -> None:
-        """Take one part of a message, and act on the message if it is complete. Nothing more is
-        read until that is done.
+        """Take one part of a message, and act on the message if it is complete. No further part is
+        read meanwhile.
         """
         if self._seat is None or self.receiver is None:
             self.close(POLICY_VIOLATION, "too early")
@@ -111,7 +112,7 @@ class Socket(WSHandler):
         self._parts += 1
         try:
             await self._take(fragment)
-        # a message may be any text, and Bokeh may raise any error in reading it
+        # a message may be any text, and Bokeh may raise any error when it reads the message
         except Exception as error:
             _LOG.info("a browser sent what no page of ours sends: %s", repr(error)[:200])
             self.close(POLICY_VIOLATION, "what was sent is no message of this page")
@@ -129,12 +130,12 @@ class Socket(WSHandler):
             raise Malformed("a page changes its document, or fetches it")
 
     async def _pull(self, message: Any) -> None:
-        """Answer with the document, and let every change from then on follow it.
+        """Answer with the document, and send every later change after it.
 
         Panel drops changes under `pn.io.hold` until a browser reports that it has drawn the page,
-        although the browser has the document by then. And a browser drops changes that arrive
+        although the browser has the document before that. And a browser drops changes that arrive
         before the document. Either way a figure would never show what the server has drawn. So this
-        tells Panel that the page is drawn.
+        method tells Panel as soon as the document is sent that the page is drawn.
         """
         session = self.connection.session
 
@@ -154,7 +155,7 @@ class Socket(WSHandler):
         await session.with_document_locked(answer)
 
     async def _patch(self, message: Any) -> None:
-        """Queue a patch's changes, and apply them when it is this session's turn."""
+        """Queue a patch's changes, and start to apply queued changes unless that is under way."""
         events = events_of(message.content)
         while len(self._pending) >= EVENTS:
             await asyncio.sleep(PERIOD)
@@ -166,7 +167,7 @@ class Socket(WSHandler):
             await self.send_message(self.connection.ok(message))
 
     async def _drain(self, message: Any) -> None:
-        """Apply the queued changes. A session gets at most half of the time."""
+        """Apply the queued changes. A session gets at most half of the server's time."""
         try:
             while self._pending and self._seat:
                 self._seat.moved = began = time.monotonic()
@@ -178,12 +179,12 @@ class Socket(WSHandler):
             self._draining = False
 
     async def _apply(self, patch: Patch) -> None:
-        """Let Bokeh apply a message, and send the reply. The reply to an error says only that there
-        was one.
+        """Let Bokeh apply a patch, and send the reply. After an error the reply says only that
+        there was one.
         """
         if self._seat and self._joined:
             reply = await self.handler.handle(patch, self.connection)
-            if reply:  # a session that has ended gives none
+            if reply:  # a session that has ended gives no reply
                 await self.send_message(
                     self.connection.error(patch, FAILED) if reply.msgtype == "ERROR" else reply
                 )
