@@ -1,8 +1,8 @@
 """Bounds on the privacy loss of a run.
 
 Each bound has a module (`composition`, `output_perturbation`, `corollary`, `theorem`, `sharp`,
-`noisy_gd`) that ends in its `Bound(...)`. `registry` lists the bounds. The other modules serve
-several of them.
+`noisy_gd`) that ends with its `Bound(...)`. `registry` lists the bounds. The other modules support
+them.
 """
 
 from zoexplore.bounds import kernel_cache

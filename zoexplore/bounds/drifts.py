@@ -1,5 +1,5 @@
-"""What a step does to a distance: tables of J and constants, kept by drift and order for the next
-curve.
+"""What a step does to a distance: tables of the norm J and constants, cached for each drift and
+order.
 """
 
 from functools import lru_cache
@@ -19,7 +19,7 @@ kept = lru_cache(maxsize=16384)
 
 
 class Drift(NamedTuple):
-    """Says how steps change a distance: the fields `DRIFT` of a row."""
+    """Holds the fields `DRIFT` of a row, which say how a step changes a distance."""
 
     K: float
     d: float
@@ -37,7 +37,7 @@ class Drift(NamedTuple):
 
 
 class AtOrder(NamedTuple):
-    """Holds what rows with one drift look up at one order, as in `kernels.steps.Norms`."""
+    """Holds what rows of the same drift look up at one order (see `kernels.steps.Norms`)."""
 
     table: np.ndarray
     c2: float
@@ -47,7 +47,9 @@ class AtOrder(NamedTuple):
 
 
 def norms_of(rows: Rows, orders: np.ndarray) -> Norms:
-    """Collect the numbers that the rows look up at each of their orders, shape (rows, count)."""
+    """Collect the numbers that the rows look up at each of their `orders`, whose shape is (rows,
+    count).
+    """
     assert ((rows.cube == 0) | rows.may_count_entries).all(), (
         "entries count only where the clip limits each"
     )
@@ -68,7 +70,7 @@ def at_order(drift: Drift, order: float) -> AtOrder:
     """Compute a drift's table of J and its constants at an order."""
     K, d, half = drift.K, drift.d, float(np.ceil(order / 2))
     at = drift.change, drift.slowest, d
-    certain = drift.clip == norms.IDLE and K == d  # then nothing is random
+    certain = drift.clip == norms.IDLE and K == d  # if so, nothing is random
     c2 = norms.largest_drift_constant(*at, order, drift.clip, certain)
     seen, of_half = (norms.moment(K, d, k) if K < d else 1.0 for k in (order, half))
     c1 = moments.sum_constant(*at, drift.clip > norms.IDLE)
@@ -76,7 +78,7 @@ def at_order(drift: Drift, order: float) -> AtOrder:
 
 
 def _table(drift: Drift, order: float, c2: float) -> Numbers:
-    """Tabulate J, shape (rays,), by the kind of clip: joint, linear, idle, or any other."""
+    """Tabulate J on the rays, shape (rays,), for the drift's kind of clip."""
     span, change, slowest = norms.Span(drift.K, drift.d, order), drift.change, drift.slowest
     plain = _plain(*span)
     if drift.K == drift.d and drift.clip != norms.EACH:
@@ -101,8 +103,8 @@ def _plain(K: float, d: float, order: float) -> Numbers:
 
 @lru_cache(maxsize=8192)
 def law_of_history(drift: Drift, order: float, e: float, q: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distances that two runs on secret batches may have, and their chances, as in
-    `kernels.history.history`.
+    """Return (h, chances): squared distances between two runs on secret batches, and the chance of
+    each (see `kernels.history.history`).
     """
     h, share, of = np.empty(LABELS), np.empty(LABELS), at_order(drift, order)
     history(of.table, of.c2, e, q, h, share)

@@ -1,9 +1,10 @@
-"""Privacy losses of a mechanism that is known by pairs (epsilon, delta), all of which hold
+"""Privacy losses of a mechanism of which only pairs (epsilon, delta) are known. All pairs hold
 (docs/batches.md, "Several runs").
 
 The mechanism's hockey-stick divergence at exp(epsilon_i) is at most delta_i in both directions, and
-convex in exp(epsilon). So it lies below the lower hull of these points. The hull is the divergence
-of a pair of discrete laws: at each corner its slope falls by the second law's mass.
+convex in exp(epsilon). So it lies below the lower hull of the points (exp(epsilon_i), delta_i). The
+hull is the divergence of a pair of discrete laws: at each corner the hull's slope rises by the
+second law's mass.
 """
 
 from dataclasses import dataclass
@@ -14,14 +15,14 @@ import numpy as np
 from zoexplore.bounds.loss_distribution import Atoms
 from zoexplore.bounds.tradeoff import TradeOff
 
-SLACK = 1e-12  # the part by which each delta is raised for the hull's roundings
+SLACK = 1e-12  # the fraction by which each delta is raised, against the hull's rounding
 LARGEST = 600.0  # the largest loss whose exponential is taken
-LEAST = 1e-6  # the least loss of a corner: below it, roundings are as large as the mass
+LEAST = 1e-6  # the least loss of a corner; below it, rounding errors are as large as the mass
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Describes `count` mechanisms, each with all these pairs, shape (P,)."""
+    """Describes `count` mechanisms. For each of them all these pairs hold, shape (P,)."""
 
     epsilons: tuple[float, ...]
     deltas: tuple[float, ...]
@@ -29,8 +30,8 @@ class Pairs:
 
     @cached_property
     def _corners(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-        """The hull's losses above 0, the masses of both laws there, all of shape (C,), and the mass
-        that counts as infinite.
+        """(losses, first, second, lost): the losses above 0 at the hull's corners, the masses of
+        both laws there, each of shape (C,), and the mass whose loss counts as infinite.
         """
         kept = [
             (e, d) for e, d in zip(self.epsilons, self.deltas, strict=True) if LEAST < e <= LARGEST
@@ -49,7 +50,7 @@ class Pairs:
 
     @property
     def atoms(self) -> Atoms:
-        """The losses on the hull, with those below 0 and 0 itself."""
+        """The losses at the hull's corners, their negatives, and 0."""
         e, first, second, lost = self._corners
         rest = max(1.0 - lost - float((first + second).sum()), 0.0)
         return Atoms(np.r_[-e[::-1], 0.0, e], np.r_[second[::-1], rest, first], lost, self.count)

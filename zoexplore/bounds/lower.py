@@ -1,5 +1,5 @@
-"""Where composition is the truth: the least epsilon that analyses which reveal the directions can
-prove (docs/bounds.md, section 11).
+"""Where composition can hardly be improved: the least epsilon that an analysis can prove if it
+reveals the directions (docs/bounds.md, section 11).
 """
 
 from decimal import ROUND_FLOOR, Context
@@ -12,17 +12,18 @@ from zoexplore.run.setting import Setting
 
 PUBLIC = "composition"
 FEW_DIRECTIONS = 0.25  # the largest K T/d at which K T counts as far below d
-LITTLE = 1.25  # composition is the truth up to this factor of the least provable epsilon
+LITTLE = 1.25  # within this factor of the least provable epsilon, composition counts as the truth
 
 
 def least_provable(setting: Setting) -> float:
-    """Estimate the least epsilon that an analysis which reveals the directions can prove for the
-    last iterate; 0 if none is known.
+    """Estimate the least epsilon that an analysis can prove for the last iterate if it reveals the
+    directions; 0 if no estimate is known.
 
-    The losses may be linear, and K T directions in d dimensions are nearly orthogonal. Then the
-    last iterate shows what a record added along each direction (docs/bounds.md, section 11). Over
-    that lie the step's own noise along the direction, and all steps' noise across their directions.
-    Steps that contract do so along K directions, so that exp(-K T/d) of a squared distance stays.
+    The losses may be linear, and K T directions in d dimensions are nearly orthogonal. So the last
+    iterate shows what a record added along each direction (docs/bounds.md, section 11). Only two
+    kinds of noise cover this: the step's own noise along the direction, and the noise of all steps
+    across their directions. A step contracts along its K directions alone, so a fraction exp(-K
+    T/d) of a squared distance stays.
 
     >>> run = Setting(n=20_000, d=10**9, K=64, T=10_000, sigma=0.01, beta=0.5, batch=200)
     >>> round(least_provable(run), 3)
@@ -43,7 +44,7 @@ def least_provable(setting: Setting) -> float:
     pulled = exp(part) if s.m > 0 or s.ridge > 0 else 1.0
     shown = {"beta": 1.0, "cooldown": 0, "sigma": s.sigma * sqrt((along + across) * pulled)}
     # If all other records push one way, a replaced record pushes twice as far as a removed one, and
-    # is met as often.
+    # batches hold it as often.
     kick = s.clip if s.full_batch or s.neighbours == "add-remove" else 2 * s.clip
     pair = {} if s.full_batch else {"neighbours": "add-remove", "sampling": "poisson", "clip": kick}
     return epsilon(s.replace(**shown, **pair), PUBLIC)
@@ -54,8 +55,8 @@ def _is_fresh(setting: Setting) -> bool:
 
 
 def truth(setting: Setting) -> str:
-    """Say, with the number, that composition is exact or nearly exact; empty if nothing is known of
-    that.
+    """Say how near composition is to what can be proved, or how little hiding is worth; return ""
+    if neither is known.
 
     >>> truth(Setting(n=20_000, d=10**9, K=1, T=1000, sigma=0.001, beta=0.5)).partition(",")[0]
     'KT ≪ d: composition is the truth'

@@ -1,5 +1,5 @@
-"""A record's visits: the steps of a run on batches that use the record, either all steps or one in
-each epoch (docs/batches.md).
+"""A record's visits: the steps of a run that use the record. They are counted as all steps, or as
+one in each epoch (docs/batches.md).
 """
 
 import numpy as np
@@ -10,19 +10,19 @@ from zoexplore.bounds.run_arrays import RunArrays
 
 
 def batches_per_epoch(runs: RunArrays) -> Numbers:
-    """Return the number of batches, J = n/b rounded up, in the runs' shape. A shorter last batch
-    counts as b records.
+    """Return the number of batches in an epoch, J = n/b rounded up, in the runs' shape. A smaller
+    last batch counts as one of b records.
     """
     return np.ceil(runs.n / runs.batch)
 
 
 def most_visits(runs: RunArrays) -> Numbers:
-    """Return the most visits of a record, in the runs' shape: one in each epoch begun."""
+    """Return the most visits of a record, in the runs' shape: one in each epoch that begins."""
     return np.ceil(runs.T / batches_per_epoch(runs))
 
 
 def cyclic(runs: RunArrays) -> bool:
-    """Say whether any run goes through batches of a partition in order."""
+    """Say whether any run goes through the batches of a partition in a fixed order."""
     return runs.setting.sampling == "cyclic" and bool((runs.batch < runs.n).any())
 
 
@@ -35,7 +35,7 @@ def met_steps(runs: RunArrays) -> Numbers:
 
 
 def rows_of_batches(runs: RunArrays, beta: Numbers, **choices: Numbers) -> Rows:
-    """Make the rows of batches that all hold the record. No freshly drawn batch costs more."""
+    """Make the runs' rows as if every batch held the record. Freshly drawn batches cost no more."""
     if (runs.batch == runs.n).all():
         return Rows.of(runs, beta, **choices)
     whole = dict(
@@ -47,11 +47,12 @@ def rows_of_batches(runs: RunArrays, beta: Numbers, **choices: Numbers) -> Rows:
 
 
 def rows_of_epochs(runs: RunArrays, beta: Numbers, far: bool, **choices: Numbers) -> Rows:
-    """Make the rows of cyclic batches. Between two releases the last step and every J-th step
-    before it use the record of the worst position, if any step does.
+    """Make the runs' rows for cyclic batches. The record's position is the worst one: in a stretch
+    between two releases that uses the record at all, the last step uses it, and so does every J-th
+    step before that.
 
-    From the diameter only whole epochs count, each with a step that uses the record and the J - 1
-    steps before it.
+    From the diameter, only whole epochs are counted. Each is a step that uses the record and the J
+    - 1 steps before that step.
     """
     J, most = batches_per_epoch(runs), met_steps(runs)
     present = np.minimum(runs.n - (J - 1) * runs.batch, runs.batch) / runs.batch
