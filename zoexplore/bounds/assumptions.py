@@ -15,8 +15,8 @@ from zoexplore.run.setting import NEIGHBOURS, Accounting
 
 @dataclass(frozen=True)
 class Assumption:
-    """Holds one assumption. Without `holds` no setting can decide it, and the user must guarantee
-    it.
+    """Holds one assumption. If `holds` is None, no setting can decide the assumption, and the user
+    must guarantee it.
 
     Args:
         words: the assumption, as a lecturer would say it.
@@ -25,7 +25,7 @@ class Assumption:
             assumption says so already.
         when: says which ways to count need the assumption; all of them if None.
         vouched: whether the user must guarantee a part that `holds` cannot check.
-        unless: says which single runs do not need the assumption; `holds` is true of these.
+        unless: says which single runs do not need the assumption; `holds` must be true for these.
         said: states the assumption for a single run, with only what applies to the run; `words` if
             None.
     """
@@ -70,8 +70,8 @@ def check(assumption: Assumption, runs: RunArrays, accounting: Accounting) -> Ch
 
 
 def _or_of(usual: str, of: Callable[[RunArrays], Any], other: str) -> Callable[[RunArrays], str]:
-    """Return a function that gives the usual words, or the other words for a run that meets a
-    condition.
+    """Return a function that gives the `other` words for a run of which `of` is true, and else the
+    `usual` words.
     """
     return lambda runs: other if bool(of(runs)) else usual
 

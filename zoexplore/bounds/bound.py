@@ -1,4 +1,4 @@
-"""Two classes: `Bound` is an entry of the registry, and `Solved` is what its function returns."""
+"""`Bound` is an entry of the registry. Its functions return `Solved` and `Trajectory`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
@@ -16,14 +16,14 @@ from zoexplore.run.setting import Accounting
 
 @dataclass(frozen=True)
 class Trajectory:
-    """Holds what happens inside a bound, as arrays over the counted steps t = tau .. T-1.
+    """Holds what happens inside a bound in each of the counted steps t = tau .. T-1.
 
-    All arrays have shape (N,), except z with shape (N + 1,). z bounds the distance at the start of
-    each step and at the end. beta is the directional share, and rho the budget spent. p is the
-    shift in the span, and a the shift in the complement. For the theorem p is the shift for the
+    All arrays have shape (N,), except z, which has shape (N + 1,). z bounds the distance at the
+    start of each step and at the end. beta is the directional share, and rho the budget spent. p is
+    the shift in the span, and a the shift in the complement. For the theorem p is the shift for the
     data, and a the shift for the distance, in any direction. alpha and pi are the sharper bound's
-    fractions. drift has the lengths at which the sharper bound splits its squares (any lengths will
-    do). These three are None for the theorem.
+    fractions. drift has the lengths at which the sharper bound splits the squares of sums; any
+    lengths are sound. alpha, pi and drift are None where a bound has none.
     """
 
     tau: int
@@ -43,18 +43,19 @@ NONE: Any = np.float64(np.nan)
 @dataclass(frozen=True)
 class Solved:
     """Holds a bound over many runs, as arrays that broadcast against each other. epsilon is inf
-    where no bound applies.
+    where the bound does not apply.
 
-    delta_f is the part of delta kept for the coupling to fail. N is the number of counted steps,
-    and z the distance from which they start. Each other array is nan in the rows that it does not
-    concern.
+    delta_f is the part of delta that is set aside in case the coupling fails. N is the number of
+    counted steps, and z the distance from which they start. Each other array is nan in the rows
+    that it does not concern.
 
     Args:
         renyi_order: the order at which a Renyi divergence was converted.
-        exact: 1 if the composed privacy losses were converted.
+        exact: 1 if epsilon was converted from the composed privacy losses.
         beta: the constant share of the noise along the directions for which epsilon holds.
         moment: the order lambda of the norm that the bound or its plan uses.
-        kind: which part of the sharper bound was the least (`sharp.BY_COMPOSITION` and others).
+        kind: which part of the sharper bound gave the least epsilon (`sharp.BY_COMPOSITION` and
+            others).
         by_linear_norm: 1 if the sharper bound counted distances by the norm of linear models.
         far, late, cube: the choices of the sharper bound's plan (`rows.ROW`).
     """
@@ -114,7 +115,7 @@ class Solved:
         )
 
     def scatter(self, rows: np.ndarray, shape: tuple[int, ...]) -> "Solved":
-        """Put these rows in their places among all of `shape`, and inf elsewhere."""
+        """Put these results at `rows` in arrays of `shape`, with inf elsewhere."""
 
         def put(x: Numbers) -> Numbers:
             full = np.full(shape, np.inf)
@@ -129,7 +130,7 @@ class Solved:
 
     @property
     def by_losses(self) -> bool:
-        """Whether a single run's number comes from privacy losses on batches, without a budget."""
+        """Whether a single run's epsilon comes from privacy losses on batches, not from a budget."""
         return bool(self.exact == 1) or bool(np.isfinite(self.renyi_order))
 
     def _columns(self) -> list[np.ndarray]:
@@ -151,13 +152,13 @@ class Bound:
         trajectory: says what happens inside the bound for a single run; None if there is nothing to
             show.
         epsilons: computes a single run's epsilon at other deltas by the same choices; None if each
-            delta needs its own.
-        printed: what differs with the paper's printed constants; empty if nothing does.
-        remark: says what to know of a single run's number beside its assumptions.
+            delta needs its own choices.
+        printed: how the paper's printed constants err; empty if they do not.
+        remark: says what to know of a single run's epsilon apart from the assumptions.
         chooses_share: whether the bound chooses the directional share under schedule="optimal", in
             place of the run's beta.
-        comparator: whether the bound is for another mechanism than the run's, to compare with.
-        name: its name within a sentence or beside a curve; the title in small letters if empty.
+        comparator: whether the bound is for another mechanism, with which the run is compared.
+        name: its name within a sentence or beside a curve; the title in lower case if empty.
         bare: whether its name takes no article.
     """
 
@@ -194,7 +195,7 @@ class Bound:
 
     @property
     def of_this_run(self) -> bool:
-        """Whether the bound is for the run itself, not for another mechanism to compare with."""
+        """Whether the bound is for the run itself, not for another mechanism."""
         return not self.comparator
 
     @property

@@ -25,8 +25,8 @@ from zoexplore.bounds.visits import most_visits
 from zoexplore.run.documents import Reference
 from zoexplore.run.setting import Accounting
 
-# If gradients have a known length, a record counts by the part of its gradient in the span, which
-# nobody could aim at.
+# If gradients have a known length, a record is counted by the part of its gradient in the span.
+# Whoever chooses the data must not know the span in advance.
 HIDDEN_DIRECTIONS = Assumption(
     "Nobody who chooses the data knows the directions.", unless=lambda r: r.slope == np.inf
 )
@@ -36,10 +36,10 @@ ONE_FORM = replace(LINEAR, unless=lambda r: not r.linear or r.slope == np.inf or
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
     """Compute rho = T (2 Delta/n)^2 / (2 sigma^2 (beta + (1-beta) K/d)), which is T times the joint
-    cost of the K orthonormal directions. On batches of b < n records the cost of a step is r_alpha
-    at the sensitivity 2 Delta/b instead.
+    cost of the K orthonormal directions. On batches of b < n records the cost of a step is instead
+    its Renyi divergence r_alpha, at the sensitivity 2 Delta/b.
     """
-    # the result is kept, as other bounds ask for the same runs
+    # the result is kept, because other bounds compose the same runs
     known: dict[Accounting, Solved] = runs.composition_cache
     if accounting not in known:
         known[accounting] = by_batch_kind(_of_all, _of_batches, runs, accounting)
@@ -47,11 +47,12 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Compute T r_alpha(b/n, 2 Delta/(b sigma sqrt(beta + (1-beta) K/d))). As printed, use the
-    paper's divergence against the directional noise alone.
+    """Compute T r_alpha(b/n, 2 Delta/(b sigma sqrt(beta + (1-beta) K/d))). With printed constants,
+    use the paper's divergence against the directional noise alone.
 
-    In epochs a record costs its visits alone. On fresh batches with gradients of a known length,
-    take the less of this cost and that of a record in every step, averaged over the spans.
+    In epochs only a record's visits are paid for. On fresh batches, if gradients have a known
+    length, take the smaller of two costs: T r_alpha, and the cost of a record in every step,
+    averaged over the spans.
     """
     if runs.setting.sampling in ("cyclic", "shuffled"):
         return _of_steps(runs, accounting, most_visits(runs), runs.n / runs.batch)
@@ -70,8 +71,8 @@ def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _of_steps(runs: RunArrays, accounting: Accounting, count: Numbers, ratio: Numbers) -> Solved:
-    """Compose `count` steps, each of which a record moves `ratio` times as far as a step on all
-    records.
+    """Compose `count` steps. A record moves each of them `ratio` times as far as it moves a step on
+    all records.
     """
     certain = Solved.of(
         runs, accounting, _budget(runs, count, ratio * runs.B_public, runs.cooled), N=runs.T
@@ -84,20 +85,20 @@ def _of_steps(runs: RunArrays, accounting: Accounting, count: Numbers, ratio: Nu
 
 
 def _budget(runs: RunArrays, count: Numbers, shift: Numbers, cooled: Numbers) -> Numbers:
-    """Return the budget of `count` steps, the last `cooled` with the noise of a cool-down."""
+    """Return the budget of `count` steps, of which the last `cooled` have the noise of a cool-down."""
     late = np.minimum(cooled, count)
     return shift**2 / 2 * ((count - late) / (runs.s1 + runs.s2) + late / runs.last_noise)
 
 
 def _random_span(runs: RunArrays, accounting: Accounting, count: Numbers, ratio: Numbers) -> Solved:
-    """Average the privacy loss over the cost of all steps' projections (docs/bounds.md,
-    "Composition"). A step's shift is the projection of a vector onto a random span that nobody
-    could aim at. The steps of a cool-down count at their full length.
+    """Average the privacy loss over the random cost of all steps (docs/bounds.md, "Composition"). A
+    step's shift is the projection of a vector onto a random span, which does not depend on the
+    vector. The steps of a cool-down are counted at the largest shift.
     """
     late = np.where(runs.cooled >= count, 0.0, runs.cooled)
     S, part = np.where(runs.cooled >= count, runs.last_noise, runs.s1 + runs.s2), runs.K / runs.d
     fixed, added = ratio * runs.B_lipschitz, ratio * runs.own_bias
-    random = np.sqrt(part) * fixed  # (x + a)^2 <= (1 + a/r) x^2 + (1 + r/a) a^2, whatever r is
+    random = np.sqrt(part) * fixed  # (x + a)^2 <= (1 + a/r) x^2 + (1 + r/a) a^2, for any r > 0
     with np.errstate(all="ignore"):
         unit = fixed * (fixed + added / np.sqrt(part)) / S
         certain = np.where(added > 0, (count - late) * added * (added + random) / S, 0.0)

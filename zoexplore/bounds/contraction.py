@@ -6,7 +6,7 @@ import numpy as np
 
 from zoexplore.bounds.numbers import Numbers
 
-# the amount by which c is raised, so that its rounding near 1 never counts as contraction
+# the amount by which c is raised, so that rounding near 1 never counts as contraction
 ROUNDING = 2.0**-51
 
 
@@ -15,7 +15,7 @@ def lipschitz(regime: str, step: Numbers, M: Numbers, m: Numbers) -> Numbers:
     arrays broadcast.
 
     Non-convex: 1 + step M. Convex: max(1, step M - 1), by cocoercivity. Strongly convex: max(|1 -
-    step m|, |1 - step M|), by cocoercivity of the loss less m/2 |w|^2. At the paper's step sizes
+    step m|, |1 - step M|), by cocoercivity of the loss minus m/2 |w|^2. At the paper's step sizes
     these are 1 + eta M/K, 1 and 1 - eta m/K (docs/bounds.md has the proof).
     """
     if regime == "non-convex":
@@ -43,8 +43,8 @@ def k_min(runs: Numbers, per_step: bool = False) -> Numbers:
     runs' shape; inf without contraction.
 
     The number is (20/3) ((1+c^2)/(1-c^2))^2 ln((4/delta) ceil(M R n sqrt(2d)/Delta)). With
-    `per_step` the ceiling is of R n sqrt(2d)/(eta Delta), as in the paper's appendix, which is K
-    times smaller at eta = K/M.
+    `per_step` the ceiling is of R n sqrt(2d)/(eta Delta), as in the paper's appendix. At eta = K/M
+    this is K times smaller.
     """
     theta = corollary_theta(runs.c)
     rate = 1 / runs.eta if per_step else runs.M

@@ -1,9 +1,9 @@
 """Conversion of a Gaussian shift budget rho to (epsilon, delta) (docs/bounds.md, "From a budget").
 
-Every full-batch bound is an adaptive composition of Gaussian mechanisms with one number rho = 1/2
-sum_t shift_t' Sigma_t^-1 shift_t. So the composition is sqrt(2 rho)-GDP and alpha rho-Renyi for
-every alpha > 1. All three conversions are rounded up, are never negative, and take arrays as well
-as numbers.
+A budget stands for an adaptive composition of Gaussian mechanisms, with rho = 1/2 sum_t shift_t'
+Sigma_t^-1 shift_t. This composition is sqrt(2 rho)-GDP, and its Renyi divergence of any order alpha
+> 1 is at most alpha rho. All three conversions round up, never give a negative number, and take
+arrays as well as numbers.
 """
 
 from collections.abc import Callable
@@ -42,7 +42,7 @@ def epsilon_at_order(
     <= 0. Arrays broadcast.
 
     "mironov" and "cks" convert as in `epsilon_of`, at this order. "gaussian" needs a Gaussian
-    budget, so "cks" replaces it.
+    budget, so "cks" takes its place here.
 
     >>> round(float(epsilon_at_order(0.5, 10.0, 1e-5, "cks")), 3)
     1.418
@@ -85,7 +85,7 @@ def delta_of(rho: Numbers, epsilon: Numbers) -> Numbers:
     """Return the exact delta at `epsilon` >= 0 for a shift budget `rho`, rounded up (Balle, Wang
     2018, Theorem 8).
 
-    At a finite epsilon delta is at least the least positive normal number, 2.3e-308.
+    For rho > 0 and a finite epsilon, delta is at least the smallest normal double, about 2.2e-308.
 
     >>> f"{float(delta_of(0.05, 1.0)):.2g}"
     '0.00011'

@@ -26,8 +26,8 @@ from zoexplore.run.setting import Accounting
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Minimise N (2 Delta/n)^2/(beta sigma^2) + 2 (2R)^2 d/((1-beta) N eta^2 sigma^2) over the N
-    that delta/2 allows.
+    """Minimise N (2 Delta/n)^2/(beta sigma^2) + 2 (2R)^2 d/((1-beta) N eta^2 sigma^2) over the
+    numbers N of steps that delta/2 allows.
     """
     if accounting.printed:
         return _printed(runs, accounting)
@@ -71,7 +71,7 @@ def _enough_directions(runs: RunArrays, accounting: Accounting) -> Numbers:
 
 
 def _too_few(runs: RunArrays) -> str:
-    # another assumption fails, and without it this one means nothing
+    # another assumption fails here, and without that one this one means nothing
     if runs.M == np.inf or 2 * runs.K > runs.d:
         return ""
     if not runs.c < 1:

@@ -62,7 +62,7 @@ def curve(
         RunArrays.along(setting, field, values if isinstance(values, np.ndarray) else list(values)),
         field,
     )
-    # the values are sorted, as a bound's search compares neighbouring runs
+    # the values are sorted, because a bound's search compares neighbouring runs
     ascending, places = np.unique(asked, return_inverse=True)
     runs = RunArrays.along(setting, field, ascending)
     found = {
@@ -75,7 +75,7 @@ def curve(
 
 
 def on_this_run() -> list[str]:
-    """Return the ids of the bounds on the run itself, and not on another mechanism."""
+    """Return the ids of the bounds that are for the run itself, not for another mechanism."""
     return [bound for bound, entry in BOUNDS.items() if entry.of_this_run]
 
 
@@ -89,7 +89,9 @@ def entry_of(bound: str) -> Bound | None:
 
 
 def accounting_for(entry: Bound, accounting: Accounting) -> Accounting:
-    """Return the accounting that the bound can follow, without printed constants if it has none."""
+    """Return the accounting that the bound can follow: without printed constants if the bound has
+    none.
+    """
     return accounting if entry.printed else accounting.replace(printed=False)
 
 
@@ -112,8 +114,8 @@ def _epsilons(bound: str, runs: RunArrays, accounting: Accounting) -> Numbers:
 
 
 def solve(entry: Bound, runs: RunArrays, accounting: Accounting, applies: np.ndarray) -> Solved:
-    """Compute the bound for the runs with `applies`, in their shape. epsilon is inf for the other
-    runs, and for numbers beyond the floating-point range.
+    """Compute the bound for the runs to which it `applies`, in the runs' shape. epsilon is inf for
+    the other runs, and where a number leaves the floating-point range.
     """
     if not applies.any():
         return Solved.nothing(())

@@ -1,4 +1,4 @@
-"""The optimal shifts in closed form for directions that span everything (K = d), so that nothing is
+"""The optimal shifts, in closed form, if the directions span everything (K = d), so that nothing is
 random.
 """
 
@@ -10,8 +10,8 @@ from zoexplore.bounds.numbers import Numbers
 
 
 def least_budget(c: Numbers, T: Numbers, far: Numbers, drift: Numbers, S: Numbers) -> Numbers:
-    """Return (rho, N, z): the least budget that brings distances z <- c z + drift - p_t to 0, at a
-    cost of p_t^2/(2S) a step.
+    """Return (rho, N, z): the least budget that brings distances z <- c z + drift - p_t to 0, the
+    number of counted steps, and the distance from which they start. A step costs p_t^2/(2S).
 
     Either all T steps are counted from distance 0, or the best number N <= T of them from `far`.
     For c < 1 the former is the bound by Bok, Su, Altschuler 2024 (doi:10.48550/arXiv.2403.00278):

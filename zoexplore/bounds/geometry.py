@@ -1,5 +1,5 @@
-"""The program that the hidden-state theorem minimises for runs, on all records or on batches.
-Arrays broadcast.
+"""The optimisation problem (`Program`) that the hidden-state theorem solves for runs, on all
+records or on batches. Arrays broadcast.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from zoexplore.bounds.run_arrays import RunArrays
 
 
 def program_of(runs: RunArrays, beta: Numbers, data: Numbers) -> Program:
-    """Return the program at the shares `beta`, for which a step's data costs `data` / `beta`."""
+    """Return the problem at the shares `beta`, where a step's data costs `data` / `beta`."""
     return Program(
         runs.K,
         runs.d,
@@ -33,8 +33,8 @@ def start_of(program: Program, T: Numbers, N: Numbers) -> Numbers:
 
 
 def _drift(runs: RunArrays) -> np.ndarray:
-    """Return c2, in the runs' shape. A c2 that underflows is rounded up, so that ratios to it stay
-    finite.
+    """Return the drift's constant c2, in the runs' shape. If c2 would underflow it is rounded up,
+    so that ratios to c2 stay finite.
     """
     return np.where(
         runs.xi > 0,

@@ -51,8 +51,8 @@ class ZeroConcentrated(NamedTuple):
 
 @dataclass(frozen=True)
 class Guarantee(Answers):
-    """Holds what one bound says of one run: (epsilon, setting.delta)-differential privacy for the
-    last iterate.
+    """Holds what one bound says of one run: (epsilon, setting.delta)-differential privacy of what
+    the run releases.
 
     Args:
         bound: the registry's id.
@@ -64,12 +64,12 @@ class Guarantee(Answers):
         reason: why the bound does not apply, with numbers; or how the printed constants err; empty
             otherwise.
         rho: the Gaussian shift budget; nan if there is none.
-        order: the Renyi order at which epsilon was converted; nan if epsilon was converted exactly.
+        order: the Renyi order at which epsilon was converted; nan if none was used.
         moment: the order lambda of the moments that give the sharper bound's tails; nan for the
             other bounds.
-        note: what to know of epsilon beside the assumptions; empty if nothing.
-        delta_f: the part of delta kept for the coupling to fail; epsilon is taken at delta -
-            delta_f.
+        note: what else to know of epsilon, apart from the assumptions; empty if nothing.
+        delta_f: the part of delta that is set aside in case the coupling fails; epsilon is taken at
+            delta - delta_f.
         N: the number of steps counted.
         start: the distance from which the steps are counted, between 0 and 2R.
         checks: every assumption, checked for the run.
@@ -99,15 +99,15 @@ class Guarantee(Answers):
 
     @property
     def supposes(self) -> tuple[str, ...]:
-        """The assumptions behind the guarantee that no number can check, a sentence each. A
-        comparison of epsilons under different assumptions should say so.
+        """The guarantee's assumptions that no number can check, one sentence each. A comparison of
+        epsilons should say if their assumptions differ.
         """
         return tuple(c.words for c in self.checks if c.met is None)
 
     @property
     def truth(self) -> str:
-        """Says, with the number, that composition is exact or nearly exact for this run; empty if
-        hiding may help (docs/bounds.md, section 11).
+        """Says how near composition is to what can be proved of this run, or how little hiding is
+        worth; empty if neither is known (docs/bounds.md, section 11).
         """
         return truth(self.setting)
 
@@ -175,7 +175,7 @@ class Guarantee(Answers):
     @property
     def _can_be_taken_anew(self) -> bool:
         """Whether `curve` can compute the bound at other deltas. It cannot if shares vary with the
-        step, or if the mechanism replaced numbers for a run whose steps differ
+        step, or if the mechanism replaced the bound's numbers because the run's steps differ
         (`mechanism.guarantees`).
         """
         varies = self._share_is_chosen and np.ndim(self.beta) > 0
@@ -184,7 +184,7 @@ class Guarantee(Answers):
 
     @property
     def gaussian_dp(self) -> GaussianDP | None:
-        """The guarantee as mu-GDP but for the probability delta_f; None without a Gaussian
+        """The guarantee as mu-GDP, up to a failure probability of delta_f; None without a Gaussian
         budget.
         """
         return (
@@ -193,8 +193,8 @@ class Guarantee(Answers):
 
     @property
     def zero_concentrated(self) -> ZeroConcentrated | None:
-        """The guarantee as rho-zCDP but for the probability delta_f; None without a Gaussian
-        budget.
+        """The guarantee as rho-zCDP, up to a failure probability of delta_f; None without a
+        Gaussian budget.
         """
         return ZeroConcentrated(self.rho, self.delta_f) if self.valid and self.rho < inf else None
 
@@ -221,8 +221,8 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
     Args:
         setting: the run.
         bound: an id of `BOUNDS`, or "best" for the least of the bounds on this run, under that
-            bound's assumptions; `.bound` names it. "best" never takes printed constants, as they
-            guarantee nothing.
+            bound's assumptions; `.bound` names it. "best" never takes printed constants, because
+            they guarantee nothing.
         accounting: how to count.
 
     Raises:

@@ -1,5 +1,5 @@
-"""The sharper bound on full batches and in epochs: the choice of plans for runs, and epsilon
-(docs/sharp.md).
+"""The sharper bound on full batches and in epochs: which plan each run takes, and the epsilon that
+follows (docs/sharp.md).
 """
 
 from typing import NamedTuple
@@ -19,16 +19,19 @@ from zoexplore.bounds.search import best_noise, spread
 from zoexplore.run.setting import NUMERIC_FIELDS, Accounting
 
 COUNTED = [(name, float) for name in ("epsilon", "twice_rho", "delta_f", "steps", "z0")]
-FAR_BEHIND = 2.0  # a plan is dropped if it costs more than this times the least of its order
-# relative differences: below SAME one of two plans is dropped, below TIE a plan from distance 0
-# is preferred
+# a plan is dropped if it costs more than this many times the cheapest of its order
+FAR_BEHIND = 2.0
+# relative differences: one of two plans is dropped if their costs differ by less than SAME, and a
+# plan from distance 0 is preferred if epsilons differ by less than TIE
 SAME, TIE = 3e-5, 1e-4
-# a plan is dropped if its cost exceeds BEHIND times its run's least, at each of the chances
-# delta**power with the powers PROMISED
+# a plan is dropped if, for each power of PROMISED, its cost at the chance delta**power exceeds
+# BEHIND times the least of its run
 BEHIND, PROMISED = 1.3, (0.3, 0.9)
-BALLS_UP_TO, BALLS_OF = 100, 30  # below this d or this K records also count by length
-CUBE = 0.8  # in many dimensions a cube adds this part of what a ball adds to a squared distance
-# the number of runs along a curve that choose plans, and how often runs between them are added
+BALLS_UP_TO, BALLS_OF = 100, 30  # below this d, or this K, records are also counted by length
+# in many dimensions counting by entry (a cube) adds this fraction of what counting by length (a
+# ball) adds
+CUBE = 0.8
+# how many runs along a curve choose plans, and how often runs between these are added
 MOST_NODES, SPLITS = 9, 2
 FARTHEST = 1e150  # the largest useful diameter
 
@@ -36,9 +39,9 @@ FARTHEST = 1e150  # the largest useful diameter
 class Effort(NamedTuple):
     """Says what is tried for a conversion."""
 
-    plans: tuple[float, ...]  # the orders of the norm that plans are made for
-    tails: np.ndarray  # the orders of the norm that tails are taken at
-    luck: float  # plans allow for the cost that is exceeded with a chance of delta**luck
+    plans: tuple[float, ...]  # the orders of the norm at which plans are made
+    tails: np.ndarray  # the orders of the norm at which tails are taken
+    luck: float  # a plan expects the cost that is exceeded with a chance of delta**luck
     rounds: int  # the most rounds of planning
 
 
@@ -57,8 +60,8 @@ def effort(conversion: int) -> Effort:
 
 
 def _count(rows: Rows, plans: Plans, conversion: int, run: np.ndarray) -> np.ndarray:
-    """Return the results of plans, `COUNTED`; inf for a plan that does not promise the least
-    epsilon of its run.
+    """Return the results of plans, an array of dtype `COUNTED`; inf for a plan that does not
+    promise its run's least epsilon.
 
     Args:
         run: the number of the run that each row belongs to.
@@ -78,8 +81,8 @@ def _count(rows: Rows, plans: Plans, conversion: int, run: np.ndarray) -> np.nda
 
 
 def _promising(kind: np.ndarray, cost: np.ndarray, width: float) -> np.ndarray:
-    """Return the rows, shape (some,), whose cost is within a factor `width` of the least of their
-    kind; among equal rows only the first.
+    """Return the indices of the rows, shape (some,), whose cost is within a factor `width` of the
+    least of their kind. Of rows that cost nearly the same, keep only the first.
     """
     order = np.lexsort((cost, kind))
     kind, cost = kind[order], cost[order]
@@ -91,8 +94,8 @@ def _promising(kind: np.ndarray, cost: np.ndarray, width: float) -> np.ndarray:
 
 
 def _settle(rows: Rows, run: np.ndarray, conversion: int) -> tuple[Rows, np.ndarray]:
-    """Find every run's best row, with its order, and its result, both of shape (runs,). `run` is
-    the run of each row, shape (rows,).
+    """Return (best, found), both of shape (runs,): every run's best row, with its order, and this
+    row's result. `run` says which run each row belongs to, shape (rows,).
     """
     orders, first = effort(conversion).plans, rows.at(np.zeros(run.max() + 1, int))
     tried, run = np.tile(rows, len(orders)).view(Rows), np.tile(run, len(orders))
@@ -105,8 +108,8 @@ def _settle(rows: Rows, run: np.ndarray, conversion: int) -> tuple[Rows, np.ndar
 
 
 def _least(best: Rows, tried: Rows, run: np.ndarray, found: np.ndarray) -> tuple[Rows, np.ndarray]:
-    """Find every run's row with the least epsilon, and its result, both of shape (runs,). A run
-    without tried rows keeps its row of `best`, and epsilon inf.
+    """Return (best, least), both of shape (runs,): every run's row with the least epsilon, and this
+    row's result. A run none of whose rows was tried keeps its row of `best`, and has epsilon inf.
     """
     # a start from distance 0 is preferred
     order = np.lexsort((found["epsilon"] * (1 + TIE * tried.far), run))
@@ -118,12 +121,12 @@ def _least(best: Rows, tried: Rows, run: np.ndarray, found: np.ndarray) -> tuple
 
 
 def forgotten(runs: RunArrays, steps: float, accounting: Accounting) -> Solved:
-    """Compute the cost of the distance that is left after a single run goes on for `steps` steps
+    """Compute the cost of the distance that is left when a single run has gone on for `steps` steps
     without the record (docs/batches.md, "Forgetting").
     """
     conversion = NUMBERS[accounting.conversion]
     rows, run = _rows(runs.changed(T=runs.T + steps), runs.beta, conversion)
-    # the part of the strong convexity that is left without the record
+    # the fraction of the strong convexity that is left without the record
     left = np.maximum(1.0 - runs.records_per_person / runs.n, 0.0)
     low = np.where(rows.low > 0, rows.low * left, rows.low)
     rows = rows.changed(low=low, cooled=steps, last_beta=rows.beta, forgets=1.0)
@@ -132,8 +135,8 @@ def forgotten(runs: RunArrays, steps: float, accounting: Accounting) -> Solved:
 
 
 def _row(runs: RunArrays, beta: Numbers, conversion: int, far: bool, late: bool) -> Rows:
-    """Make every run's row, from the diameter if `far`, else from distance 0. All steps use the
-    record, or one in each epoch.
+    """Make every run's row, from the diameter if `far`, else from distance 0. Either all steps use
+    the record, or one step in each epoch does.
     """
     share = runs.delta ** effort(conversion).luck
     if visits.cyclic(runs):
@@ -144,9 +147,9 @@ def _row(runs: RunArrays, beta: Numbers, conversion: int, far: bool, late: bool)
 
 
 def _rows(runs: RunArrays, beta: Numbers, conversion: int) -> tuple[Rows, np.ndarray]:
-    """Make every run's rows: from distance 0, hiding soon or late, and from the diameter, each with
-    the record counted entry by entry or by length. The second array says which run each row belongs
-    to, shape (rows,).
+    """Return (rows, run). Every run has rows from distance 0 that hide early, rows from distance 0
+    that hide late, and rows from the diameter. A row counts the record either by entries or by
+    length. `run` says which run each row belongs to, shape (rows,).
     """
     starts = (False, False), (False, True), (True, False)
     rows = np.concatenate([_row(runs, beta, conversion, *start) for start in starts]).view(Rows)
@@ -170,8 +173,9 @@ def _between(
     around: tuple[np.ndarray, np.ndarray],
     conversion: int,
 ) -> tuple[Rows, np.ndarray]:
-    """Take the choices of the two nodes `around` each run, and return the better result, shape
-    (runs,). The choices are only preferences: each run is counted by its own rows.
+    """Try the choices of the two nodes `around` each run. Return the run's better row and this
+    row's result, both of shape (runs,). Any choices are sound, because each run is counted by its
+    own rows.
     """
     before, after = around
     index = [np.flatnonzero(_alike(rows, chosen.at(node[run]))) for node in around]
@@ -184,19 +188,19 @@ def _between(
 
 
 def _alike(rows: Rows, others: Rows) -> Numbers:
-    """Say whether rows start and hide as the others do, shape (rows,)."""
+    """Say which rows start and hide in the same way as the others, shape (rows,)."""
     return (rows.far == others.far) & (rows.late == others.late)
 
 
 def _same(rows: Rows, others: Rows) -> Numbers:
-    """Say whether rows made all the choices that the others made, shape (rows,)."""
+    """Say which rows made the same choices as the others throughout, shape (rows,)."""
     return _alike(rows, others) & (rows.cube == others.cube) & (rows.order == others.order)
 
 
 def _solve(runs: RunArrays, beta: Numbers, accounting: Accounting) -> tuple[Rows, np.ndarray]:
-    """Compute every run's result, shape (runs,). Of many runs only `MOST_NODES`, and runs between
-    nodes that choose differently, compare all plans. The other runs take the choices of the nodes
-    around them.
+    """Return every run's row and result, both of shape (runs,). Among many runs, only `MOST_NODES`
+    nodes and runs between nodes that choose differently compare all plans. The other runs take the
+    choices of the nodes around them.
     """
     conversion, size = NUMBERS[accounting.conversion], int(np.prod(runs.shape))
     rows, run = _rows(runs, beta, conversion)
@@ -220,22 +224,23 @@ def _solve(runs: RunArrays, beta: Numbers, accounting: Accounting) -> tuple[Rows
 
 
 def _middles(nodes: np.ndarray, chosen: Rows) -> Numbers:
-    """Return the runs halfway between neighbouring nodes that chose differently, shape (nodes,)."""
+    """Return the runs halfway between neighbouring nodes that chose differently, shape (some,)."""
     before, after = nodes[:-1], nodes[1:]
     halves = (before + after) // 2
     return halves[~_same(chosen.at(before), chosen.at(after)) & (halves > before)]
 
 
 def solve(runs: RunArrays, beta: Numbers, accounting: Accounting) -> Solved:
-    """Compute the least epsilon of every run at a share beta of its noise, or at the best constant
-    share if beta is None.
+    """Compute the least epsilon of every run if a share `beta` of the noise lies along the
+    directions, or at the best constant share if `beta` is None.
     """
     if beta is None:
         beta = best_noise(runs, lambda some, beta: solve(some, beta, accounting).epsilon)
     best, found = _solve(runs, beta, accounting)
     only_T = not any(np.ndim(getattr(runs, name)) for name in NUMERIC_FIELDS if name != "T")
     if only_T and runs.T.size > 1 and (np.diff(runs.T) > 0).all():
-        # a shorter run is the last steps of a longer one, so the longer run's epsilon holds for it
+        # the last steps of a longer run are a shorter run, so the longer run's epsilon holds for
+        # both
         found["epsilon"] = np.minimum.accumulate(found["epsilon"][::-1])[::-1]
     return _solved(best, found).reshape(runs.shape)
 
@@ -253,7 +258,7 @@ def _solved(best: Rows, found: np.ndarray) -> Solved:
 
 
 def _chosen(runs: RunArrays, accounting: Accounting, solved: Solved) -> tuple[Rows, Plans]:
-    """Return the chosen row of one run, and its plan."""
+    """Return one run's chosen row, and this row's plan."""
     conversion = NUMBERS[accounting.conversion]
     rows = _row(runs, float(solved.beta), conversion, bool(solved.far > 0), bool(solved.late > 0))
     rows = rows.changed(cube=solved.cube, order=solved.moment)
@@ -278,9 +283,9 @@ def epsilons(
 
 
 def path(runs: RunArrays, accounting: Accounting, solved: Solved) -> tuple[np.ndarray, ...]:
-    """Return one run's plan over the N counted steps, each array of shape (N,): (alpha, pi, the
-    distances, the lengths at which squares of sums are split, the factors of a squared distance
-    across the span, the factors in the span).
+    """Return (alpha, pi, z, x, across, along) of one run's plan, each of shape (N,) over the
+    counted steps: the fractions, the distances, the lengths at which squares of sums are split, and
+    the factors of a squared distance across the span and in it.
     """
     rows, plans = _chosen(runs, accounting, solved)
     z, lengths = followed(rows, plans)

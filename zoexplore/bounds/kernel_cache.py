@@ -2,12 +2,12 @@
 whenever a kernel file changes.
 
 A cached kernel contains the kernels that it calls, from any file, but numba only checks the
-kernel's own file. numba also fails on an index of kernels whose types have gone. So each state of
-`kernels/` has a folder of its own, and no number comes from old code.
+kernel's own file. numba also fails to read an index of kernels whose types no longer exist. So each
+state of `kernels/` has a folder of its own, and no number comes from old code.
 
 On a read-only installation without a home, as in containers, kernels go to a temporary folder that
-is removed with the process. If no folder is writable, each process compiles again. Kernels of other
-packages are cached as numba does by default.
+is removed when the process ends. If no folder is writable, each process compiles again. Kernels of
+other packages are cached as numba does by default.
 """
 
 import atexit
@@ -25,17 +25,17 @@ from typing import Any
 
 _LOG = logging.getLogger("zoexplore")
 VARIABLE = "NUMBA_CACHE_DIR"
-# names this process's temporary folder to the processes that it starts
+# tells the processes that this one starts where its temporary folder is
 FOR_PROCESSES = "ZOEXPLORE_CACHE_DIR"
 KERNELS = Path(__file__).with_name("kernels")
-OF_STATE = "kernels-"  # begins the name of each folder, which holds one state of the kernels
+OF_STATE = "kernels-"  # the start of each folder's name; a folder holds one state of the kernels
 ROOM = 16 << 20  # bytes, twice what all kernels take
 _UNKNOWN = (None, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 
 class Locator:
-    """Locates and validates cached kernels. numba asks it first, and its own locators for other
-    functions.
+    """Locates and validates cached kernels. numba asks this class first, and then its own locators
+    for functions that are not kernels.
     """
 
     def __init__(self, function: Callable[..., Any], file: str):
@@ -69,7 +69,9 @@ class Locator:
 
 
 def install() -> None:
-    """Make numba ask `Locator` first, by its own setting. Call this before importing a kernel."""
+    """Make numba ask `Locator` first, through a setting of numba. Call this before importing a
+    kernel.
+    """
     from numba.core import caching, config
 
     others = config.CACHE_LOCATOR_CLASSES or ",".join(
@@ -79,16 +81,16 @@ def install() -> None:
 
 
 def kept() -> bool:
-    """Say whether kernels can be cached. If not, numba must not try, as it raises an error when it
-    cannot save.
+    """Say whether kernels can be cached. If not, numba must not try, because it raises an error
+    when it cannot save.
     """
     return _folder() is not None
 
 
 @cache
 def _folder() -> Path | None:
-    """Return the first writable folder: NUMBA_CACHE_DIR's, the one beside the code, the user's, or
-    a temporary one; None if there is none.
+    """Return the first folder with room: the one in NUMBA_CACHE_DIR, the one beside the code, the
+    user's, or a temporary one; None if there is none.
     """
     # the name of this installation's folder
     ours = f"zoexplore-{hashlib.sha256(str(KERNELS).encode()).hexdigest()[:12]}"
@@ -123,15 +125,15 @@ def _stamp() -> str:
 
 
 def _has_room(folder: Path) -> bool:
-    """Say whether `ROOM` bytes can be written in the folder, as far as the disk and quotas that
-    reserve space tell.
+    """Say whether the folder has room for `ROOM` bytes, by reserving them for a moment. Where that
+    is not possible, ask for the disk's free space.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as file:
             try:
                 os.posix_fallocate(file.fileno(), 0, ROOM)
-            # the function is missing, or this kind of disk does not allow it
+            # the platform lacks this function, or the disk does not allow it
             except (AttributeError, OSError) as error:
                 return (
                     getattr(error, "errno", None) in _UNKNOWN

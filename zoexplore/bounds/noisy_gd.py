@@ -23,8 +23,8 @@ from zoexplore.run.setting import Accounting
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Compute the optimal shifts for w - eta_1 g + noise, where eta_1 = eta/d and each coordinate's
-    noise has variance eta^2 sigma^2/d.
+    """Compute epsilon by the optimal shifts for the steps w - eta_1 g + noise, where eta_1 = eta/d
+    and each coordinate's noise has variance eta^2 sigma^2/d.
     """
     c, drift, S = _step(runs)
     rho, N, z = full_span.least_budget(c, runs.T, runs.diameter, drift, S)
@@ -32,8 +32,8 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _step(runs: RunArrays) -> Numbers:
-    """Return the Lipschitz constant, sensitivity and noise variance of one step. They are those of
-    clipped gradients if a joint clip acts.
+    """Return (c, drift, S): the Lipschitz constant, the sensitivity and the noise variance of one
+    step. If a joint clip acts, c is the constant of a step along clipped gradients.
     """
     c = runs.largest(lambda part: lipschitz(runs.regime, part * runs.eta / runs.d, runs.M, runs.m))
     if runs.setting.clipping == "joint":

@@ -1,5 +1,6 @@
-"""The type of numbers and arrays alike, as NumPy takes them."""
+"""The type of an argument that may be a number or an array, as in NumPy."""
 
 from typing import Any
 
-Numbers = Any  # a number, or an array that broadcasts against the others; no type says that
+# a number, or an array that broadcasts with the other arguments, which no type can say
+Numbers = Any

@@ -37,14 +37,14 @@ ANY_BATCH = drawn(
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Count the last step's noise alone, against a distance of 2R before the step and the U that
-    updates add to it in the span.
+    """Count the last step's noise alone, against a distance of 2R before the step and a length U
+    that the update adds in the span.
 
-    U is 2 eta Delta/sqrt(K), or less by the length of gradients. Let x be the cosine of the angle
-    between the distance and the span. Then the cost is half of (2R r x + U)^2/S + 4 R^2 (1 -
+    U is 2 eta Delta/sqrt(K), or less if gradients are known to be short. Let x be the cosine of the
+    angle between the distance and the span. Then the cost is half of (2R r x + U)^2/S + 4 R^2 (1 -
     x^2)/s2. Here r > 1 only if the ridge's own step overshoots. The worst x is r U s2/(2R (S - r^2
-    s2)), at most 1 (and 1 if K = d). The batch plays no part: given both runs' iterates and batches
-    the last step is Gaussian, and mixing these costs no more.
+    s2)), but at most 1, and it is 1 if K = d. The batch plays no part: the last step is Gaussian
+    given both runs' iterates and batches, and a mixture over these costs no more.
     """
     if accounting.printed:
         return Solved.of(

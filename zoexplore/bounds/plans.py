@@ -1,7 +1,8 @@
 """Plans of the sharper bound for many runs, and the tails of their random cost (docs/sharp.md, "The
 recursion").
 
-Whatever is chosen here is sound, as any fractions are, at any orders of the norm.
+Every choice made here is sound, because the bound holds for any fractions and any order of the
+norm.
 """
 
 from typing import NamedTuple
@@ -14,16 +15,17 @@ from zoexplore.bounds.kernels.blocks import blocks_of
 from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.rows import Rows
 
-# the orders of the norm that tails are taken at
+# the orders of the norm at which tails are taken
 ORDERS = np.array([2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 256.0, 2048.0])
-# the number of parts of an epoch: the step that uses the record, and PARTS - 1 parts of the other
-# steps, each with constant fractions
+# the number of parts into which an epoch is cut: the step that uses the record, and PARTS - 1
+# stretches of the other steps, each with constant fractions
 PARTS = 9
 
 
 class Plans(NamedTuple):
-    """Holds plans row by row: typical distances `x` (places), `fractions` (4, places), and one
-    number each for the counted blocks, their steps or epochs, and the planned cost.
+    """Holds one plan for each row: the typical distances `x`, shape (rows, parts); the `fractions`,
+    shape (rows, 4, parts); and, each of shape (rows,), how many blocks are `counted`, their number
+    of `steps` or epochs, and the planned `cost`.
     """
 
     x: np.ndarray
@@ -38,8 +40,8 @@ class Plans(NamedTuple):
 
 
 class Tails(NamedTuple):
-    """Says how often plans' costs exceed a number: a cost exceeds Y + X p^(-1/power) with a
-    probability of at most p. All shapes are (rows, tails).
+    """Says how likely plans are to cost more than a number: a plan's cost exceeds Y + X
+    p^(-1/power) with a probability of at most p. All shapes are (rows, tails).
     """
 
     X: np.ndarray
@@ -61,14 +63,14 @@ class Tails(NamedTuple):
 
 
 def _parts(rows: Rows) -> int:
-    """Return the number of parts into which a step that uses the record, with the steps before it,
-    is cut.
+    """Return the number of parts into which a period is cut: a step that uses the record, and the
+    steps before it that do not.
     """
     return PARTS if rows.apart.any() else 1
 
 
 def plan(rows: Rows, rounds: int) -> Plans:
-    """Make a plan for each row's order, after at most `rounds` rounds."""
+    """Plan each row at its own order, in at most `rounds` rounds."""
     norms = norms_of(rows, rows.order[:, None].copy())
     blocks = max(
         blocks_of(rows.most[of], far)
@@ -82,8 +84,8 @@ def plan(rows: Rows, rounds: int) -> Plans:
 
 
 def tails_of(rows: Rows, plans: Plans, orders: np.ndarray) -> Tails:
-    """Compute the tails of the plans' costs from a norm at each of the orders, shape (rows,
-    orders).
+    """Compute the tails of the plans' costs, one from the norm at each of the `orders`, shape
+    (rows, orders).
     """
     found = kernels.tails_of(
         rows, norms_of(rows, orders), _parts(rows), plans.x, plans.fractions, plans.counted
@@ -93,8 +95,8 @@ def tails_of(rows: Rows, plans: Plans, orders: np.ndarray) -> Tails:
 
 
 def followed(rows: Rows, plans: Plans) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distances to which one row's plan leads, from the end, and the blocks' numbers of
-    steps, both of shape (blocks,).
+    """Return (z, lengths) for one row's plan: the typical distance in each block, and the block's
+    number of steps. Both have shape (blocks,), and the run's last block comes first.
     """
     count = int(plans.counted[0])
     run = kernels.run_of(rows, norms_of(rows, rows.order[:, None].copy()), 0, 1, plans.x.shape[1])

@@ -1,4 +1,4 @@
-"""Many runs as rows of numbers for the kernels, each row with a run and the choices made for it."""
+"""Many runs as rows of numbers for the kernels. Each row holds a run and the choices made for it."""
 
 import numpy as np
 
@@ -16,32 +16,33 @@ ROW = np.dtype(
                 "r",  # the factor of the ridge's step (`RunArrays.ridge_factor`)
                 "low",  # the least curvature
                 "high",  # the largest curvature
-                "slowest",  # the least size of a step, as a part of eta
+                "slowest",  # the least size of a step, as a fraction of eta
                 "clip",  # the kind of clip
                 "linear",  # 1 if the norm of linear models counts
-                "B",  # the most that the record moves a step, by the clip
-                "length",  # the most that the record moves a step, by its gradient
+                "B",  # the most by which the record moves a step, by the clip
+                # the most by which the record moves a step, by the length of its gradient
+                "length",
                 "remainder",  # the two-point error
                 "remainder_at_zero",  # the record's own part of the two-point error
                 "certain",  # 1 if nothing of the cost is random
-                "known",  # 1 if the clip limits every entry of the record's part
+                "known",  # 1 if the clip limits every entry of what the record adds to a step
                 "delta",
                 "times",  # the number of stretches between releases, each paid for
-                "most",  # the most steps that count
+                "most",  # the most steps, or epochs, that count
                 "diameter",
                 "beta",
                 "cooled",  # the number of last steps with the share `last_beta` of the noise
                 "last_beta",
                 "forgets",  # 1 if these last steps do not use the record
-                "apart",  # the number of steps between two that use the record, in epochs
+                "apart",  # in epochs: the number of steps between two that use the record
                 "q",  # the chance that a batch holds the record
                 "share",  # the chance of a larger cost than plans allow for
                 # 1 to start from the diameter and choose the number of steps, at most `most`; 0 to
                 # count all steps from distance 0
                 "far",
-                # 0 to hide each step's data at once, 1 to let the distance build up to the end
+                # 0 to hide each step's data at once, 1 to let the distance build up towards the end
                 "late",
-                "cube",  # 1 to count every entry of the record's part, 0 to count its length
+                "cube",  # 1 to count every entry of what the record adds, 0 to count its length
                 "order",  # the order of the norm
             )
         ],
@@ -51,15 +52,13 @@ DRIFT = ["K", "d", "r", "low", "high", "slowest", "clip", "linear"]
 
 
 class Rows(np.recarray):
-    """Holds runs as a structured array (`ROW`), shape (rows,). Each field is the quantity of that
-    name in `RunArrays`; lengths are in its unit.
-
-    The row itself says by which choices its run may be counted (`may_count_entries`).
+    """Holds runs as an array of dtype `ROW`, shape (rows,). Lengths are in units of
+    `RunArrays.unit`.
     """
 
     @classmethod
     def of(cls, runs: RunArrays, beta: Numbers, **choices: Numbers) -> "Rows":
-        """Make the rows of the runs, with these choices."""
+        """Make a row of each run, with these choices."""
         rows = np.zeros(int(np.prod(runs.shape)), ROW).view(cls)
         whole = (runs.cooled > 0) & (runs.cooled >= runs.T)  # every step is in the cool-down
         columns = dict(
@@ -97,7 +96,7 @@ class Rows(np.recarray):
         return (self.known > 0) & (self.certain == 0)
 
     def at(self, index: np.ndarray) -> "Rows":
-        """Copy the rows at `index`, in any order, repeated or not."""
+        """Copy the rows at `index`, which may name rows in any order and repeatedly."""
         rows: Rows = self[index].view(Rows)
         return rows
 

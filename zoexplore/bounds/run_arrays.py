@@ -15,15 +15,15 @@ from zoexplore.run.refusals import shown
 from zoexplore.run.setting import INTEGER_FIELDS, NUMERIC_FIELDS, Accounting, Setting
 
 LEAST_UNIT = 1e-290
-LEAST_PRODUCT = 2.0**-1022  # the smallest number that doubles hold to the last digit
+LEAST_PRODUCT = 2.0**-1022  # the smallest normal double
 
 
 @dataclass(frozen=True)
 class RunArrays(Sensitivity):
-    """Holds a `Setting` with every numeric field a float array, of shape () unless the field is
-    varied. Derived quantities have the names of docs/bounds.md. Lengths are in units of eta sigma.
-    So only ratios of what a user gives are squared, and no length or loss can underflow. `eta` is
-    nan if it is not set.
+    """Holds a `Setting` whose numeric fields are float arrays, of shape () unless the field varies.
+    Derived quantities have the names of docs/bounds.md, and derived lengths are in units of eta
+    sigma. So only ratios of given numbers are squared, and no length or loss can underflow. `eta`
+    is nan if it is not set.
     """
 
     setting: Setting  # the value of a varied field means nothing here
@@ -47,9 +47,9 @@ class RunArrays(Sensitivity):
     records_per_person: np.ndarray
     cooldown: np.ndarray
     cooldown_beta: np.ndarray
-    # the norm of linear models counts, for which even an idle clip is one that may act
+    # whether the norm of linear models is used, which takes even an idle clip as one that may act
     by_linear_norm: bool = False
-    by_clip: bool = False  # a record's effect is counted by the clip alone
+    by_clip: bool = False  # whether the clip alone limits a record's effect
     composition_cache: dict[Any, Any] = field(default_factory=dict)  # results by accounting
 
     @classmethod
@@ -58,7 +58,8 @@ class RunArrays(Sensitivity):
 
     @classmethod
     def along(cls, setting: Setting, field: str, values: Numbers) -> "RunArrays":
-        """Return the setting at each value of one field.
+        """Return runs that have the setting's fields, but for one field, which takes each of
+        `values`.
 
         Raises:
             ValueError: the field is not numeric, or a value is not allowed.
@@ -95,7 +96,7 @@ class RunArrays(Sensitivity):
         return replace(self, by_linear_norm=by_linear_norm)
 
     def changed(self, **columns: np.ndarray) -> "RunArrays":
-        """Return other runs, in which these columns, which broadcast, replace the runs' own."""
+        """Return other runs, in which these columns replace the runs' own. The columns broadcast."""
         return replace(self, composition_cache={}, **columns)  # type: ignore[arg-type]
 
     def at(self, index: np.ndarray) -> "RunArrays":
@@ -123,12 +124,12 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def slowest(self) -> float:
-        """The least size of a step, as a part of eta: 1 except for a `VariedSetting`."""
+        """The least size of a step, as a fraction of eta: 1 except for a `VariedSetting`."""
         return getattr(self.setting, "slowest", 1.0)
 
     def largest(self, of: Callable[[float], np.ndarray]) -> np.ndarray:
-        """Return the largest value, in its shape, of a convex function of the step's part
-        of eta.
+        """Return the largest value of a convex function of the step size, in the function's own
+        shape. The function takes the step size as a fraction of eta.
         """
         return of(1.0) if self.slowest == 1.0 else np.maximum(of(1.0), of(self.slowest))
 
@@ -139,7 +140,7 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def diameter(self) -> np.ndarray:
-        """2R; infinite if the unit is beyond what doubles hold to the last digit."""
+        """2R; infinite if doubles cannot hold the unit to the last digit."""
         return np.where(
             (self.unit > LEAST_UNIT) & (self.unit < np.inf),
             above_underflow(2 * self.R / self.unit),
@@ -157,19 +158,23 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def step_separation(self) -> np.ndarray:
-        """The most that a step parts two runs, for any loss; inf if the ridge's step stretches."""
+        """The most by which a step moves two runs apart, for any loss; inf if the ridge's step
+        stretches distances.
+        """
         return np.where(self.ridge_expansion > 1, np.inf, self.step_sensitivity)
 
     @cached_property
     def bias_term(self) -> np.ndarray:
-        """The largest two-point error in a difference of updates in the span: eta M xi/sqrt(K)."""
+        """The largest two-point error in the difference of two updates, in the span: eta M
+        xi/sqrt(K).
+        """
         added = np.maximum(self.M * self.xi, LEAST_PRODUCT) / self.sigma / np.sqrt(self.K)
         return np.where(self.xi > 0, above_underflow(added), 0.0)
 
     @cached_property
     def quotient_bias(self) -> np.ndarray:
-        """The two-point error by the width of the clipped loss's range of curvatures: eta (M' - lo)
-        xi/(2 sqrt(K)).
+        """The two-point error, by the width of the range [lo, M'] of the clipped loss's curvatures:
+        eta (M' - lo) xi/(2 sqrt(K)).
         """
         width = np.maximum(
             (self.top_curvature - self.low_curvature) / 2 * np.sqrt(self.K) * self.xi / self.unit,
@@ -180,32 +185,38 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def quotient_bias_at_zero(self) -> Numbers:
-        """The record's own part of `quotient_bias`, which is all of it if the iterates agree."""
+        """The record's own part of `quotient_bias`. Nothing else counts if both runs are at the
+        same point.
+        """
         return self.quotient_bias * self.own_part
 
     @cached_property
     def linear(self) -> Numbers:
-        """Whether the norm of linear models counts. It does not if the clipped loss is stated to be
-        strongly convex: for d > 1 no function of one linear form is, and for d = 1 it changes
-        nothing.
+        """Whether the norm of linear models may be used. It may not if the clipped loss is declared
+        strongly convex, because for d > 1 no function of one linear form is strongly convex. For d
+        = 1 the norm would change nothing.
         """
         return self.setting.linear & (self.low_curvature <= 0) & (self.d > 1)
 
     @cached_property
     def remainder(self) -> np.ndarray:
-        """`quotient_bias`; for linear models sqrt(K) times smaller, or 0 if convex and clipped."""
+        """`quotient_bias`. For linear models it is sqrt(K) times smaller, or 0 if the loss is
+        convex and the clip may act on each quotient.
+        """
         nothing = (self.clip_kind == norms.EACH) & (self.low_curvature == 0)
         known = np.where(nothing, 0.0, self.quotient_bias / np.sqrt(self.K))
         return np.where(self.linear, known, self.quotient_bias)
 
     @cached_property
     def acting(self) -> np.ndarray:
-        """Whether the clip may act."""
+        """Whether the clip may act. With the norm of linear models any clip counts as one that may."""
         return (self.longest > self.clip) | self.by_linear_norm
 
     @cached_property
     def clip_kind(self) -> np.ndarray:
-        """The kind of clip in the kernels: `norms.IDLE`, `EACH`, `JOINT` or `JOINT_LINEAR`."""
+        """The kind of clip, as the kernels number it: `norms.IDLE`, `EACH`, `JOINT` or
+        `JOINT_LINEAR`.
+        """
         together = np.where(self.linear & self.by_linear_norm, norms.JOINT_LINEAR, norms.JOINT)
         return np.where(
             self.joint & (self.longest > self.clip),
@@ -215,17 +226,17 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def certain(self) -> Numbers:
-        """Whether the drift is not random: in one dimension, or with all directions unless a clip
-        may act on each quotient.
+        """Whether nothing in the drift is random: in one dimension, or for K = d unless a clip may
+        act on each quotient.
         """
         return (self.d == 1) | ((self.K == self.d) & (self.clip_kind != norms.EACH))
 
     @cached_property
     def longest(self) -> np.ndarray:
-        """The largest length that the clip can meet: of a quotient, or of a record's vector of
-        quotients if the clip is joint. For derivatives along orthonormal directions it is at most
-        the Lipschitz constant L. Two points add to each quotient a quarter of xi times the range of
-        curvatures (docs/bounds.md, "Sensitivity").
+        """The greatest length that the clip can meet: a quotient's or, if the clip is joint, that
+        of a record's vector of quotients. For derivatives along orthonormal directions it is at
+        most the Lipschitz constant L. A two-point quotient differs from the derivative by at most a
+        quarter of xi times the range of curvatures (docs/bounds.md, "Sensitivity").
         """
         if not (self.setting.clipping == "joint" and np.any(self.xi > 0)):
             return self.lipschitz
@@ -243,9 +254,9 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def slope(self) -> np.ndarray:
-        """The gradient length that counts; infinite if only the clip counts. That is so by choice,
-        if no loss is as stated, or if L/sqrt(d), the average derivative along a direction, is at
-        least the clip.
+        """The gradient length that limits a record's effect; infinite if only the clip does. Only
+        the clip does if the accounting says so, if no loss can be as stated, or if L/sqrt(d), the
+        typical derivative along a direction, is at least the clip.
         """
         useless = (
             self.by_clip | ~self.consistent | (self.lipschitz >= self.clip_each * np.sqrt(self.d))
@@ -254,23 +265,24 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def B_lipschitz(self) -> Numbers:
-        """The largest difference of neighbours' updates at the same point before projection onto
-        the span, for gradients of length at most L: 2 eta L/(nK) for one replaced record.
+        """The largest difference of neighbours' updates at the same point, before projection onto
+        the span, if gradients have a length of at most L: 2 eta L/(nK) for one replaced record.
         """
         return self.B_clip / np.sqrt(self.K) * (self.slope / self.clip_each)
 
     @cached_property
     def B(self) -> Numbers:
-        """The largest certain difference of neighbours' updates at the same point in the span: by
-        the clip, or by a gradient's length, which no projection exceeds.
+        """The largest difference of neighbours' updates at the same point, in the span, whatever
+        the directions. The clip limits it, and so does a gradient's length, which no projection
+        exceeds.
         """
         return np.minimum(self.B_clip, self.B_lipschitz + self.quotient_bias_at_zero)
 
     @cached_property
     def own_bias(self) -> np.ndarray:
         """The two-point error of the record's own quotients if all iterates are public:
-        `quotient_bias_at_zero`, or 0 for a function of one linear form. Its quotients are at most L
-        times what each direction sees of the form.
+        `quotient_bias_at_zero`, or 0 if the loss is a function of one linear form. Each quotient of
+        such a loss is at most L times what the direction sees of the form.
         """
         return np.where(self.linear, 0.0, self.quotient_bias_at_zero)
 
@@ -281,15 +293,15 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def record_sensitivity(self) -> Numbers:
-        """B for the mean vector of difference quotients, over sqrt(K), in units of sigma. By the
-        clip it is 2 Delta/n for one replaced record, and Delta/n for one added or removed.
+        """B for the mean vector of difference quotients, divided by sqrt(K), in units of sigma. By
+        the clip it is 2 Delta/n for one replaced record, and Delta/n for one added or removed.
         """
         return self.B * np.sqrt(self.K)
 
     @cached_property
     def gradient_sensitivity(self) -> Numbers:
-        """The most that a person's records move the mean gradient if each gradient is clipped to
-        length Delta, in units of sigma.
+        """The most by which a person's records move the mean gradient if each gradient is clipped
+        to length Delta, in units of sigma.
         """
         return above_underflow(
             self.person_share * 2 * np.minimum(self.clip, self.slope) / self.n / self.sigma
@@ -297,8 +309,8 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def step_sensitivity(self) -> Numbers:
-        """The largest difference of updates at two points, in the span: 2 eta Delta/sqrt(K), or 2
-        eta L/K plus the two-point error.
+        """The largest difference of updates at two points, in the span: the less of 2 eta
+        Delta/sqrt(K) and of 2 eta L/K plus the two-point error.
         """
         return np.minimum(
             self.clipped_step,
@@ -329,8 +341,8 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def ridge_factor(self) -> Numbers:
-        """The factor, of any sign, that the ridge's step puts on a distance in the span: 1 - eta
-        ridge/K.
+        """The factor, of either sign, by which the ridge's step scales a distance in the span: 1 -
+        eta ridge/K.
         """
         return 1 - self.eta / self.K * self.ridge
 
@@ -350,7 +362,9 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def _least_convexity(self) -> np.ndarray:
-        """The strong convexity of the mean clipped loss, over the larger of two neighbours."""
+        """The strong convexity of the mean clipped loss on the larger of two neighbouring data
+        sets.
+        """
         return self.m - self.ridge if self.regime == "strongly-convex" else 0 * self.m
 
     @cached_property
@@ -360,7 +374,9 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def cooled(self) -> np.ndarray:
-        """The number of last steps with another share of the noise than the steps before them."""
+        """The number of last steps whose share of the noise differs from that of the steps before
+        them.
+        """
         return np.where(self.last_beta == self.beta, 0.0, np.minimum(self.cooldown, self.T))
 
     @cached_property
@@ -370,12 +386,12 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def s1(self) -> Numbers:
-        """The noise variance along each direction, beside s2."""
+        """The variance that the directional noise adds to s2 along each direction."""
         return self.beta / self.K
 
     @cached_property
     def s2(self) -> Numbers:
-        """The noise variance in every coordinate."""
+        """The variance of the isotropic noise, in every coordinate."""
         return (1 - self.beta) / self.d
 
 
@@ -391,8 +407,8 @@ def _columns(setting: Setting) -> dict[str, Any]:
 
 
 def _extremes(field: str, values: np.ndarray) -> list[float]:
-    """Return the few of the values, shape (P,), that decide whether all are allowed: a field allows
-    an interval.
+    """Return those few of the values, shape (P,), that decide whether all are allowed, because each
+    field allows an interval.
     """
     with np.errstate(invalid="ignore"):
         broken = values[values % 1 != 0] if field in INTEGER_FIELDS else values[np.isnan(values)]

@@ -15,7 +15,7 @@ HALVINGS = 3  # the rounds of refinement around the best of these shares
 MOST_NODES = 9  # the number of runs along a curve for which a share is sought
 # the range of shares of delta; outside it epsilon improves by less than 1e-4 of itself
 LEAST_SHARE, MOST_SHARE = 1e-4, 0.98
-SECTIONS = 9  # how often the range of their logarithms is cut by 0.618
+SECTIONS = 9  # how often the range of their logarithms is cut to 0.618 of its length
 
 
 def golden(
@@ -26,7 +26,7 @@ def golden(
     Args:
         value_at: gives the values at an array of arguments, one per row.
         low, high: the ranges, in the shape of the rows.
-        sections: how often to cut the ranges by 0.618.
+        sections: how often to cut the ranges to 0.618 of their length.
     """
     left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     at_left, at_right = value_at(left), value_at(right)
@@ -41,14 +41,14 @@ def golden(
 
 
 def spread(size: int, most: Numbers) -> Numbers:
-    """Return at most `most` of `size` row numbers, shape (nodes,), evenly spread, with the first
-    and the last.
+    """Return at most `most` of `size` row numbers, shape (nodes,), evenly spread, the first and the
+    last included.
     """
     return np.unique(np.linspace(0, size - 1, min(size, most)).round().astype(int))
 
 
 def interpolated(found: Numbers, nodes: np.ndarray, size: int) -> Numbers:
-    """Interpolate values found at `nodes`, of their shape, at all rows, shape (size,)."""
+    """Interpolate the values `found` at the `nodes`, of the same shape, to all rows, shape (size,)."""
     return np.interp(np.arange(size), nodes, found)
 
 
@@ -67,11 +67,11 @@ def best_noise(
     runs: RunArrays, epsilon_at: Callable[[RunArrays, np.ndarray], np.ndarray]
 ) -> Numbers:
     """Find the constant share of the noise along the directions with the least epsilon, in the
-    runs' shape. It is sought at nodes and interpolated between them.
+    runs' shape. The share is sought at nodes and interpolated between them.
 
     Args:
         runs: the runs along a curve, or a single run.
-        epsilon_at: gives the epsilons of any of the runs at a share for each.
+        epsilon_at: gives the epsilons of some of the runs, each at its own share.
     """
     size = int(np.prod(runs.shape))
     nodes, reach = spread(size, MOST_NODES), 0.15

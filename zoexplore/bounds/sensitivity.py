@@ -7,7 +7,7 @@ import numpy as np
 from zoexplore.bounds.numbers import Numbers
 from zoexplore.run.setting import Setting
 
-# the least length, in units of noise: shorter ones are raised to it, so that no square underflows
+# the least length, in units of noise; shorter ones are raised to it, so that no square underflows
 LEAST_LENGTH = 1e-100
 
 
@@ -17,7 +17,7 @@ def above_underflow(length: Numbers) -> Numbers:
 
 
 class Sensitivity:
-    """Holds what follows from a run's records, clip and neighbours alone. It is a part of
+    """Holds what follows from a run's records, clip, noise and neighbours alone. It is the base of
     `RunArrays`, with the same fields and units.
     """
 
@@ -30,19 +30,21 @@ class Sensitivity:
 
     @cached_property
     def joint(self) -> np.ndarray:
-        """Whether a record's quotients are clipped together; one quotient alone never is."""
+        """Whether a record's quotients, of which there are several, are clipped together."""
         return (self.setting.clipping == "joint") & (self.K > 1)
 
     @cached_property
     def clip_each(self) -> np.ndarray:
-        """The clip on each quotient with which a record moves a step as far as with the run's clip:
-        clip/sqrt(K) for a joint clip.
+        """The clip on each quotient under which a record moves a step as far as under the run's own
+        clip: clip/sqrt(K) for a joint clip.
         """
         return np.where(self.joint, self.clip / np.sqrt(self.K), self.clip)
 
     @cached_property
     def person_share(self) -> Numbers:
-        """The multiple of 2 Delta by which a person moves the sum; 1 for one replaced record."""
+        """The multiple of 2 Delta by which a person moves the sum of clipped quotients; 1 for one
+        replaced record.
+        """
         return np.minimum(self.records_per_person, self.n) * (
             0.5 if self.setting.neighbours == "add-remove" else 1.0
         )

@@ -1,5 +1,5 @@
-"""Our sharper bound: every step split into span and complement, and the privacy loss averaged over
-the cost of hiding.
+"""Our sharper bound, which splits every step into span and complement, and averages the privacy
+loss over the random cost of hiding.
 """
 
 from bisect import bisect_left
@@ -30,15 +30,16 @@ from zoexplore.run.documents import Reference
 from zoexplore.run.formatting import format_short
 from zoexplore.run.setting import Accounting
 
-BY_COMPOSITION, ALL_DIRECTIONS, SPLIT = 0.0, 1.0, 2.0  # the part of the bound that was the least
+# which part of the bound gave the least epsilon
+BY_COMPOSITION, ALL_DIRECTIONS, SPLIT = 0.0, 1.0, 2.0
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Compute the sharper bound's least epsilon by the better norm, never above composition.
-    Batches of b < n records count as they are drawn.
+    """Compute the sharper bound's least epsilon, by the better of two norms. It never exceeds
+    composition's. Runs on batches of b < n records are counted by how batches are drawn.
     """
     helps = _linear_norm_helps(runs)
-    # these runs have the smaller norm, whatever the choices
+    # for all these runs the norm of linear models is the smaller one, whatever the choices
     if (helps & runs.acting & ~runs.joint).all():
         return _by_one_norm(runs.counted_by_linear_norm(), accounting)
     best = _by_one_norm(runs, accounting)
@@ -54,21 +55,21 @@ def _by_one_norm(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _linear_norm_helps(runs: RunArrays) -> Numbers:
-    """Say for which runs the norm of linear models is smaller, in the runs' shape. An idle clip has
-    a smaller constant already, and only two-point quotients leave it a remainder. Without curvature
-    both norms are the same.
+    """Say for which runs the norm of linear models may be smaller, in the runs' shape. Under an
+    idle clip the usual norm has the smaller constant, so the norm of linear models helps only
+    against the remainder of two-point quotients. Without curvature both norms are the same.
     """
     return runs.linear & (runs.acting | (runs.xi > 0)) & (runs.top_curvature > 0)
 
 
 def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Take the least over composition, batches as if each held the record, and batches as they are
-    drawn.
+    """Take the least of three epsilons: by composition, as if every batch held the record, and with
+    the batches as they are drawn.
     """
     best = _composition(runs, accounting)
     if runs.setting.sampling not in ("shuffled", "poisson"):
-        # Shuffled batches may have two visits side by side, which cost as much as composition.
-        # Poisson batches differ in size.
+        # With shuffled batches, two visits may follow one another directly, which costs as much as
+        # composition. Poisson batches differ in size.
         best = best.minimum(_hidden(runs, accounting, np.ones((), bool)))
     if runs.setting.sampling not in ("shuffled", "cyclic"):
         best = best.minimum(
@@ -79,8 +80,8 @@ def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
 
 def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
     """Minimise epsilon over the order of the moments, the split of delta, the start, the steps, the
-    fractions and, if it is free, a constant beta. The result is never above composition, the case
-    pi = 1 from distance 0.
+    fractions and, if it is free, a constant beta. The result never exceeds composition's, which is
+    the case pi = 1 from distance 0.
     """
     best, everywhere = _composition(runs, accounting), (runs.K == runs.d) & runs.certain
     if everywhere.any():
@@ -89,10 +90,10 @@ def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _hidden(runs: RunArrays, accounting: Accounting, where: np.ndarray) -> Solved:
-    """Compute the cost of hiding step by step, for the runs in `where`."""
+    """Compute epsilon from the cost of hiding step by step, for the runs that `where` selects."""
     free = accounting.schedule == "optimal"
     shared = (runs.last_beta < 1) | (runs.K == runs.d)
-    # with several releases only the last stretch would cool down
+    # with several releases, only the last stretch would have the cool-down
     alike = (runs.cooled == 0) | ((runs.releases == 1) & (not visits.cyclic(runs)))
     allowed = where & (shared | free) & alike & (runs.T > runs.releases)
     if not allowed.any():
@@ -103,9 +104,7 @@ def _hidden(runs: RunArrays, accounting: Accounting, where: np.ndarray) -> Solve
 
 
 def _composition(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Compose at the run's share and, if the share is free, with all noise along the directions
-    too.
-    """
+    """Compose at the run's share. If the share is free, also try all noise along the directions."""
     solved = composition.solve(runs, accounting)
     found = replace(solved, kind=np.full((), BY_COMPOSITION), beta=runs.beta)
     if accounting.schedule == "optimal" and not (runs.beta == 1).all():
@@ -114,10 +113,10 @@ def _composition(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _all_directions(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Bound runs with K = d: nothing is random, delta is not split, and all noise counts as the
-    directions'.
+    """Bound runs with K = d, in which nothing is random. So delta is not split, and all noise
+    counts as directional.
     """
-    # a stretch between releases costs at most what the longest does
+    # a stretch between releases costs at most as much as the longest one
     steps = np.ceil(runs.T / runs.releases)
     rho, N, z = full_span.least_budget(
         runs.certain_c, steps, runs.diameter, *_all_directions_step(runs, accounting)
@@ -139,8 +138,8 @@ def _all_directions_step(runs: RunArrays, accounting: Accounting) -> Numbers:
 
 
 def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Trajectory | None:
-    """Return the distances, fractions and shifts of one run, step by step. None on batches, whose
-    steps' costs are no budget, and for more than one released iterate.
+    """Return the distances, fractions and shifts of one run, step by step. Return None on batches,
+    because their steps' costs make up no budget, and if several iterates are released.
     """
     if solved.by_losses or runs.releases > 1 or runs.batch < runs.n:
         return None
@@ -174,8 +173,8 @@ def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Traje
 def epsilons(
     runs: RunArrays, accounting: Accounting, solved: Solved, deltas: np.ndarray
 ) -> Numbers | None:
-    """Return what one plan says at other deltas, shape (P,). None if another bound is the least or
-    a budget was converted.
+    """Return one run's epsilons at other deltas by the same plan, shape (P,). Return None if no
+    plan gave the least epsilon, or if a budget was converted.
     """
     if solved.kind != SPLIT or accounting.conversion != "gaussian":
         return None
@@ -217,13 +216,15 @@ NOT_LINEAR = (
 
 
 def remark(runs: RunArrays, solved: Solved) -> str:
-    """Say what the bound does not use of the run, and what contracts if the clip acts."""
+    """Say which statement about the run the bound does not use, and what contracts if the clip
+    acts.
+    """
     ignored = runs.setting.linear and runs.low_curvature > 0 and runs.d > 1
     return "; ".join(filter(None, (NOT_LINEAR if ignored else "", _about_clip(runs, solved))))
 
 
 def _about_clip(runs: RunArrays, solved: Solved) -> str:
-    """Say what contracts under a clip that acts, and how much of that a contraction needs."""
+    """Say that only the ridge contracts under a clip that may act, and how large it must be."""
     if not runs.acting:
         return ""
     order = float(solved.moment)
@@ -251,7 +252,7 @@ def needed_ridge(runs: RunArrays, order: float) -> float:
     """
     step, low, top = (float(x) for x in (runs.eta / runs.K, runs.low_curvature, runs.top_curvature))
     tried = np.geomspace(1e-4, 1.0, 2000) * 2 / step
-    # norms fall as the ridge grows, until the step meets the middle of the curvatures that count
+    # norms fall as the ridge grows, until 1 - step * ridge meets the middle of the curvatures
     tried = tried[1 - step * tried >= 0.5 * (min(low, 0.0) + top)]
     kinds = [norms.JOINT] if runs.joint else [norms.EACH]
     kinds += [norms.JOINT_LINEAR] if runs.joint and runs.linear else []

@@ -27,21 +27,22 @@ from zoexplore.bounds.subsampling import by_batch_kind
 from zoexplore.run.documents import Reference
 from zoexplore.run.setting import Accounting
 
-FIRST_SHARE = 0.1  # the part of delta at which the search for the split and the steps starts
+FIRST_SHARE = 0.1  # the fraction of delta at which the search for the split and the steps starts
 ROUNDS = 3  # the rounds of that search
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Compute the theorem's least epsilon. Batches of b < n records take its Renyi form, with the
-    best constant beta if beta is free.
+    """Compute the theorem's least epsilon. Runs on batches of b < n records are counted by the
+    theorem's Renyi form, with the best constant beta if beta is free.
     """
     return by_batch_kind(_of_all, theorem_batches.solve, runs, accounting)
 
 
 def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
     """Minimise epsilon over the counted steps N, the shifts a_t, the split of delta and, if they
-    are free, the shares beta_t. Either all T steps are counted from distance 0 (no shift, nothing
-    can fail), or the last N from the largest distance that the earlier steps leave.
+    are free, the shares beta_t. Either all T steps are counted from distance 0, where nothing is
+    shifted and nothing can fail, or the last N steps from the largest distance that the earlier
+    steps leave.
     """
     beta = np.full((), FREE) if accounting.schedule == "optimal" else runs.beta
     program = program_of(runs, beta, _data_cost(runs))
@@ -64,7 +65,7 @@ def _best_counted_steps(
     program: Program, accounting: Accounting, T: Numbers, delta: Numbers
 ) -> Solved:
     """Find the best number of counted steps and split of delta for runs of T steps. The number
-    hardly depends on the split, so a few rounds of both in turn settle them.
+    hardly depends on the split, so a few rounds that improve each in turn settle both.
     """
     shape = np.broadcast_shapes(*(np.shape(x) for x in (T, delta, *program)))
     share = np.full(shape, FIRST_SHARE)
@@ -81,8 +82,8 @@ def _best_counted_steps(
 
 
 def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Trajectory | None:
-    """Return the shifts a_t, distances z_t and shares beta_t that attain one run's bound. None on
-    batches, whose costs are no budget.
+    """Return the shifts a_t, distances z_t and shares beta_t that attain one run's bound. Return
+    None on batches, because their costs make up no budget.
     """
     if solved.by_losses:
         return None

@@ -1,7 +1,7 @@
 """The hidden-state theorem for runs on batches (docs/batches.md).
 
 N counted steps pay N r_alpha for the differing record, and alpha times a Gaussian budget for the
-drift. Whatever the search returns is sound.
+distance. Whatever the search returns is sound.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from zoexplore.bounds.search import best_share, golden, interpolated, spread
 from zoexplore.bounds.subsampling import Sampled, compose
 from zoexplore.run.setting import Accounting
 
-FIRST_SHARE = 0.1  # the part of delta at which the search begins
+FIRST_SHARE = 0.1  # the fraction of delta at which the search begins
 FIRST_ORDER = 1.2  # the first order, low enough for a batch to cost less than all records
 ROUNDS = 8  # the rounds of the search
 SECTIONS = 14  # how often the range of beta is cut, if beta is free
@@ -24,9 +24,9 @@ MOST_NODES = 25  # the number of rows that make choices; the others interpolate 
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Compute the theorem's N r_alpha(b/n, 2 Delta/(b sqrt(beta) sigma)) + alpha sum a_t^2/(2 s2),
-    with one best beta if it is free. One step separates two runs by at most the geometry's
-    separation, whatever their batches.
+    """Minimise the theorem's N r_alpha(b/n, 2 Delta/(b sqrt(beta) sigma)) + alpha sum a_t^2/(2 s2),
+    over beta too if it is free. One step moves two runs apart by at most the program's
+    `separation`, whatever their batches.
     """
     beta = np.ones(()) if accounting.schedule == "optimal" else runs.beta
     steps = [(_step(runs, beta, accounting), runs.T)]
@@ -35,8 +35,8 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _best_counted_steps(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Find the best counted steps, split of delta and, if it is free, beta. Of many rows only a few
-    are searched. The others interpolate the split, beta and the order.
+    """Find the best counted steps, split of delta and, if it is free, beta. Among many rows only a
+    few are searched, and the others interpolate the split, beta and the order.
     """
     size, free = int(np.prod(runs.shape)), accounting.schedule == "optimal"
     nodes = spread(size, MOST_NODES)
@@ -74,7 +74,9 @@ def _choices(runs: RunArrays, accounting: Accounting) -> tuple[Numbers, ...]:
 def _counted(
     runs: RunArrays, accounting: Accounting, share: Numbers, beta: Numbers, alpha: Numbers
 ) -> tuple[Numbers, Numbers]:
-    """Return the best number of steps for the other choices, and the cost of one step."""
+    """Return (N, cost): the best number of counted steps given the other choices, and the cost of
+    one step.
+    """
     cost = _step(runs, beta, accounting).typical.divergence(alpha)
     of = program_of(runs, beta, beta * cost)._replace(shift=alpha * runs.d / 2)
     return shifted_divergence.theorem_steps(runs.T, np.log(share * runs.delta), of), cost
@@ -83,7 +85,7 @@ def _counted(
 def _round(
     runs: RunArrays, accounting: Accounting, share: Numbers, beta: Numbers, alpha: Numbers
 ) -> tuple[Numbers, ...]:
-    """Return (share, beta, order), each the best for the others so far."""
+    """Return (share, beta, order), each the best given the others so far."""
     N, cost = _counted(runs, accounting, share, beta, alpha)
 
     def epsilon(share: Numbers, beta: Numbers, cost: Numbers) -> Numbers:
@@ -104,7 +106,7 @@ def _round(
 
 
 def _step(runs: RunArrays, beta: Numbers, accounting: Accounting) -> Sampled:
-    """Return one step's data against the noise along the directions."""
+    """Return the cost of one step's data against the noise along the directions."""
     return Sampled.of(runs, beta / runs.K, accounting, by_form=False)
 
 

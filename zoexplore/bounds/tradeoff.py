@@ -23,13 +23,14 @@ class TradeOff:
     that all hold.
 
     Args:
-        rho: a shift budget, whose coupling fails with probability `delta_f`; inf if there is none.
-        delta_f: the probability that the coupling fails.
+        rho: a shift budget, whose coupling fails with a probability of at most `delta_f`; inf if
+            there is none.
+        delta_f: that probability.
         epsilons, deltas: pairs, shape (P,), for which the run is differentially private; epsilon
             may be inf.
 
-    Source: Dong, Roth, Su 2022, doi:10.1111/rssb.12454: Propositions 2.12 (pairs and profile),
-    Definition 2.6 (Gaussian).
+    Source: Dong, Roth, Su 2022, doi:10.1111/rssb.12454. Pairs rest on Proposition 2.5, Gaussian
+    shifts on Definition 2.6, and the profile on Proposition 2.12.
     """
 
     rho: float = inf
@@ -38,7 +39,7 @@ class TradeOff:
     deltas: np.ndarray | tuple[float, ...] = ()
 
     def misses(self, alpha: Numbers) -> Numbers:
-        """Return f at false-alarm rates `alpha` in [0, 1], in their shape, from below."""
+        """Return a lower bound on f at the false-alarm rates `alpha` in [0, 1], in their shape."""
         alpha = rates("alpha", alpha)
         return np.maximum(self._gaussian_misses(alpha), self._misses_of_pairs(alpha))
 
@@ -59,8 +60,8 @@ class TradeOff:
         return np.fmax.reduce(np.where(epsilon < inf, missed, 0.0), axis=0, initial=0.0)
 
     def profile(self, epsilon: Numbers) -> Numbers:
-        """Return delta at `epsilon` >= 0, in its shape, from above, at most 1. Between pairs the
-        chord in exp(epsilon) bounds delta.
+        """Return an upper bound on delta, of at most 1, at each `epsilon` >= 0, in the shape of
+        `epsilon`. Between two pairs the chord in exp(epsilon) bounds delta.
         """
         epsilon = np.asarray(epsilon, float)
         if not (epsilon >= 0).all():
@@ -73,8 +74,8 @@ class TradeOff:
         return np.minimum(found, between * (1 + SLACK) + LEAST)
 
     def _corners(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return exp(epsilon) - 1 and delta of the pairs, both of shape (P + 1,), with the
-        advantage at 0 first; delta never rises.
+        """Return (exp(epsilon) - 1, delta) of the pairs, both of shape (P + 1,). The advantage
+        comes first, as delta at epsilon = 0, and delta never rises.
         """
         pairs = sorted((e, d) for e, d in zip(self.epsilons, self.deltas, strict=True) if e <= 700)
         places = np.array([0.0, *(np.expm1(e) for e, _ in pairs)])
@@ -82,27 +83,28 @@ class TradeOff:
 
     @property
     def advantage(self) -> float:
-        """The largest excess of true positives over false ones, max 1 - alpha - f(alpha): the total
-        variation, from above.
+        """An upper bound on the total variation max 1 - alpha - f(alpha): the most by which a
+        test's true-positive rate exceeds its false-positive rate.
         """
         found = 1.0
         if self.rho < inf:
             found = min(found, scipy.special.erf(sqrt(self.rho) / 2) * (1 + SLACK) + self.delta_f)
-        half = np.tanh(np.asarray(self.epsilons, float) / 2)  # (e - 1 + 2 delta)/(e + 1)
+        # a pair's advantage is (e - 1 + 2 delta)/(e + 1), with e = exp(epsilon)
+        half = np.tanh(np.asarray(self.epsilons, float) / 2)
         return float(
             np.min((half + np.asarray(self.deltas) * (1 - half)) * (1 + SLACK), initial=found)
         )
 
     def true_positive_rate(self, fpr: Numbers) -> Numbers:
-        """Return 1 - f(fpr), the most true positives at false-positive rates `fpr`, in
+        """Return 1 - f(fpr), the largest true-positive rates at the false-positive rates `fpr`, in
         their shape.
         """
         return np.minimum(1 - self.misses(rates("fpr", fpr)) + LEAST, 1.0)
 
     def posterior(self, prior: Numbers, fpr: Numbers = 0.01) -> np.ndarray:
-        """Return an upper bound on the posterior of membership with this `prior` after a positive
-        of the best test at the rate `fpr`: p (1-f)/(p (1-f) + (1-p) fpr), in the shape both
-        broadcast to.
+        """Return an upper bound on the posterior probability of membership, p (1-f)/(p (1-f) +
+        (1-p) fpr), if its `prior` probability is p and the best test with the false-positive rate
+        `fpr` is positive. Arrays broadcast.
         """
         prior, fpr = rates("prior", prior), rates("fpr", fpr)
         caught = prior * self.true_positive_rate(fpr)
@@ -114,8 +116,8 @@ class TradeOff:
 
     def reconstruction(self, baseline: Numbers) -> Numbers:
         """Return an upper bound on the rate of reconstructing a record that could be guessed with
-        probability `baseline` without the release: 1 - f(baseline), in its shape (Hayes,
-        Mahloujifar, Balle 2023, doi:10.48550/arXiv.2302.07225).
+        probability `baseline` without the release: 1 - f(baseline), in the shape of `baseline`
+        (Hayes, Mahloujifar, Balle 2023, doi:10.48550/arXiv.2302.07225).
         """
         return self.true_positive_rate(rates("baseline", baseline))
 
@@ -125,12 +127,12 @@ class Answers:
 
     @property
     def risk(self) -> TradeOff:
-        """The trade-off function of any test for a record."""
+        """The trade-off function that limits every test for a record."""
         raise NotImplementedError
 
     def profile(self, epsilon: Numbers) -> Numbers:
-        """Return delta at each epsilon >= 0, at most 1, from above, in epsilon's shape. Raises
-        ValueError for a negative epsilon.
+        """Return an upper bound on delta, of at most 1, at each epsilon >= 0, in the shape of
+        `epsilon`. Raises ValueError for a negative epsilon.
 
         >>> from zoexplore import guarantee
         >>> from zoexplore.run.presets import DEMONSTRATION
@@ -140,31 +142,31 @@ class Answers:
         return self.risk.profile(epsilon)
 
     def tradeoff(self, alpha: Numbers) -> Numbers:
-        """Return f(alpha), from below, in alpha's shape: the least rate at which a test misses a
-        record at false-alarm rates in [0, 1].
+        """Return a lower bound on f(alpha), in the shape of `alpha`: the least rate at which a test
+        misses a record if its false-alarm rate is alpha, in [0, 1].
         """
         return self.risk.misses(alpha)
 
     @property
     def advantage(self) -> float:
-        """The most by which any test's true positives exceed its false ones."""
+        """The most by which any test's true-positive rate exceeds its false-positive rate."""
         return self.risk.advantage
 
     def true_positive_rate(self, fpr: Numbers) -> Numbers:
-        """Return the most true positives of any test at false-positive rates in [0, 1], in the
-        shape of the rates.
+        """Return the largest true-positive rate of any test at false-positive rates in [0, 1], in
+        the shape of these rates.
         """
         return self.risk.true_positive_rate(fpr)
 
     def posterior(self, prior: Numbers, fpr: Numbers = 0.01) -> np.ndarray:
-        """Return the largest posterior of membership after a positive of a test at the rate `fpr`,
-        in the shape both broadcast to.
+        """Return the largest posterior probability of membership if its `prior` is given and a test
+        with the false-positive rate `fpr` is positive. Arrays broadcast.
         """
         return self.risk.posterior(prior, fpr)
 
     def reconstruction(self, baseline: Numbers) -> Numbers:
         """Return the highest rate of reconstructing a record that a guess finds with chance
-        `baseline`, in its shape.
+        `baseline`, in the shape of `baseline`.
         """
         return self.risk.reconstruction(baseline)
 

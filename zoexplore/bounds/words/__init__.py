@@ -1,4 +1,4 @@
-"""What a page says and draws of each bound, by the bound's id, beside its title and summary."""
+"""What a page says and draws of each bound besides its title and summary, by the bound's id."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,5 +1,5 @@
-r"""Formulas with a run's numbers, as lines of TeX. The last line is rho, "" if epsilon does not
-follow from rho, or r"\rho" if only the value of rho is given.
+r"""Formulas with a run's numbers, as lines of TeX. The last line is the formula of rho. It is
+r"\rho" if only the value of rho is given, and "" if epsilon does not follow from rho.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ QUAD = r",\quad "
 
 
 def only_value(g: Guarantee) -> tuple[str, ...]:
-    """Give the value of rho alone."""
+    """Give no formula, so that only the value of rho is shown."""
     return (r"\rho",)
 
 
@@ -22,7 +22,7 @@ def _runs(g: Guarantee) -> RunArrays:
 
 def _record(g: Guarantee) -> str:
     """Write the squared effect of a record on the mean quotients: (2 Delta/n)^2 by the clip, with
-    Delta/sqrt(K) for Delta if the clip is joint.
+    Delta/sqrt(K) in place of Delta if the clip is joint.
     """
     s, runs = g.setting, _runs(g)
     if runs.B < runs.B_clip or runs.person_share != 1:
@@ -41,7 +41,7 @@ def _counted(g: Guarantee) -> str:
 
 
 def of_composition(g: Guarantee) -> tuple[str, ...]:
-    """Write rho, or the tail over whose cost the loss is averaged."""
+    """Write rho, or the tail of the cost over which the loss is averaged."""
     s, runs = g.setting, _runs(g)
     if g.delta_f > 0 and (runs.batch == runs.n or s.sampling not in ("cyclic", "shuffled")):
         tail = r"\delta(\varepsilon) = \int\delta_G(\varepsilon; s)\,d(-\tau(s)),\quad"
@@ -61,7 +61,7 @@ def of_composition(g: Guarantee) -> tuple[str, ...]:
 
 
 def of_output_perturbation(g: Guarantee) -> tuple[str, ...]:
-    """Write the lengths in rho."""
+    """Write the lengths and the variance on which rho depends."""
     s, runs = g.setting, _runs(g)
     over = "K" if s.clipping == "joint" else r"\sqrt K"
     of_clip = (
@@ -91,8 +91,8 @@ def of_corollary(g: Guarantee) -> tuple[str, ...]:
 
 
 def of_theorem(g: Guarantee) -> tuple[str, ...]:
-    """Write the parts of the budget. The distance's part is that of the shifts of all steps with
-    noise across the directions.
+    """Write the two parts of the budget: for the data, and for the distance. The second is the cost
+    of all shifts a_t.
     """
     s, path, distance = g.setting, g.trajectory, 0.0
     if path is not None:
@@ -119,7 +119,7 @@ def of_sharp(g: Guarantee) -> tuple[str, ...]:
     return (
         QUAD.join((rf"c = {bound_in_tex(float(runs.c))}", rf"B = {B}", *variances)),
         _counted(g),
-        # the loss is averaged over its cost, unless the cost is certain
+        # the loss is averaged over the cost, unless the cost is certain
         "" if g.delta_f > 0 else r"\rho",
     )
 

@@ -19,7 +19,7 @@ def of_output_perturbation(g: Guarantee) -> str:
 
 
 def of_hidden_iterates(g: Guarantee) -> str:
-    """Say why the loss stops growing: which steps are counted, and from which distance."""
+    """Say why epsilon stops growing: which steps are counted, and from which distance."""
     whose = f"the {'record' if g.setting.records_per_person == 1 else 'person'}'s"
     released, T = min(g.setting.releases, g.setting.T), format_count(g.setting.T)
     if released == g.setting.T > 1:
