@@ -1,9 +1,9 @@
 """HoloViews elements of the accountant's results, for notebooks, scripts and papers.
 
-Every function returns elements that compose with `*` and `+`, take `.opts`, and are written by
-`hv.save`. Bounds have the explorer's colours, dashes and widths, which stay apart with any colour
-vision and in grey. `use()` gives the same look to figures of your own, and `style` says a bound's
-colour and dash.
+The functions that draw return elements that compose with `*` and `+`, take `.opts`, and are written
+by `hv.save`. Bounds have the explorer's colours, dashes and widths, which can be told apart with
+any colour vision and in grey. `use()` gives the same look to figures of your own, and `style`
+returns a bound's colour, width and dash.
 
 >>> from zoexplore import plots
 >>> from zoexplore.run.presets import DEMONSTRATION

@@ -27,8 +27,8 @@ def curves(
     bounds: Sequence[str] = THIS_RUN,
     accounting: Accounting = DEFAULT,
 ) -> hv.Overlay:
-    """Draw epsilon against a field, with a curve for each bound. Along "delta" they are the privacy
-    profile of one run.
+    """Draw epsilon against a field, with a curve for each bound. Along "delta" the curves are
+    privacy profiles of one run.
 
     Args:
         setting: the run; its own value of `along` is not used.
@@ -65,8 +65,8 @@ def tradeoff(
     rates: Iterable[float] = FALSE_ALARMS,
     accounting: Accounting = DEFAULT,
 ) -> hv.Overlay:
-    """Draw the least rate at which any attacker misses against the rate of false alarms, and the
-    line of blind guesses.
+    """Draw the least rate at which any attacker misses a record, against the rate of false alarms,
+    and the line of blind guesses.
 
     Args:
         setting: the run.
@@ -108,7 +108,7 @@ def grid(
         setting: the run; its own x and y are not used.
         x, y: two different fields, keys of `AXES`.
         bound: an id of `BOUNDS`.
-        points: how many values each field takes.
+        points: about how many values each field takes.
         levels: the epsilons that get a contour.
         accounting: how to count.
 
@@ -161,7 +161,8 @@ def _row(
 
 
 def inside(setting: Setting, bound: str = "sharp", accounting: Accounting = DEFAULT) -> hv.Layout:
-    """Draw a bound's proof at every counted step: distance, shifts, cost and shares, a panel each.
+    """Draw a bound's proof at every counted step: distance, shifts, cost and shares, with one panel
+    each.
 
     Args:
         setting: the run.

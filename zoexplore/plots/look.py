@@ -62,11 +62,11 @@ FRAME: dict[str, Any] = {
 
 
 def use() -> None:
-    """Give every HoloViews figure of this process this module's theme, and a frame as wide as the
-    page.
+    """Give this module's theme, and a frame as wide as the page, to every HoloViews figure of this
+    process.
 
-    Call it in the first cell of a notebook, after `hv.extension("bokeh")`. An element's own `.opts`
-    take precedence.
+    Call this in the first cell of a notebook, after `hv.extension("bokeh")`. An element's own
+    `.opts` take precedence.
     """
     hv.Store.set_current_backend("bokeh")
     renderer, options = hv.renderer("bokeh"), hv.Store.options("bokeh")
@@ -110,5 +110,5 @@ def with_legend(drawn: hv.Overlay, corner: str) -> hv.Overlay:
 
 
 def epsilon_at(delta: float) -> str:
-    """Write an axis' label: epsilon, and the delta that it holds at."""
+    """Write an axis label: epsilon, and the delta at which it holds."""
     return f"ε at δ = {format_delta(delta)}"

@@ -22,7 +22,7 @@ def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "shar
     method without a finite epsilon is a horizontal line.
 
     Args:
-        found: what `zoexplore.training.frontier` returned.
+        found: what `zoexplore.training.frontier` returns.
         bounds: ids of `BOUNDS`.
     """
     dims = hv.Dimension("epsilon", label=epsilon_at(found.delta)), _ACCURACY
@@ -47,8 +47,8 @@ def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "shar
 def _marked(
     points: Sequence["Point"], bound: str, dims: tuple[Any, Any], label: str, frame: dict[str, Any]
 ) -> list[hv.Element]:
-    """Draw a method's line, marks and error bars by a bound. The bars have no heads, which Bokeh
-    draws in black on any ground.
+    """Draw a method's line, marks and error bars by a bound. The bars have no heads, because Bokeh
+    draws heads in black on any background.
     """
     (x, y), look = dims, style(bound)
     rows = sorted((p.epsilon[bound], p.mean("accuracy"), p.error("accuracy")) for p in points)

@@ -1,4 +1,4 @@
-"""Pairs (epsilon, delta) that limit an attacker to a wanted risk (docs/concepts.md, "What an
+"""Pairs (epsilon, delta) that limit an attacker to a given risk (docs/concepts.md, "What an
 attacker can do"). `Guarantee` has the risks of a run.
 """
 

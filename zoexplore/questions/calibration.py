@@ -32,16 +32,16 @@ FEW, MANY = (
     60,
     600,
 )  # the most rungs of a ladder of whole numbers; K takes many, since epsilon may rise and fall
-TIGHT = 1e-8  # the relative distance that epsilon may keep from the target, unless it jumps
+TIGHT = 1e-8  # the relative distance that epsilon may keep from the target, unless epsilon jumps
 # a bracket this narrow ends the search: around a jump, or between adjacent whole numbers
 NARROW, ADJACENT = 1e-13, 0.2
-STEEP = 50.0  # the limit on ln(epsilon/target) in the search, since it may be infinite
+STEEP = 50.0  # the search limits ln(epsilon/target) to this, since the logarithm may be infinite
 
 
 class Unreachable(ValueError):
     """No value of the field meets the target. `epsilon` is the smallest epsilon, advantage or
-    true-positive rate found, and `value` the field's value there. They are inf and None if none is
-    finite.
+    true-positive rate found, and `value` the field's value there. If no finite value is found, they
+    are inf and None.
     """
 
     def __init__(self, message: str, epsilon: float = inf, value: float | None = None):
@@ -50,9 +50,9 @@ class Unreachable(ValueError):
 
 
 class _Target(NamedTuple):
-    """A target: `measure` of a guarantee, which messages call `name`, is at most `most`.
+    """A target: the `measure` of a guarantee, which messages call `name`, must be at most `most`.
 
-    A guarantee of (epsilon, delta) meets the target.
+    Every guarantee of (`epsilon`, `delta`) meets the target.
     """
 
     name: str
@@ -114,8 +114,8 @@ def calibrate(
     Returns:
         A setting that meets the target. In a continuous field epsilon is within a relative 1e-8 of
         the target, unless the best value is an end of the range (sigma, clip and R: 1e-60 to 1e60)
-        or epsilon jumps there. It jumps by up to about 1e-4 on batches and in the sharper bound,
-        and to inf if an assumption fails.
+        or epsilon jumps there. Epsilon jumps by up to about 1e-4 on batches and in the sharper
+        bound, and to inf where an assumption fails.
 
     Raises:
         Unreachable: no value meets the target.
@@ -148,8 +148,8 @@ def calibrate(
 def changes_nothing(
     setting: Setting, field: str, bound: str = BEST, accounting: Accounting = DEFAULT
 ) -> bool:
-    """Return whether epsilon is finite and the same at every value of a solvable field, as at every
-    K if beta = 1.
+    """Return whether epsilon is finite and the same at every value of a solvable field, as it is at
+    every K if beta = 1.
 
     >>> from zoexplore import Setting
     >>> run = Setting(n=1000, d=10**6, K=16, T=100, sigma=0.1, beta=1.0)
@@ -176,7 +176,7 @@ _LADDERS: dict[str, Callable[[Setting], np.ndarray]] = {  # every field's values
     "n": lambda s: _counts(s.batch or 1, LARGEST_INTEGER, FEW),
     "K": lambda s: _counts(1, s.d, MANY),
     "beta": lambda s: SHARES[::-1],
-    # bounds may apply to less than a decade of clips, near the length of gradients
+    # some bounds apply only to clips near the length of gradients, over less than a decade
     "clip": lambda s: np.union1d(DECADES, s.clip * NEAR)[::-1],
     "R": lambda s: np.append(DECADES, inf)[::-1],
 }

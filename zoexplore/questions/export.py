@@ -24,7 +24,7 @@ OPTIONS = tuple(asdict(Accounting()))
 NAMES = (*FIELD_NAMES, *OPTIONS)
 # a run that assumes nothing of the loss, for files that say nothing of it
 UNASSUMING = Setting(**{name: getattr(DEMONSTRATION, name) for name in OWN})
-# for each field, the given one to blame if the field itself was not given but is refused
+# for each field, the given field to blame if this one was not given but is refused
 _BLAMED = {"eta": "M", "K": "d", "m": "M", "ridge": "m"} | {
     field: rate for rate, field in IN_PLACE.items()
 }
@@ -32,8 +32,8 @@ _BLAMED = {"eta": "M", "K": "d", "m": "M", "ridge": "m"} | {
 
 @dataclass(frozen=True)
 class Loaded:
-    """A setting and an accounting that were read, and a sentence for each part of the text that was
-    not used.
+    """A setting and an accounting that were read, and as `problems` a sentence for each part of the
+    text that was not used.
 
     If `read` is false, nothing was used, and the setting is the base.
     """
@@ -69,8 +69,8 @@ def every_field(setting: Setting, accounting: Accounting) -> dict[str, str]:
 
 
 def from_fields(given: Mapping[Any, Any], base: Setting = DEMONSTRATION) -> Loaded:
-    """Make a setting from texts by name, also with `noise_multiplier` and others in place of
-    fields. Fields that are not given are the base's.
+    """Make a setting and an accounting from texts by name. `noise_multiplier` and the other names
+    of `IN_PLACE` may stand in place of fields. Fields that are not given are taken from `base`.
 
     >>> from_fields({"K": "52", "sigma": "1e-2"}).setting.K
     52
@@ -209,7 +209,7 @@ def _text(value: Any) -> str:
 
 
 def _built(base: Any, values: dict[str, Any], problems: list[str]) -> tuple[Any, dict[str, Any]]:
-    """Return the base with every valid change, and these changes; add a refusal to `problems`."""
+    """Return the base with every valid change, and these changes; add each refusal to `problems`."""
     values = dict(values)
     while True:
         try:

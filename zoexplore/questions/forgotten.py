@@ -13,7 +13,7 @@ from zoexplore.run.refusals import whole
 from zoexplore.run.setting import Accounting, Setting
 
 TITLE = "Forgetting"
-SHOWN = 1e-9  # an epsilon below it counts as 0
+SHOWN = 1e-9  # an epsilon below this counts as 0
 
 
 def forgetting(setting: Setting, steps: int, accounting: Accounting = DEFAULT) -> Guarantee:

@@ -1,4 +1,4 @@
-"""A plan for a target epsilon before training: directions, steps, share and noise."""
+"""Plan a run for a target epsilon before training: directions, steps, share and noise."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
@@ -16,16 +16,16 @@ from zoexplore.run.refusals import LARGEST_INTEGER, Refused, number
 from zoexplore.run.setting import Accounting, Setting
 from zoexplore.run.text import written
 
-PASSES = 100.0  # the default number of forward passes a record
+PASSES = 100.0  # the default number of forward passes per record
 # the number of steps up to which further steps teach more than further directions, as measured on
 # four problems (docs/finetuning.md)
 MANY = 3000
-FEW = 1000  # the number of steps that smaller batches make room for
+FEW = 1000  # batches are made smaller until this many steps fit
 SMALL = 64  # the most records of a batch
 # another K is taken only if it raises a step's ratio to its noise by this factor
 BETTER = 1.05
 PROBES = 20  # steps of each of two searches: for the length of a step, and for the clip
-LEAST_CLIP, MOST_CLIP = 0.25, 4.0  # the range of the clip, in median quotients
+LEAST_CLIP, MOST_CLIP = 0.25, 4.0  # the range of the clip, in units of the median quotient
 # shares to try if noise across the directions helps
 SHARES = np.append(1 / (1 + np.exp(-np.linspace(-5, 5, 21))), 1.0)
 
@@ -39,9 +39,9 @@ class Plan:
         epsilon: the bound's value, at most the target.
         bound: the bound's id.
         signal: the longest step over its noise, by `signal_to_noise`.
-        passes: forward passes a record over the whole run, 2KTb/n.
-        reasons: why the plan has these values, with numbers. The first says if the noise drowns the
-            steps.
+        passes: forward passes per record over the whole run, 2KTb/n.
+        reasons: why the plan has these values, with numbers. The first reason says if the noise
+            drowns the steps.
         supposed: assumptions that no number can check.
         warnings: other cautions.
     """
@@ -73,8 +73,8 @@ def signal_to_noise(setting: Setting) -> float:
 
 
 def passes_of(setting: Setting) -> float:
-    """Return the number of forward passes a record in the whole run, 2KTb/n on average: two for
-    each direction of a step that uses the record.
+    """Return the mean number of forward passes per record in the whole run, 2KTb/n: two for each
+    direction of each step that uses the record.
 
     >>> passes_of(Setting(n=1000, d=10**6, K=16, T=100, sigma=0.01, beta=1.0, batch=50))
     160.0
@@ -96,14 +96,14 @@ def recommend(
 
     By default the plan assumes nothing of the loss, puts all noise along the directions (beta = 1),
     and clips jointly. What a run learns depends on the number of steps (docs/concepts.md, "A step
-    and its noise"). So the plan takes batches of at most 64 and one direction, and more directions
-    beyond 3000 steps. If a bound for hidden iterates needs less noise, the plan chooses beta for
-    that bound, and more directions if they make a step clearer.
+    and its noise"). So the plan takes batches of at most 64 records, and one direction unless the
+    passes would pay for more than 3000 steps. If a bound for hidden iterates needs less noise, the
+    plan chooses beta for that bound, and more directions if they make a step clearer.
 
     Args:
         setting: a run with the known fields, whose K and T count only as a budget of passes.
         epsilon: the target.
-        passes: forward passes a record, 2KTb/n; by default the setting's own, or 100.
+        passes: forward passes per record, 2KTb/n; by default the setting's own, or 100.
         bound: the bound that meets the target: an id of `BOUNDS`, or "best".
         accounting: how to count; a plan has a single share.
         known: fields of `Setting` that replace the setting's. K, T and beta are chosen, and there
@@ -162,7 +162,9 @@ ON_BATCHES = (BEST, "composition", "sharp")  # bounds that cover batches drawn a
 
 
 def _on_small_batches(base: Setting, passes: float, known: Collection[str]) -> Setting:
-    """Return the run on batches that leave it enough steps, unless its batch or steps are known."""
+    """Return the run on batches small enough to leave it enough steps, unless its batch or steps
+    are known.
+    """
     batch = int(min(SMALL, max(1.0, passes * base.n / (2 * base.K * FEW))))
     if {"batch", "T"} & {*known} or base.records_per_person > 1 or batch >= base.n:
         return base
@@ -171,7 +173,9 @@ def _on_small_batches(base: Setting, passes: float, known: Collection[str]) -> S
 
 
 def _known(setting: Setting | None, known: dict[str, Any]) -> Setting:
-    """Make a run of the known fields, with one direction, one step and no cool-down unless given."""
+    """Make a run from the known fields, with one direction, one step and no cool-down unless these
+    are given.
+    """
     unset: dict[str, Any] = {"clipping": "joint", "K": 1, "T": 1, "cooldown": 0}
     if setting is not None:
         return setting.replace(**unset | known)
@@ -238,8 +242,8 @@ SAME = 1e-6  # the relative difference up to which epsilons count as equal
 
 
 def in_words(auto: Collection[str], noise: float, decay: str) -> str:
-    """Say what `NoisyZOGD.for_epsilon` chooses by itself. `noise` is sigma sqrt(b) over the clip on
-    each quotient.
+    """Say what `NoisyZOGD.for_epsilon` chooses by itself. `noise` is sigma sqrt(b) divided by the
+    clip on each quotient.
 
     >>> in_words({"clip"}, 0.4, "linear")
     'Clip: 2.5 × the median quotient, found in training.'
@@ -250,8 +254,8 @@ def in_words(auto: Collection[str], noise: float, decay: str) -> str:
 
 
 def meanings(run: Setting) -> str:
-    """Say epsilon by composition in both meanings of neighbours; return "" if one of them is not
-    known.
+    """State epsilon by composition for both kinds of neighbours; return "" if one of the two
+    epsilons is not known.
 
     >>> meanings(Setting(n=1000, d=100, K=1, T=100, sigma=0.02, beta=1.0, delta=1e-5))
     'With one record replaced ε ≤ 4.38, with one added or removed, its place left empty, ε ≤ 2.'
@@ -266,9 +270,10 @@ def meanings(run: Setting) -> str:
 
 
 def otherwise(run: Setting, own: float) -> float:
-    """Return epsilon by composition, from the clip alone, in the other meaning of neighbours. A
-    record that leaves its place empty moves a mean half as far as one that is replaced. A replaced
-    record is one removed and one added, each with epsilon' at delta' <= delta/(1 + e^epsilon').
+    """Return epsilon by composition, from the clip alone, for the other kind of neighbours. A
+    record that leaves its place empty moves a mean half as far as one that is replaced. Replacing a
+    record is removing one and adding another, each with epsilon' at delta' <= delta/(1 +
+    e^epsilon').
 
     >>> round(otherwise(Setting(n=1000, d=100, K=1, T=100, sigma=0.02, beta=1.0, delta=1e-5), 4.38), 2)
     1.99

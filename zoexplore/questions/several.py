@@ -36,15 +36,15 @@ from zoexplore.run.setting import Accounting, Setting
 NEIGHBOURS_OF = {"poisson": "add-remove", "without-replacement": "replace-one"}
 LAWS = ("poisson", "geometric", "logarithmic")
 RATES = np.append(0.0, np.geomspace(1e-15, 1.0, 20_000))  # rates of false alarms
-KINDS = 48  # the most kinds of steps that are composed
+KINDS = 48  # with more kinds of steps than this, similar kinds are merged
 SLACK = 1e-9  # the relative error of a law's mean
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Equal steps with Gaussian noise: their number, the chance q that a step has the record, and
-    the standard deviations mu of the noise by which the record then moves the step. With q = 1 the
-    steps are a Gaussian shift. `neighbours` is empty if any will do.
+    """`count` equal steps with Gaussian noise. A step uses the record with chance `q`, and the
+    record then moves the step by `mu` standard deviations of the noise. With q = 1 the steps are a
+    Gaussian shift. `neighbours` is empty if any kind will do.
     """
 
     count: float
@@ -54,9 +54,10 @@ class Steps:
 
 
 def gaussian(noise_multiplier: float, times: int = 1) -> Steps:
-    """Describe numbers with Gaussian noise, such as a count or a mean. The noise multiplier is the
-    noise over the most that a number moves between neighbours. Neighbours differ as in the other
-    runs: by a record that is added or replaced, or by a person's records.
+    """Describe numbers released with Gaussian noise, such as a count or a mean, as many as `times`.
+    The noise multiplier is the noise's standard deviation divided by the most that a number differs
+    between neighbours. Neighbours are the same as for the other runs: they differ by a record that
+    is added or replaced, or by a person's records.
 
     Raises:
         ValueError: a number is not allowed.
@@ -71,8 +72,9 @@ def subsampled(
     """Describe steps of DP-SGD: sums over secret batches with Gaussian noise.
 
     Args:
-        noise_multiplier: the noise over the most that the sum of a batch moves between neighbours.
-        rate: the part of the records in a batch, in (0, 1).
+        noise_multiplier: the noise's standard deviation divided by the most that a batch's sum
+            differs between neighbours.
+        rate: the fraction of the records that a batch has, in (0, 1).
         times: the number of steps.
         sampling: "poisson", for a record that is added or removed, or "without-replacement", for
             one that is replaced.
@@ -89,8 +91,8 @@ def subsampled(
 
 
 class Part(NamedTuple):
-    """One of the runs: its guarantee, which names the bound (None if there is no choice of bounds),
-    its epsilon alone, its losses, and what they rest on.
+    """One of the runs: its `guarantee`, which names the bound (None if no bound was chosen);
+    `epsilon`, of this run alone; its `losses`; and what it `supposes`.
     """
 
     guarantee: Guarantee | None
@@ -101,8 +103,8 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Composed(Answers):
-    """A guarantee of several runs on the same data, at `delta`. `neighbours` is empty if any will
-    do.
+    """A guarantee for several runs on the same data together, at `delta`. `neighbours` is empty if
+    any kind will do.
     """
 
     parts: tuple[Part, ...]
@@ -146,7 +148,7 @@ class Composed(Answers):
 
     @cached_property
     def _merged(self) -> tuple[float, list[Steps | Pairs]]:
-        """The sum of the squared Gaussian shifts, and the other losses with equal ones merged."""
+        """The sum of the squared Gaussian shifts, and the other losses, with equal losses merged."""
         counts: dict[Any, float] = defaultdict(float)
         for losses in (losses for part in self.parts for losses in part.losses):
             counts[replace(losses, count=1.0)] += losses.count
@@ -180,18 +182,18 @@ def compose(
     runs: Iterable[Any], delta: float | None = None, accounting: Accounting = DEFAULT
 ) -> Composed:
     """Compute what runs on the same data cost together, from the distribution of their privacy
-    losses. Each run counts by its best bound.
+    losses. Each run is counted by its best bound.
 
     Args:
-        runs: settings, guarantees, reports of the mechanism, `gaussian`, `subsampled`, searches,
-            other compositions. What a run does may depend on what earlier runs released; its
-            privacy and the number of runs may not.
+        runs: settings, guarantees, reports of the mechanism, results of `gaussian` and
+            `subsampled`, searches, and other compositions. What a run does may depend on what
+            earlier runs released; its privacy and the number of runs may not.
         delta: the delta of all together; if None, the one that all runs share.
         accounting: how the settings are counted.
 
     Raises:
-        ValueError: there is no run; the runs have unlike neighbours, persons or deltas; a run
-            cannot be composed; or several reports are of one run.
+        ValueError: there is no run; the runs have unlike neighbours, records per person or deltas;
+            a run cannot be composed; or several reports may share noise or secret batches.
     """
     runs = list(runs)
     if not runs:
@@ -240,9 +242,10 @@ def search(
         run: what is tried, as in `compose`; if the runs differ, the costliest. Each run's settings
             are drawn from a list that was made without the data, and a run is judged by what it
             releases.
-        runs: the number of runs, if it is fixed. They compose, and all may be seen.
+        runs: the number of runs, if it is fixed. The runs are composed, and all of them may be
+            seen.
         mean: the mean number of runs, above 1, in place of `runs`. The number is drawn first, by
-            `law`, and nobody learns it; only the best run is released. That is cheaper (Papernot
+            `law`, and nobody learns it; only the best run is released. This is cheaper (Papernot
             and Steinke 2022, doi:10.48550/arXiv.2110.03620).
         law: "geometric" (at least 1), "logarithmic" (at least 1, seldom large, the cheapest) or
             "poisson" (may be 0, seldom small).
@@ -273,8 +276,8 @@ def search(
 
 
 def _log_ratio(risk: TradeOff, law: str, mean: float) -> float:
-    """Return ln C: the density of the best run, over that of any run, differs between neighbours by
-    at most a factor C.
+    """Return ln C: the density of the best run divided by that of any run differs between
+    neighbours by at most a factor C.
     """
     if law == "poisson":
         return mean * risk.advantage
@@ -313,9 +316,9 @@ def _branched(records: list[Any]) -> set[str]:
 
 
 def _reported(run: Any, branched: set[str]) -> Any:
-    """Return what stands for a run in a composition. A report counts by its least guarantee. A
-    branch, whose steps other branches share, counts by the guarantee that holds if all iterates are
-    seen. Anything else stands for itself.
+    """Return what stands for a run in a composition. A report is counted by the guarantee with the
+    least epsilon. A branch, some of whose steps other branches share, is counted by the guarantee
+    that holds even if all iterates are seen. Anything else stands for itself.
     """
     guarantees = getattr(run, "guarantees", None)
     found = (
@@ -343,7 +346,7 @@ def _part(run: Setting | Guarantee | Steps, delta: float, accounting: Accounting
 
 
 def _alone(part: Part, delta: float, neighbours: str) -> Composed:
-    """Compose a single part, and fill in its epsilon alone."""
+    """Compose a single part, and fill in the part's own epsilon."""
     epsilon = Composed((part,), delta, neighbours).epsilon
     return Composed((part._replace(epsilon=epsilon),), delta, neighbours)
 
@@ -360,8 +363,8 @@ def _few_kinds(steps: list[Steps]) -> list[Steps]:
 
 
 def _losses(g: Guarantee) -> tuple[Steps | Pairs, ...]:
-    """Return the losses of a valid guarantee: a Gaussian shift or equal steps on batches if it is
-    one of these, else its pairs (epsilon, delta).
+    """Return the losses of a valid guarantee: a Gaussian shift or equal steps on batches if the
+    guarantee is one of these, else its pairs (epsilon, delta).
     """
     if g.rho < inf and g.delta_f == 0:
         return (Steps(1.0, 1.0, sqrt(2 * g.rho) * ROUND_UP),)

@@ -100,7 +100,7 @@ def statement(
     bound: str = "best",
     accounting: Accounting = Accounting(),  # noqa: B008
 ) -> Statement:
-    """State a bound's guarantee for a run, to publish it or to keep it beside a model.
+    """State a bound's guarantee for a run, to publish it or to keep it with a model.
 
     Args:
         setting: the run.
@@ -155,7 +155,7 @@ def plain(value: Any) -> Any:
 
 
 def facts(run: Setting, hidden: bool = True) -> dict[str, str]:
-    """Say what a guarantee is about, with the other iterates `hidden` or not: the run's own
+    """Say what a guarantee is about, whether the other iterates are `hidden` or not: the run's own
     numbers, the protected unit, which two data sets are compared, which records a step uses, what
     the clip limits, and what may be published.
 

@@ -58,8 +58,9 @@ class FieldAxis(Field):
         return min(self.low, 10.0 ** floor(exponent)), max(self.high, 10.0 ** ceil(exponent))
 
     def frame(self, setting: Setting) -> tuple[float, float]:
-        """Return the places of the axis's ends. For K they are whole decades, so that the axis does
-        not move with d; for m, ridge and M they are what the loss's other constants allow.
+        """Return the places of the axis's ends. For K they are whole decades, so that the axis
+        seldom moves as d changes; for m, ridge and M they are what the loss's other constants
+        allow.
         """
         if self.name == "K":
             return 1.0, 10.0 ** max(ceil(log10(setting.d)), 1)
@@ -130,7 +131,9 @@ def whole_decades(values: Sequence[float], more: int = 0) -> tuple[float, float]
 
 
 def drawable(epsilon: np.ndarray) -> np.ndarray:
-    """Keep finite positive values, and replace others by nan: a log axis has no place for them."""
+    """Keep finite positive values, and replace the others by nan, because a log axis has no place
+    for them.
+    """
     return np.where(np.isfinite(epsilon) & (epsilon > 0), epsilon, np.nan)
 
 

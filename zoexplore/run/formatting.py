@@ -13,7 +13,7 @@ THIN = "\u202f"  # a narrow no-break space
 _TEX = {f"{THIN}×{THIN}": r"\cdot ", THIN: r"\,", "∞": r"\infty", "−": "-"}
 LONGEST_TYPED = 12  # characters that fit in an input box
 
-# numbers whose commas can only stand between groups of three digits
+# numbers in which commas can only separate groups of three digits
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3}){2,}(\.\d*)?|[+-]?[1-9]\d{0,2}(,\d{3})+\.\d*")
 _SPACED = re.compile(r"[+-]?\d{1,3}([\s_]\d{3})+(\.\d*)?")
 _INFINITE = re.compile(r"([+-]?)(?:∞|\.?inf(?:inity)?)", re.IGNORECASE)

@@ -16,7 +16,7 @@ from zoexplore.run.formatting import format_count, format_short
 from zoexplore.run.published import RUNS
 from zoexplore.run.setting import Accounting, Setting
 
-# the paper's figures suppose the clip idle, and still count a record by it
+# the paper's figures suppose that the clip is idle, and still count a record by the clip
 PAPER_CONVENTION = Accounting(sensitivity="clip")
 AS_PRINTED = PAPER_CONVENTION.replace(conversion="mironov", printed=True)
 _TABLE = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
@@ -35,7 +35,7 @@ class Preset:
         summary: a sentence that also names what we chose if the source is silent.
         setting: the run.
         accounting: how it is counted.
-        pins: further runs of the same figure, each named by its difference.
+        pins: further runs of the same figure, each named by how it differs.
         compare: the bound by which the figure compares the pins; empty if it does not.
     """
 

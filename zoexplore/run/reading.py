@@ -22,16 +22,16 @@ _REASONS = {  # PyYAML's words for a mistake, and ours
 
 
 class Unreadable(ValueError):
-    """A text is no list of fields; the message says why, and in which line."""
+    """A text is not a list of fields; the message says why, and in which line."""
 
 
 def fields_of(text: str) -> dict[str, Any]:
     """Read the fields of a run from YAML, with or without the two headings. Values stay texts,
-    since YAML itself reads 016 as 14 and 3:20 as 200. What is no single value becomes None.
+    since YAML itself reads 016 as 14 and 3:20 as 200. A field without a single value becomes None.
 
     Raises:
-        Unreadable: the text is empty, too long, no YAML or no list of fields, has a merge key, or
-            gives a field twice.
+        Unreadable: the text is empty, too long, not YAML or not a list of fields, has a merge key,
+            or gives a field twice.
 
     >>> fields_of("{K: 016, setting: {T: 3:20}}")
     {'K': '016', 'T': '3:20'}
@@ -70,7 +70,8 @@ def fields_of(text: str) -> dict[str, Any]:
 
 
 def value_of(name: str, text: str) -> Any:
-    """Return the value of a field's text. A text that has none stays, for `Setting` to refuse.
+    """Return the value of a field's text. A text without a value is returned as it is, and
+    `Setting` refuses it.
 
     >>> value_of("K", "016"), value_of("batch", "all"), value_of("T", "3:20")
     (16, None, '3:20')
@@ -91,7 +92,7 @@ def value_of(name: str, text: str) -> Any:
 
 
 def _pairs(root: Any) -> Any:
-    """Yield the key and the value node of each field, also of those under a heading."""
+    """Yield the key node and the value node of each field, those under a heading included."""
     for key, node in root.value:
         if key.value not in HEADINGS or (node.value and not isinstance(node, yaml.MappingNode)):
             yield key, node

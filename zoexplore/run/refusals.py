@@ -1,4 +1,6 @@
-"""Limits of a run's values, and refusals: each names the field, the value and the allowed values."""
+"""Limits of a run's values, and refusals, each of which names the field, the value and what is
+allowed.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -62,7 +64,7 @@ def shown(value: Any) -> str:
 
 
 def check_names(owner: str, given: Iterable[str], names: Sequence[str]) -> None:
-    """Raises Refused if a given name is none of the owner's `names`."""
+    """Raise Refused unless every given name is one of the owner's `names`."""
     for unknown in sorted(set(given) - {*names}):
         allowed = f"; these are {', '.join(names)}"
         raise Refused(
@@ -71,7 +73,7 @@ def check_names(owner: str, given: Iterable[str], names: Sequence[str]) -> None:
 
 
 def check_options(of: object, switch: str) -> None:
-    """Raises Refused if an option of a run or an accounting is unknown, or its switch no bool."""
+    """Raise Refused if an option has an unknown value, or if the attribute `switch` is not a bool."""
     for name, allowed in OPTIONS.items():
         value = getattr(of, name, None)
         if hasattr(of, name) and not (isinstance(value, str) and value in allowed):
@@ -87,8 +89,8 @@ def _is_real(value: Any) -> bool:
 def whole(
     name: str, value: Any, most: int = LARGEST_INTEGER, called: str = "", least: int = 1
 ) -> int:
-    """Return a whole number from `least` to `most`, which messages name `called`. Raises `Refused`
-    for anything else.
+    """Return the value as a whole number from `least` to `most`. Messages write `called` for
+    `most`. Raises `Refused` for anything else.
 
     >>> whole("T", 200.0)
     200
@@ -110,8 +112,8 @@ def number(
     called: str = "",
     infinite: bool = False,
 ) -> float:
-    """Return a number within the limits, finite unless `infinite`; messages name `most` as
-    `called`. Raises `Refused` for anything else.
+    """Return the value as a number within the limits, finite unless `infinite`. Messages write
+    `called` for `most`. Raises `Refused` for anything else.
 
     >>> number("beta", 1, least=0.0, most=1.0)
     1.0
@@ -135,7 +137,9 @@ def number(
 
 
 def decimal(name: str, value: Any, most: float = inf) -> Fraction:
-    """Return a number above 0, exactly as its digits say. Raises `Refused` for anything else."""
+    """Return a number above 0, exactly as its decimal digits say. Raises `Refused` for anything
+    else.
+    """
     return Fraction(repr(number(name, value, above=0.0, most=most)))
 
 

@@ -38,7 +38,7 @@ class Setting:
     Args:
         n: the number of records.
         d: the number of trainable parameters.
-        K: the number of orthonormal directions a step, 1 <= K <= d.
+        K: the number of orthonormal directions per step, 1 <= K <= d.
         T: the number of steps.
         sigma: noise scale. One step's noise energy is (eta sigma)^2, whatever beta and K.
         beta: the share of the noise power along the directions, in [0, 1].
@@ -54,10 +54,10 @@ class Setting:
         delta: target delta, from 1e-300 to below 1.
         clipping: "each" limits every difference quotient of a record to `clip`; "joint" scales a
             record's K quotients together to a length of at most `clip`.
-        batch: the number of records a step, drawn as `sampling` says; `None` means all n.
+        batch: the number of records per step, drawn as `sampling` says; `None` means all n.
         lipschitz: the greatest length of a gradient of a record's loss without the ridge. `inf`
-            means that nothing is known, and the clip may act. If it is at most `clip`, the clip
-            never acts, except a joint one at xi > 0. `None` means `clip`, whatever its value.
+            means that nothing is known, and the clip may act. If the length is at most `clip`, the
+            clip never acts, except a joint clip at xi > 0. `None` means `clip`, whatever its value.
         linear: whether every record's loss without the ridge is a function of one linear form of
             the parameters, as in logistic or least-squares regression, but not in a softmax. The
             bound "sharp" uses this if the clip may act or xi is not 0.
@@ -130,14 +130,14 @@ class Setting:
     def of(cls, **given: Any) -> "Setting":
         """Make a run from numbers that other libraries use. In place of sigma, T and batch it takes
 
-            noise_multiplier: the noise over the most that one record adds, whatever `neighbours` is
-                (see the property).
+            noise_multiplier: the noise divided by the most that one record adds, whatever
+                `neighbours` is (see the property).
             epochs: passes over the data, of n/batch steps each; n/batch is rounded up for batches
                 in a fixed or shuffled order.
-            sample_rate: the part of the records in a batch, in (0, 1].
+            sample_rate: the fraction of the records that a batch has, in (0, 1].
 
-        They are converted once. T and the batch are rounded up, and sigma down, so that epsilon is
-        never too small. A batch that is rounded up keeps the noise on its sum.
+        These numbers are converted once. T and the batch are rounded up, and sigma down, so that
+        epsilon is never too small. A batch that is rounded up keeps the noise on its sum.
 
         Raises:
             Refused: as the constructor does, or a number is given in both ways.
@@ -151,8 +151,8 @@ class Setting:
         return cls(**unset | own).replace(**given)
 
     def replace(self, **changes: Any) -> "Setting":
-        """Return the run with some fields changed, or with numbers of `of` in their place. A step
-        size of K/M follows K and M.
+        """Return the run with some fields changed. Numbers that `of` takes may stand in place of
+        fields. A step size of K/M follows K and M.
 
         Raises:
             Refused: a field is unknown, or its value is not allowed.
@@ -170,7 +170,7 @@ class Setting:
         return run._at(rates) if rates else run
 
     def _at(self, rates: dict[str, Any]) -> "Setting":
-        """Return the run with numbers that `of` takes."""
+        """Return the run with `rates`, the numbers that `of` takes, in place of fields."""
         run, drawn = self, Fraction(self.batch or self.n)  # records a step
         if "sample_rate" in rates:
             drawn = decimal("sample_rate", rates["sample_rate"], most=1.0) * self.n
@@ -195,8 +195,8 @@ class Setting:
 
     @property
     def noise_multiplier(self) -> float:
-        """z, as in DP-SGD: a step's noise along its directions over the most that one record adds
-        there. It is b sigma sqrt(beta + (1 - beta) K/d)/clip, with b = n for a full batch, and
+        """z, as in DP-SGD: a step's noise along its directions divided by the most that one record
+        adds there. It is b sigma sqrt(beta + (1 - beta) K/d)/clip, with b = n for a full batch, and
         sqrt(K) times that under a joint clip. For neighbours = "add-remove" a record moves a step
         by 1/z of its noise, for "replace-one" by 2/z.
 
@@ -208,7 +208,7 @@ class Setting:
 
     @property
     def clip_each(self) -> float:
-        """The clip on each quotient that lets a record move a step as far as in this run:
+        """The clip on each quotient under which a record moves a step as far as in this run:
         clip/sqrt(K) if the run's clip is joint.
         """
         return self.clip / self.K**0.5 if self.clipping == "joint" else self.clip
@@ -275,7 +275,8 @@ class Accounting:
 
 
 def supposition(setting: Setting, accounting: Accounting) -> str:
-    """Say what a run assumes of one record's gradient. Numbers that are compared must share it.
+    """Say what a run assumes of one record's gradient. Epsilons are comparable only under the same
+    assumption.
 
     >>> run = Setting(n=1000, d=100, K=10, T=5, sigma=0.1, beta=0.5)
     >>> supposition(run, Accounting()), supposition(run.replace(lipschitz=1.0), Accounting())

@@ -15,11 +15,11 @@ UTF_16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
 def use_utf8() -> None:
-    """Make standard streams UTF-8, except terminals, which keep their encoding. Then no print to
-    them fails.
+    """Make standard streams UTF-8, except terminals, which keep their encoding. After that, no
+    print fails.
     """
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # no notebook's stream, nor a closed one
+        if isinstance(stream, io.TextIOWrapper):  # neither a notebook's stream nor a closed one
             stream.reconfigure(
                 encoding=None if stream.isatty() else "utf-8", errors="backslashreplace"
             )
@@ -42,7 +42,7 @@ def decoded(raw: bytes) -> str:
 
 
 def printable(text: str) -> str:
-    """Escape what controls a terminal, and halves of characters; ends of lines stay.
+    """Escape characters that control a terminal, and lone surrogates; newlines stay.
 
     >>> printable("a" + chr(27) + "[2J.yaml")
     'a\\\\x1b[2J.yaml'

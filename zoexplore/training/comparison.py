@@ -15,12 +15,12 @@ class Finished:
     """Methods on one task, tuned in the same way and measured at fixed epsilon.
 
     Args:
-        frontier: a point has the mean accuracy of each tuning over simulated runs, and the run of
-            the tuning that validated best.
+        frontier: each point has one accuracy per draw of the tuning, which is the mean over
+            simulated runs. Its setting is that of the draw with the best validation accuracy.
         date: when it was made, ISO 8601, UTC.
         seconds: processor time.
-        trials: the least and the most trials that a draw of the tuning took for a method at an
-            epsilon.
+        trials: the least and the greatest number of trials in one draw of the tuning, over methods
+            and epsilons.
     """
 
     frontier: Frontier

@@ -1,4 +1,4 @@
-"""Losses of linear models: their proved constants and number of scores. The module imports no
+"""Losses of linear models: their proved constants and number of scores. This module does not import
 torch.
 
 Score j of a row x is w_j . x. The loss of a record is ell(x, y; w) + ridge/2 |w|^2; only the first

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-HELD_OUT = 0.2  # the part of the records that is held out
+HELD_OUT = 0.2  # the fraction of the records that is held out
 ROUNDING = 1e-12  # the rounding error of a row's length
 
 
@@ -22,7 +22,7 @@ class Data:
 
     Raises:
         ValueError: a row is longer than 1 or not finite, or a label is not a whole number from 0 to
-            classes - 1: the proofs for the losses would not hold.
+            classes - 1, because then the proofs for the losses would not hold.
     """
 
     X: np.ndarray
@@ -96,8 +96,9 @@ def cosines(X: np.ndarray, count: int, width: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Mixture:
-    """Two classes around apart mu and -apart mu, where mu is a random unit vector. Rows are
-    unit(apart y mu + z/sqrt(f)), where y is 1 or -1 and z is standard normal.
+    """Two classes with the centres a mu and -a mu, where mu is a random unit vector and a is
+    `apart`. A row is a y mu + z/sqrt(f), scaled to unit length, where y is 1 or -1 and z is
+    standard normal.
 
     Args:
         n: records to train on; a fifth as many are held out.
@@ -135,8 +136,8 @@ def digit_cosines() -> Data:
 
 
 def mnist() -> Data:
-    """Read 5000 images of MNIST, 500 a digit, as 200 random cosine features. Their 28 x 28 pixels
-    are averaged to 14 x 14 first.
+    """Read 5000 images of MNIST, 500 of each digit, as 200 random cosine features. Their 28 x 28
+    pixels are averaged to 14 x 14 first.
 
     Raises:
         ValueError: the package with the images is missing.

@@ -1,8 +1,9 @@
 """Many runs at once: configurations that share a model and directions, each with its own noise.
 
 Configurations may share a step's directions: in each run these are uniform and independent of the
-data, as its guarantee needs. Seeds share nothing, so that their spread is that of independent runs.
-A job's complete state lets it stop anywhere and continue elsewhere.
+data, which is all that the run's guarantee needs. Seeds share nothing, so that their spread is that
+of independent runs. A job's state is complete, so that the job can stop anywhere and continue
+elsewhere.
 """
 
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from zoexplore.training.problem import Problem
 from zoexplore.training.step import Draws, Group, State, step
 from zoexplore.training.tasks import Task
 
-LARGE = 500_000  # the numbers of a data set above which losses take single precision
+LARGE = 500_000  # losses of data sets with more numbers than this take single precision
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,9 @@ class Job:
 
     @cached_property
     def _groups(self) -> dict[Group, list[int]]:
-        """The places of the configurations that share directions and clip alike."""
+        """The places of the configurations in each group that shares directions and the kind of
+        clip.
+        """
         groups: dict[Group, list[int]] = {}
         for i, c in enumerate(self.configurations):
             groups.setdefault(Group(c.setting.K, c.own_basis, c.setting.clipping), []).append(i)
@@ -97,7 +100,7 @@ class Job:
 
 @lru_cache(maxsize=2)
 def problem_of(task: Task) -> Problem:
-    """Return the task's losses. They are cached, since a sweep asks for them many times.
+    """Return the task's losses. They are cached, since a sweep needs them many times.
 
     Parameters, directions and noise are in double precision. Losses of large data sets are in
     single precision, which takes half the time and errs far below the noise.

@@ -1,7 +1,7 @@
 """The methods that are compared. Each is a choice of K and beta, or has no directions or no noise.
-Its runs are `Configuration`s.
+A method's runs are `Configuration`s.
 
-All share data, clip, noise scale and number of steps, and each has its own account.
+All methods share data, clip, noise scale and number of steps, and each has its own account.
 """
 
 import json
@@ -76,9 +76,11 @@ class Method:
         name: its key.
         title: its name in menus and legends.
         summary: one sentence.
-        K: directions a step; `None` means as given, 0 means all d, in the parameters' own basis.
+        K: directions per step; `None` means as given, and 0 means all d, in the parameters' own
+            basis.
         beta: the share of the noise along the directions; `None` means as given.
-        noisy: whether there is noise; without it there is one point instead of one for each sigma.
+        noisy: whether there is noise; without noise there is one point instead of one for each
+            sigma.
         clipping: "joint" if all quotients of a record are clipped together; `None` means as given.
         hidden: whether bounds for the last iterate alone are claimed.
     """

@@ -1,4 +1,4 @@
-"""The models in torch: losses, derivatives and labels from scores. Their constants stand in
+"""The models in torch: losses, derivatives and labels from scores. Their constants are in
 `constants`.
 
 A linear model keeps its parameters as a flat vector w of f c numbers, score by score.
@@ -22,7 +22,7 @@ class Logistic(LogisticLoss):
 
     @staticmethod
     def residual(z: Tensor, y: Tensor) -> Tensor:
-        """Differentiate the losses by the scores, shape (..., n, 1)."""
+        """Return the derivatives of the losses with respect to the scores, shape (..., n, 1)."""
         return torch.sigmoid(z) - y.unsqueeze(-1)
 
     @staticmethod
@@ -41,7 +41,7 @@ class Softmax(SoftmaxLoss):
 
     @staticmethod
     def residual(z: Tensor, y: Tensor) -> Tensor:
-        """Differentiate the losses by the scores, shape (..., n, c)."""
+        """Return the derivatives of the losses with respect to the scores, shape (..., n, c)."""
         p = z.softmax(-1)
         return p.scatter_add(
             -1, y.expand(z.shape[:-1]).unsqueeze(-1), p.new_full((*z.shape[:-1], 1), -1.0)

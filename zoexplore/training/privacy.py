@@ -1,14 +1,15 @@
 """The privacy of a configuration with its actual clip, constants and noise, by the best of all
-sound accounts; and the noise that meets a target.
+sound accounts, and the noise that meets a target.
 
-All methods pay for one record's gradient in a step:
+All methods pay for how far one record moves a step:
 
-- Each quotient is clipped at Delta, as in the accountant, with the loss's Lipschitz constant.
-- With a record's K quotients clipped together at C, a record moves a step by (eta/K) C/n. Bounds
-  that need only the clip count this distance, and so do those for a joint clip that acts.
-- With a Lipschitz constant L <= C neither clip ever acts. The record then moves the step by the
-  part of its gradient in K of d random directions, about sqrt(K/d) of the whole (docs/bounds.md,
-  "Sensitivity").
+- If each quotient is clipped at Delta, the accountant counts with the loss's Lipschitz constant.
+- If a record's K quotients are clipped together at C, the record moves a step by at most (eta/K)
+  C/n. Bounds that need only the clip count this distance, and so do bounds for a joint clip that
+  acts.
+- If the Lipschitz constant L is at most C, neither clip ever acts. The record then moves the step
+  by the part of its gradient in K of d random directions, about sqrt(K/d) of the whole
+  (docs/bounds.md, "Sensitivity").
 """
 
 from contextlib import suppress
@@ -29,8 +30,8 @@ AXES = "where the clip may act, the directions must be drawn at random, and thes
 
 
 class Account(NamedTuple):
-    """One sound way to count: the run as accounted, how it is counted, the bounds that cover it,
-    and the basis of the account in words.
+    """One sound way to count: the run as accounted, how the run is counted, the bounds that cover
+    it, and the basis of the account in words.
     """
 
     setting: Setting
@@ -59,7 +60,9 @@ Privacy = dict[str, Charge]  # each bound's charge
 def privacy(
     task: Task, configuration: Configuration, records: tuple[int, ...], accounting: Accounting
 ) -> Privacy:
-    """Return every bound's epsilon of one configuration, the least over its accounts."""
+    """Return each bound's `Charge` for one configuration, the least over the configuration's
+    accounts.
+    """
     nothing, refused = (inf,) * len(records), _refused(configuration)
     known = {bound: Charge(nothing, refused.get(bound, "")) for bound in BOUNDS}
     for account in accounts(task, configuration, accounting) if configuration.noisy else ():
@@ -75,8 +78,8 @@ def privacy(
 def accounts(
     task: Task, configuration: Configuration, accounting: Accounting
 ) -> tuple[Account, ...]:
-    """Return every sound account of a configuration with noise. For each bound the least of them
-    holds.
+    """Return every sound account of a configuration with noise. All of them hold, so each bound may
+    take its least.
     """
     setting, longest = configuration.setting, task.constants.lipschitz
     bounds = tuple(bound for bound in BOUNDS if bound not in _refused(configuration))
@@ -111,7 +114,7 @@ def aimed(
         task: the task.
         method: key of `METHODS`; a method without noise has no target.
         target: epsilon.
-        accounting: only its conversion counts.
+        accounting: how privacy is counted; its schedule must be "constant".
         hidden: whether bounds for the last iterate alone may be claimed.
         run: further fields of `Setting`.
 
@@ -127,7 +130,8 @@ def aimed(
         return made
     sigmas = []
     for setting, counted_by, bounds, _ in accounts(task, made, accounting):
-        bound = "sharp" if "sharp" in bounds else "composition"  # never above composition
+        # the sharper bound never exceeds composition
+        bound = "sharp" if "sharp" in bounds else "composition"
         aim: dict[str, Any] = {"epsilon": target, "bound": bound, "accounting": counted_by}
         with suppress(Unreachable):
             sigmas.append(calibrate(setting, "sigma", **aim).sigma)
@@ -137,7 +141,7 @@ def aimed(
 
 
 def _refused(configuration: Configuration) -> dict[str, str]:
-    """Return why bounds are not claimed, by bound."""
+    """Return the reasons why bounds are not claimed, by bound."""
     others = [bound for bound in BOUNDS if bound != "composition"]
     if not configuration.noisy:
         return dict.fromkeys(BOUNDS, NO_NOISE)

@@ -1,5 +1,5 @@
-"""A linear task's losses for many parameter vectors at once: mean gradient, clipped derivatives,
-held-out part.
+"""A linear task's losses for many parameter vectors at once: mean gradients, clipped derivatives,
+and losses on held-out records.
 
 Products that depend on data or directions alone serve all parameter vectors.
 """
@@ -12,7 +12,7 @@ from zoexplore.training.models import MODELS
 from zoexplore.training.tasks import Task
 
 CHUNK = 2_000_000  # the most numbers in one block of derivatives
-BLOCK = 500_000  # the most numbers in a block of records, for the processor's cache
+BLOCK = 500_000  # the most numbers in a block of records, so that it fits the processor's cache
 ROUNDINGS = 8  # the most rounding errors in a length that is compared with the clip
 
 
@@ -76,7 +76,7 @@ class Problem:
     def scores(self, w: Tensor, X: Tensor) -> Tensor:
         """Compute the scores, shape (C, n, c)."""
         flat = w.to(self.dtype).reshape(len(w) * self.width, -1)
-        # few rows come first, which takes half the time of the other order
+        # the factor with few rows comes first: the other order takes twice as long
         return (flat @ X.T).view(len(w), self.width, len(X)).transpose(1, 2)
 
     def gradient(
@@ -106,7 +106,7 @@ class Problem:
 
     def _slopes(self, X: Tensor, residual: Tensor, U: Tensor | None) -> Tensor:
         """Return the records' derivatives along the directions, shape (C, n, K), from `residual`,
-        those by their scores.
+        the derivatives with respect to the scores.
         """
         if U is None:
             return (residual.unsqueeze(-1) * X[:, None]).flatten(2)

@@ -1,7 +1,7 @@
 """One step of many runs side by side: each method's update, and its noise.
 
-Runs of a group share directions, never noise. DP-SGD and noisy gradient descent move in the
-parameters' own basis, along no directions.
+Runs of a group share directions but never noise. DP-SGD and noisy gradient descent move in the
+parameters' own basis, without random directions.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from zoexplore.training.problem import Problem
 
 
 class Group(NamedTuple):
-    """What configurations share if they are moved together."""
+    """What configurations must have in common to be moved together."""
 
     K: int
     own_basis: bool
@@ -32,7 +32,7 @@ class Group(NamedTuple):
 
 
 class Draws(NamedTuple):
-    """One seed's generators: of each group's directions, of each configuration's noise, and of
+    """One seed's generators: for each group's directions, for each configuration's noise, and for
     batches.
     """
 
@@ -65,7 +65,7 @@ def step(
     configurations: tuple[Configuration, ...],
     groups: dict[Group, list[int]],
 ) -> None:
-    """Make one step of every configuration and seed; `groups` has the places of configurations."""
+    """Make one step of every configuration and seed; `groups` has the places of each group."""
     first = configurations[0].setting
     rows = drawn(first, state.draws[0].batches)
     gradient, longest = problem.gradient(state.w, rows, first.batch)
@@ -111,7 +111,7 @@ def drawn(setting: Setting, generator: np.random.Generator) -> Tensor | None:
 
 def hybrid(U: Tensor, sigma: Any, beta: Any, eta: Any, draw: Callable[[int], Tensor]) -> Tensor:
     """Draw (eta/sqrt(K)) sum_k G_k u_k + (eta/sqrt(d)) G for C runs, shape (C, d), with G_k ~ N(0,
-    beta sigma^2) and G ~ N(0, (1-beta) sigma^2 I). Runs may share directions, never noise.
+    beta sigma^2) and G ~ N(0, (1-beta) sigma^2 I). Runs may share directions but never noise.
 
     Given the directions, the noise has variance s1^2 + s2^2 along each of them and s2^2 elsewhere
     (see `deviations`). Its mean squared length is (eta sigma)^2.
@@ -119,8 +119,8 @@ def hybrid(U: Tensor, sigma: Any, beta: Any, eta: Any, draw: Callable[[int], Ten
     Args:
         U: orthonormal directions, shape (d, K), or (C, d, K).
         sigma, beta, eta: numbers, or tensors of shape (C,).
-        draw: `draw(m)` draws m independent standard normal numbers a run, shape (C, m), in no way
-            derived from the directions (`Sources.noise`).
+        draw: `draw(m)` draws m independent standard normal numbers for each run, shape (C, m), that
+            do not depend on the directions (`Sources.noise`).
     """
     d, K = U.shape[-2:]
     along, across = (

@@ -12,8 +12,8 @@ from zoexplore.training.methods import DEFAULT_METHODS, METHODS, Configuration, 
 from zoexplore.training.privacy import aimed
 from zoexplore.training.tasks import DRAWN, OTHERS, TASKS, Task
 
-COLUMNS = 32  # the most runs side by side: more gain little and leave other workers fewer parts
-LEAST_PARTS = 2  # the fewest parts of a sweep that use a second core
+COLUMNS = 32  # the most runs in one job; more would gain little, and leave other workers fewer jobs
+LEAST_PARTS = 2  # seeds are split into at least so many jobs, so that a second core is used
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,11 @@ class SweepPlan:
 
     @cached_property
     def jobs(self) -> tuple[Job, ...]:
-        """The work in independent parts. Each part has all configurations with the same steps and
-        kind of batches, for one or a few seeds.
+        """The sweep as independent jobs. Each job has all configurations with the same number of
+        steps and the same kind of batches, for one or a few seeds.
 
-        The parts do not depend on the executor, since products of other shapes round differently.
+        The jobs do not depend on the executor, because products of other shapes would round
+        differently.
         """
         alike: dict[tuple[Any, ...], list[Configuration]] = {}
         for c in self.configurations:
@@ -70,7 +71,7 @@ def plan_sweep(
         task, methods: keys of `TASKS` and `METHODS`; a task may be your own.
         sigmas: noise scales, above 0.
         epsilons: targets in place of noise scales: sigma is solved for each method and target, by
-            its best sound account (`aimed`).
+            the method's best sound account (`aimed`).
         seeds: the number of seeds (0, 1, ...), or the seeds themselves, from 0 to 2^31 - 1.
         accounting: as in `SweepPlan`.
         run: fields of `Setting`, except those that the task's loss sets (`FACTS`).

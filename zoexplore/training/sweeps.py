@@ -1,4 +1,4 @@
-"""Runs a plan's jobs in small parts on any executor, and reports progress after each.
+"""Run a plan's jobs in small parts on any executor, and report progress after each part.
 
 Each part starts from the state in which the previous one ended. So a sweep ends early by submitting
 no more parts, and its numbers do not depend on the executor.
@@ -57,7 +57,7 @@ def sweep(
     **asked: Any,
 ) -> Iterator[Update]:
     """Run a sweep, and yield its progress after every part. A sweep that is closed or interrupted
-    ends early: its current part ends after a quarter of a second or one step.
+    ends early: its current parts end after a quarter of a second or one step.
 
     Args:
         executor: where to compute, such as a `ThreadPoolExecutor` or a cluster's own; a thread if
@@ -69,7 +69,7 @@ def sweep(
 
     Raises:
         ValueError: the plan is not allowed, data cannot be loaded, or a loss is not finite.
-        Exception: what the executor raises, as when a worker has ended.
+        Exception: what the executor raises, for example if a worker has ended.
     """
     planned = plan or plan_sweep(**asked)
     rest = planned.configurations[len(known) :]
@@ -154,17 +154,17 @@ def _updates(plan: SweepPlan, executor: Executor, known: Sequence[Privacy]) -> I
 
 
 def _advance(job: Job, state: State | None) -> State:
-    # other parts use the other cores, and products must round alike in all
+    # other parts use the other cores, and products must round in the same way in all parts
     torch.set_num_threads(1)
     return job.advance(state, PART)
 
 
 def gathered(plan: SweepPlan, states: list[State | None], privacies: Sequence[Privacy]) -> Frontier:
     """Gather the frontier so far: every configuration whose seeds have all begun, at the steps that
-    all of them have made. Each point is complete, as a run of fewer steps, and its means are of the
-    same seeds until the end.
+    all of them have made. Each point is complete, as a run of fewer steps, and its means are over
+    the same seeds until the end.
 
-    A thread may be recording a step meanwhile. It writes the accuracy last.
+    Meanwhile a thread may be recording a step. It writes the accuracy last.
     """
     points = []
     for configuration, known in zip(plan.configurations, privacies, strict=True):

@@ -70,8 +70,8 @@ class Task:
 
     @property
     def size(self) -> tuple[int, int]:
-        """n and d, the records to train on and the trainable parameters, without drawing random
-        data.
+        """(n, d): the numbers of records to train on and of trainable parameters, found without
+        drawing random data.
         """
         if isinstance(self.source, Mixture):
             return self.source.n, self.source.f
