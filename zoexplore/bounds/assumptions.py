@@ -23,7 +23,7 @@ class Assumption:
         holds: says for each run whether the assumption holds.
         shortfall: says with numbers which condition a single run violates; empty if another
             assumption says so already.
-        when: says which ways to count need the assumption; all of them if None.
+        when: says which ways to count need the assumption; all ways do if None.
         vouched: whether the user must guarantee a part that `holds` cannot check.
         unless: says which single runs do not need the assumption; `holds` must be true for these.
         said: states the assumption for a single run, with only what applies to the run; `words` if

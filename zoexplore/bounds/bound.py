@@ -101,7 +101,7 @@ class Solved:
         return cls(np.full(shape, np.inf), nan, np.zeros(shape), nan, nan)
 
     def mask(self, allowed: Numbers) -> "Solved":
-        """Keep the result where `allowed`, and set epsilon to inf elsewhere."""
+        """Keep the result where `allowed` is true, and set epsilon to inf elsewhere."""
         return replace(self, epsilon=np.where(allowed, self.epsilon, np.inf))
 
     def minimum(self, other: "Solved") -> "Solved":

@@ -71,7 +71,7 @@ def _enough_directions(runs: RunArrays, accounting: Accounting) -> Numbers:
 
 
 def _too_few(runs: RunArrays) -> str:
-    # another assumption fails here, and without that one this one means nothing
+    # another assumption fails already, so this one need not say anything
     if runs.M == np.inf or 2 * runs.K > runs.d:
         return ""
     if not runs.c < 1:

@@ -26,8 +26,8 @@ def program_of(runs: RunArrays, beta: Numbers, data: Numbers) -> Program:
 
 
 def start_of(program: Program, T: Numbers, N: Numbers) -> Numbers:
-    """Return the distance from which the last N of T steps start, in the shape that all broadcast
-    to.
+    """Return the distance from which the last N of T steps start, in the shape to which the
+    arguments broadcast.
     """
     return np.minimum(program.diameter, program.separation * (T - N))
 

@@ -290,8 +290,8 @@ def _why_not(failed: list[Check], epsilon: float) -> str:
 
 
 def _note(entry: Bound, runs: RunArrays, solved: Solved, accounting: Accounting) -> str:
-    """Say how a single run's finite epsilon was converted, what the bound remarks on the epsilon,
-    and for which share it holds.
+    """Say how a single run's finite epsilon was converted, what the bound remarks on it, and for
+    which share of the noise it holds.
     """
     converted = EXACT if solved.exact == 1 else remark(accounting, float(solved.renyi_order))
     said = entry.remark(runs, solved) if entry.remark else ""

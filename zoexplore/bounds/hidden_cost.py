@@ -41,12 +41,12 @@ class Effort(NamedTuple):
 
     plans: tuple[float, ...]  # the orders of the norm at which plans are made
     tails: np.ndarray  # the orders of the norm at which tails are taken
-    luck: float  # a plan expects the cost that is exceeded with a chance of delta**luck
+    luck: float  # plans are made for the cost that is exceeded with a chance of delta**luck
     rounds: int  # the most rounds of planning
 
 
 ON_AVERAGE = Effort((2.0, 4.0, 8.0, 16.0, 48.0), ORDERS, 0.15, 8)
-OF_BUDGET = Effort(  # one order decides, so more orders are tried
+OF_BUDGET = Effort(  # a budget is taken at a single order, so more orders are tried
     (2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 96.0, 256.0),
     np.union1d(ORDERS, [96.0, 128.0, 192.0, 400.0, 600.0, 1000.0]),
     1.0,
@@ -193,14 +193,14 @@ def _alike(rows: Rows, others: Rows) -> Numbers:
 
 
 def _same(rows: Rows, others: Rows) -> Numbers:
-    """Say which rows made the same choices as the others throughout, shape (rows,)."""
+    """Say which rows made all the same choices as the others, shape (rows,)."""
     return _alike(rows, others) & (rows.cube == others.cube) & (rows.order == others.order)
 
 
 def _solve(runs: RunArrays, beta: Numbers, accounting: Accounting) -> tuple[Rows, np.ndarray]:
-    """Return every run's row and result, both of shape (runs,). Among many runs, only `MOST_NODES`
-    nodes and runs between nodes that choose differently compare all plans. The other runs take the
-    choices of the nodes around them.
+    """Return every run's row and result, both of shape (runs,). Among many runs, all plans are
+    compared only at `MOST_NODES` nodes and at runs between nodes that choose differently. The other
+    runs take the choices of the nodes around them.
     """
     conversion, size = NUMBERS[accounting.conversion], int(np.prod(runs.shape))
     rows, run = _rows(runs, beta, conversion)

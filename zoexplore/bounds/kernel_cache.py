@@ -25,7 +25,7 @@ from typing import Any
 
 _LOG = logging.getLogger("zoexplore")
 VARIABLE = "NUMBA_CACHE_DIR"
-# tells the processes that this one starts where its temporary folder is
+# the variable that tells child processes where this process has its temporary folder
 FOR_PROCESSES = "ZOEXPLORE_CACHE_DIR"
 KERNELS = Path(__file__).with_name("kernels")
 OF_STATE = "kernels-"  # the start of each folder's name; a folder holds one state of the kernels

@@ -58,8 +58,7 @@ class RunArrays(Sensitivity):
 
     @classmethod
     def along(cls, setting: Setting, field: str, values: Numbers) -> "RunArrays":
-        """Return runs that have the setting's fields, but for one field, which takes each of
-        `values`.
+        """Return runs with the setting's fields, except that one field takes each of `values`.
 
         Raises:
             ValueError: the field is not numeric, or a value is not allowed.
@@ -173,8 +172,8 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def quotient_bias(self) -> np.ndarray:
-        """The two-point error, by the width of the range [lo, M'] of the clipped loss's curvatures:
-        eta (M' - lo) xi/(2 sqrt(K)).
+        """The two-point error, from the width of the range [lo, M'] of the clipped loss's
+        curvatures: eta (M' - lo) xi/(2 sqrt(K)).
         """
         width = np.maximum(
             (self.top_curvature - self.low_curvature) / 2 * np.sqrt(self.K) * self.xi / self.unit,
@@ -309,7 +308,7 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def step_sensitivity(self) -> Numbers:
-        """The largest difference of updates at two points, in the span: the less of 2 eta
+        """The largest difference of updates at two points, in the span: the smaller of 2 eta
         Delta/sqrt(K) and of 2 eta L/K plus the two-point error.
         """
         return np.minimum(

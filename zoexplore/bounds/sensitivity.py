@@ -30,7 +30,7 @@ class Sensitivity:
 
     @cached_property
     def joint(self) -> np.ndarray:
-        """Whether a record's quotients, of which there are several, are clipped together."""
+        """Whether a record has several quotients that are clipped together."""
         return (self.setting.clipping == "joint") & (self.K > 1)
 
     @cached_property

@@ -36,7 +36,7 @@ BY_COMPOSITION, ALL_DIRECTIONS, SPLIT = 0.0, 1.0, 2.0
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
     """Compute the sharper bound's least epsilon, by the better of two norms. It never exceeds
-    composition's. Runs on batches of b < n records are counted by how batches are drawn.
+    composition's. Runs on batches of b < n records are counted according to how batches are drawn.
     """
     helps = _linear_norm_helps(runs)
     # for all these runs the norm of linear models is the smaller one, whatever the choices
@@ -145,7 +145,7 @@ def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Traje
         return None
     runs = runs.counted_by_linear_norm(bool(solved.by_linear_norm == 1))
     N, tau, beta = int(solved.N), int(runs.T - solved.N), float(solved.beta)
-    if solved.kind == BY_COMPOSITION:  # each step's data is shifted away at once
+    if solved.kind == BY_COMPOSITION:  # each step's data is hidden at once
         flat, ones = np.full(N, float(solved.rho) / N), np.ones(N)
         noise = float(beta / runs.K + (1 - beta) / runs.d)
         return Trajectory(
@@ -184,7 +184,7 @@ def epsilons(
 
 
 def _smooth_data(runs: RunArrays) -> str:
-    """Word the assumption on the clipped part of a single run's losses."""
+    """Put into words the assumption on the clipped part of a single run's losses."""
     inside = runs.regime == "strongly-convex" and runs.m > runs.ridge
     shape = (
         ", and (m − ridge)-strongly convex"

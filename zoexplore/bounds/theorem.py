@@ -64,8 +64,8 @@ def _data_cost(runs: RunArrays) -> Numbers:
 def _best_counted_steps(
     program: Program, accounting: Accounting, T: Numbers, delta: Numbers
 ) -> Solved:
-    """Find the best number of counted steps and split of delta for runs of T steps. The number
-    hardly depends on the split, so a few rounds that improve each in turn settle both.
+    """Find the best number of counted steps and the best split of delta for runs of T steps. The
+    number hardly depends on the split, so a few rounds that improve each in turn settle both.
     """
     shape = np.broadcast_shapes(*(np.shape(x) for x in (T, delta, *program)))
     share = np.full(shape, FIRST_SHARE)

@@ -1,7 +1,7 @@
 """The hidden-state theorem for runs on batches (docs/batches.md).
 
-N counted steps pay N r_alpha for the differing record, and alpha times a Gaussian budget for the
-distance. Whatever the search returns is sound.
+N counted steps pay N times a step's Renyi divergence r_alpha for the differing record, and alpha
+times a Gaussian budget for the distance. Whatever the search returns is sound.
 """
 
 import numpy as np
@@ -35,8 +35,8 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _best_counted_steps(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Find the best counted steps, split of delta and, if it is free, beta. Among many rows only a
-    few are searched, and the others interpolate the split, beta and the order.
+    """Find the best number of counted steps, split of delta and, if it is free, beta. Among many
+    rows only a few are searched, and the others interpolate the split, beta and the order.
     """
     size, free = int(np.prod(runs.shape)), accounting.schedule == "optimal"
     nodes = spread(size, MOST_NODES)

@@ -1,8 +1,8 @@
 """Trade-off functions, and what they allow an attacker (docs/concepts.md, "What an attacker can
 do").
 
-f(alpha) is the least miss rate, at a false-alarm rate of alpha, of any test whether a record was in
-the data. Every number errs to the safe side: f downward, an attacker's success upward.
+f(alpha) is the least miss rate, at a false-alarm rate of alpha, of any test for whether a record
+was in the data. Every number errs to the safe side: f downward, an attacker's success upward.
 """
 
 from dataclasses import dataclass

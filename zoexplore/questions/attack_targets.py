@@ -10,16 +10,16 @@ from zoexplore.run.refusals import shown
 
 
 def pair_for_advantage(advantage: float) -> tuple[float, float]:
-    """Return (epsilon, delta), with delta a little below `advantage`, that limits an attacker's
-    advantage to it. The advantage is (e - 1 + 2 delta)/(e + 1) with e = exp(epsilon).
+    """Return a pair (epsilon, delta) that limits an attacker's advantage to `advantage`, with delta
+    a little below `advantage`. The advantage is (e - 1 + 2 delta)/(e + 1) with e = exp(epsilon).
     """
     delta = 0.9 * advantage
     return log1p(2 * (advantage - delta) / (1 - advantage)), delta
 
 
 def pair_for_positives(fpr: float, tpr: float) -> tuple[float, float]:
-    """Return (epsilon, delta) that limits the true positives at a false-positive rate to `tpr`.
-    Epsilon is the larger of the values from both branches of the trade-off.
+    """Return a pair (epsilon, delta) that limits the true-positive rate at the false-positive rate
+    `fpr` to `tpr`. Epsilon is the larger of the values from both branches of the trade-off.
     """
     delta = 0.1 * (tpr - fpr)
     return max(log((tpr - delta) / fpr), log((1 - delta - fpr) / (1 - tpr))), delta

@@ -63,7 +63,7 @@ def forgetting(setting: Setting, steps: int, accounting: Accounting = DEFAULT) -
 
 
 def _why_not(setting: Setting, accounting: Accounting) -> str:
-    """Return why forgetting is not covered; empty if it is."""
+    """Say why forgetting is not covered; return "" if it is."""
     if setting.releases > 1:
         return f"{setting.releases} models are released before the end, and what they show is not forgotten"
     if not setting.full_batch:

@@ -11,7 +11,8 @@ from zoexplore.bounds.lower import PUBLIC
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.run.setting import Accounting, Setting
 
-LEAST_GAIN = 1.05  # a ratio of composition to the least bound below this counts as no gain
+# nothing counts as gained if composition exceeds the least bound by less than this factor
+LEAST_GAIN = 1.05
 ALONG_ALL = "β = 1: all noise is along the directions, so that none covers what earlier steps left across them; only composition is left."
 IN_SHUFFLED_ORDER = (
     "Batches are shuffled: the worst order in which they can come costs as much as composition."
@@ -54,7 +55,7 @@ def gain_along(
     setting: Setting, field: str, values: Iterable[float], accounting: Accounting = DEFAULT
 ) -> Gain:
     """Return the gain of hiding along a field, with all bounds compared under the run's own
-    supposition.
+    assumptions.
 
     Raises:
         ValueError: the field is unknown, or a value is not allowed.

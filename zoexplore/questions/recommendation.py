@@ -60,8 +60,8 @@ def signal_to_noise(setting: Setting) -> float:
     """Return the longest step over its noise eta sigma: C/(K sigma) for a joint clip C. A step is
     longest if all records push the same way.
 
-    With gradients of length at most L, L sqrt(K/d) replaces C if it is less (docs/concepts.md, "A
-    step and its noise").
+    With gradients of length at most L, L sqrt(K/d) replaces C where it is less (docs/concepts.md,
+    "A step and its noise").
 
     >>> run = Setting(n=1000, d=10**6, K=16, T=100, sigma=0.01, beta=1.0, clipping="joint")
     >>> signal_to_noise(run)
@@ -140,8 +140,8 @@ def recommend(
 
 
 def _clearest(runs: Iterable[Setting], least_noise: Callable[[Setting], Setting]) -> Setting:
-    """Return the run with the clearest steps, each run with its least noise. Raises Unreachable if
-    no noise suffices for any run.
+    """Return the run with the clearest steps when every run has its least noise. Raises Unreachable
+    if no noise suffices for any run.
     """
     best, failed = None, list[Unreachable]()
     for run in runs:

@@ -54,8 +54,8 @@ class Steps:
 
 
 def gaussian(noise_multiplier: float, times: int = 1) -> Steps:
-    """Describe numbers released with Gaussian noise, such as a count or a mean, as many as `times`.
-    The noise multiplier is the noise's standard deviation divided by the most that a number differs
+    """Describe `times` numbers that are released with Gaussian noise, such as counts or means. The
+    noise multiplier is the noise's standard deviation divided by the most that a number differs
     between neighbours. Neighbours are the same as for the other runs: they differ by a record that
     is added or replaced, or by a person's records.
 

@@ -1,7 +1,8 @@
 """A guarantee in words and as data: for a paper's appendix, a model card or a release's file.
 
 It names the protected unit, neighbours, sampling, permitted releases, the assumptions that numbers
-decide and those that the reader must guarantee, what is not covered, and the versions.
+decide and those that the reader must guarantee, what is not covered, and the versions of the
+software.
 """
 
 import platform
@@ -66,7 +67,7 @@ class Statement:
         }
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the statement for JSON: infinite numbers become "inf", missing ones None."""
+        """Return the statement for JSON: infinite numbers become "inf", and nan becomes None."""
         g = self.guarantee
         about = ("bound", "title", "epsilon", "reason", "note", "source")
         run = {

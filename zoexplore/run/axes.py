@@ -142,8 +142,8 @@ def frame(own: np.ndarray, others: np.ndarray, now: Sequence[float] = ()) -> tup
     down to comparators near it.
 
     Values a million times the smallest are cut off, since they would squeeze the rest. The smallest
-    current value `now` is always shown: if a curve falls far below it, the frame ends
-    `MOST_DECADES` below it.
+    of the current values `now` is always shown: if a curve falls far below that value, the frame
+    ends `MOST_DECADES` below it.
     """
     own, others = own[np.isfinite(own)], others[np.isfinite(others)]
     own = own if own.size else others

@@ -42,7 +42,7 @@ def format_number(x: float, figures: int = 3) -> str:
 
 
 def _up(x: float, figures: int) -> Decimal:
-    """Round the shortest decimal of a float, 1.5 for 1.5, up to `figures` digits."""
+    """Round up the shortest decimal of a float, which is 1.5 for 1.5, to `figures` digits."""
     return Context(prec=figures, rounding=ROUND_CEILING).create_decimal(repr(float(x)))
 
 
@@ -144,7 +144,7 @@ def parse_number(text: str) -> float:
     .inf. All digits are decimal.
 
     Raises:
-        ValueError: the text is no number, or a comma in it is ambiguous, as in 0,001 and 20,000.
+        ValueError: the text is not a number, or a comma in it is ambiguous, as in 0,001 and 20,000.
     """
     cleaned = text.strip().replace("−", "-")
     if _SPACED.fullmatch(cleaned):
@@ -180,5 +180,5 @@ def bound_in_tex(x: float) -> str:
 
 
 def round_up(x: float, figures: int = 4) -> float:
-    """Round x up to `figures` digits, so that no loss is shown smaller than it is."""
+    """Round x up, to `figures` digits, so that no loss is shown smaller than it is."""
     return float(_up(x, figures))

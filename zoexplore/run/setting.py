@@ -171,7 +171,7 @@ class Setting:
 
     def _at(self, rates: dict[str, Any]) -> "Setting":
         """Return the run with `rates`, the numbers that `of` takes, in place of fields."""
-        run, drawn = self, Fraction(self.batch or self.n)  # records a step
+        run, drawn = self, Fraction(self.batch or self.n)  # records per step
         if "sample_rate" in rates:
             drawn = decimal("sample_rate", rates["sample_rate"], most=1.0) * self.n
             run = run.replace(batch=ceil(drawn), sigma=self.sigma * float(drawn / ceil(drawn)))

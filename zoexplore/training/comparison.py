@@ -12,7 +12,7 @@ FILE = Path(__file__).with_name("comparison.json")
 
 @dataclass(frozen=True)
 class Finished:
-    """Methods on one task, tuned in the same way and measured at fixed epsilon.
+    """Methods on one task, tuned in the same way and measured at fixed epsilons.
 
     Args:
         frontier: each point has one accuracy per draw of the tuning, which is the mean over

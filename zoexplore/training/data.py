@@ -112,7 +112,7 @@ class Mixture:
     apart: float = 0.3
 
     def __call__(self) -> Data:
-        """Draw the data, always the same for the same numbers."""
+        """Draw the data. The same fields always give the same data."""
         rng, n, count = np.random.default_rng(0), self.n, self.n + max(self.n // 5, 1)
         mu = unit_rows(rng.standard_normal((1, self.f)))
         y = rng.integers(0, 2, count)
@@ -153,8 +153,8 @@ def carried_by_scikit_learn(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _carried(package: str, path: str, extra: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return features and labels of a package's table, without importing the package, which takes a
-    second. Raises ValueError if the package is missing.
+    """Return features and labels of a package's table, without importing the package, because the
+    import takes a second. Raises ValueError if the package is missing.
     """
     found = find_spec(package)
     if found is None or not found.submodule_search_locations:

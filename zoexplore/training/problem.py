@@ -30,8 +30,8 @@ class Problem:
         self.length = self.X.norm(dim=1)
 
     def held_out(self, w: Tensor) -> tuple[Tensor, Tensor]:
-        """Return mean loss (without the ridge) and accuracy on the records held out, each of shape
-        (C,).
+        """Return the mean loss (without the ridge) and the accuracy on held-out records, each of
+        shape (C,).
         """
         z = self.scores(w, self.X_test)
         loss = self.model.losses(z, self.y_test).mean(-1)

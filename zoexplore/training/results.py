@@ -1,5 +1,5 @@
 """Results of a sweep: `Point`, one method at one noise scale, and `Frontier`, all points and how to
-repeat them, as JSON and back. A loaded frontier equals the saved one.
+repeat the sweep, as JSON and back. A loaded frontier equals the saved one.
 """
 
 import json
@@ -35,8 +35,8 @@ class Point:
         epsilons: by bound, at the recorded steps; inf if the bound does not apply.
         target: the epsilon that sigma was solved for; None if sigma was given.
         counted: by bound, the basis of the account: a clip, or the loss's Lipschitz constant; empty
-            if it does not apply.
-        tested: held-out records behind the accuracy; 0 if unknown.
+            if the bound does not apply.
+        tested: the number of held-out records on which accuracy was measured; 0 if unknown.
     """
 
     method: str
@@ -88,14 +88,14 @@ class Point:
 
 @dataclass(frozen=True)
 class Frontier:
-    """A sweep's points, and the data to repeat it.
+    """A sweep's points, and what is needed to repeat the sweep.
 
     Args:
         task: key or title of the task.
         points: the points, in the order of methods and noise scales.
         accounting: how epsilon was counted.
         delta: the delta of every epsilon.
-        versions: the versions of Python and the libraries that computed it, by name.
+        versions: the versions of Python and of the libraries that computed the points, by name.
     """
 
     task: str

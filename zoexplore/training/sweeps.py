@@ -96,7 +96,7 @@ def frontier(
             accounting, ...).
 
     Raises:
-        Exception: as `sweep`.
+        Exception: as `sweep` does.
     """
     for update in sweep(executor=executor, **asked):
         if progress is not None:
@@ -121,7 +121,7 @@ def train(
         others: further arguments of `frontier`: K, beta, T, accounting, progress, ...
 
     Raises:
-        ValueError: as `frontier`.
+        ValueError: as `frontier` does.
     """
     task = task_of(task)
     sigma = task.sigmas[:2][-1] if sigma is None else sigma

@@ -9,7 +9,7 @@ from zoexplore.run.setting import OWN, SETTING_FIELDS, Setting
 from zoexplore.training.constants import LOSSES, Constants
 from zoexplore.training.data import Data, Mixture, digit_cosines, digits, mnist
 
-# Fields of a run that the task sets: the proved constants of its loss, and xi = 0, since its
+# Fields of a run that the task sets: the proved constants of its loss, and xi = 0, since
 # derivatives are exact.
 FACTS = ("regime", "M", "m", "lipschitz", "linear", "xi")
 # further fields that a run of a task may set
@@ -24,7 +24,7 @@ def _loaded(source: Callable[[], Data]) -> Data:
 
 @dataclass(frozen=True)
 class Task:
-    """Data and model to train, with a default run.
+    """Data and a model to train on them, with a default run.
 
     Args:
         name: its key.
@@ -59,7 +59,7 @@ class Task:
         """The data, loaded at first use.
 
         Raises:
-            ValueError: they cannot be loaded or used; the message says what to do.
+            ValueError: the data cannot be loaded or used; the message says what to do.
         """
         return _loaded(self.source)
 
