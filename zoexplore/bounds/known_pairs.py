@@ -22,7 +22,7 @@ LEAST = 1e-6  # the least loss of a corner; below it, rounding errors are as lar
 
 @dataclass(frozen=True)
 class Pairs:
-    """Describes `count` mechanisms. For each of them all these pairs hold, shape (P,)."""
+    """Describes `count` mechanisms with the same known pairs (epsilon, delta), shape (P,)."""
 
     epsilons: tuple[float, ...]
     deltas: tuple[float, ...]

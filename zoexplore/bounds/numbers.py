@@ -2,5 +2,5 @@
 
 from typing import Any
 
-# a number, or an array that broadcasts with the other arguments, which no type can say
+# a number or an array; no type can say that it broadcasts with the other arguments
 Numbers = Any

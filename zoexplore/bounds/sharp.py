@@ -139,7 +139,7 @@ def _all_directions_step(runs: RunArrays, accounting: Accounting) -> Numbers:
 
 def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Trajectory | None:
     """Return the distances, fractions and shifts of one run, step by step. Return None on batches,
-    because their steps' costs make up no budget, and if several iterates are released.
+    because their steps' costs do not add up to a budget, and if several iterates are released.
     """
     if solved.by_losses or runs.releases > 1 or runs.batch < runs.n:
         return None

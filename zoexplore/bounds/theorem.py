@@ -83,7 +83,7 @@ def _best_counted_steps(
 
 def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Trajectory | None:
     """Return the shifts a_t, distances z_t and shares beta_t that attain one run's bound. Return
-    None on batches, because their costs make up no budget.
+    None on batches, because their costs do not add up to a budget.
     """
     if solved.by_losses:
         return None

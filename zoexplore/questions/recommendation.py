@@ -107,7 +107,7 @@ def recommend(
         bound: the bound that meets the target: an id of `BOUNDS`, or "best".
         accounting: how to count; a plan has a single share.
         known: fields of `Setting` that replace the setting's. K, T and beta are chosen, and there
-            is no cool-down, unless given here. The batch is chosen if neither it, nor T, nor a
+            is no cool-down, unless given here. The batch is chosen if neither a batch, nor T, nor a
             setting is given.
 
     Raises:

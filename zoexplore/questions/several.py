@@ -55,7 +55,7 @@ class Steps:
 
 def gaussian(noise_multiplier: float, times: int = 1) -> Steps:
     """Describe `times` numbers that are released with Gaussian noise, such as counts or means. The
-    noise multiplier is the noise's standard deviation divided by the most that a number differs
+    noise multiplier is the noise's standard deviation divided by the most by which a number differs
     between neighbours. Neighbours are the same as for the other runs: they differ by a record that
     is added or replaced, or by a person's records.
 
@@ -72,7 +72,7 @@ def subsampled(
     """Describe steps of DP-SGD: sums over secret batches with Gaussian noise.
 
     Args:
-        noise_multiplier: the noise's standard deviation divided by the most that a batch's sum
+        noise_multiplier: the noise's standard deviation divided by the most by which a batch's sum
             differs between neighbours.
         rate: the fraction of the records that a batch has, in (0, 1).
         times: the number of steps.
@@ -276,8 +276,8 @@ def search(
 
 
 def _log_ratio(risk: TradeOff, law: str, mean: float) -> float:
-    """Return ln C: the density of the best run divided by that of any run differs between
-    neighbours by at most a factor C.
+    """Return ln C, where C bounds the factor by which the ratio of the best run's density to any
+    run's density differs between neighbours.
     """
     if law == "poisson":
         return mean * risk.advantage

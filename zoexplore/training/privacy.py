@@ -78,8 +78,8 @@ def privacy(
 def accounts(
     task: Task, configuration: Configuration, accounting: Accounting
 ) -> tuple[Account, ...]:
-    """Return every sound account of a configuration with noise. All of them hold, so each bound may
-    take its least.
+    """Return every sound account of a configuration with noise. All of them hold, so for each bound
+    the least epsilon counts.
     """
     setting, longest = configuration.setting, task.constants.lipschitz
     bounds = tuple(bound for bound in BOUNDS if bound not in _refused(configuration))

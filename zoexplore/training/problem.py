@@ -83,7 +83,7 @@ class Problem:
         self, w: Tensor, rows: Tensor | None = None, count: int | None = None
     ) -> tuple[Tensor, Tensor]:
         """Return the mean gradient of the records' losses, shape (C, d), and the length of the
-        longest gradient of a record, shape (C,).
+        longest gradient among the records, shape (C,).
 
         Args:
             w: shape (C, d).

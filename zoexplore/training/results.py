@@ -118,7 +118,7 @@ def load(path: str | Path) -> Frontier:
     """Read what `save` wrote.
 
     Raises:
-        ValueError: the file holds no frontier.
+        ValueError: the file does not hold a frontier.
         OSError: the file cannot be read.
     """
     return from_json(Path(path).read_bytes())
@@ -128,7 +128,7 @@ def from_json(content: str | bytes) -> Frontier:
     """Return the frontier in a file's content.
 
     Raises:
-        ValueError: the content is no frontier.
+        ValueError: the content is not a frontier.
     """
     try:
         return of_dict(json.loads(content))
@@ -146,7 +146,7 @@ def of_dict(found: dict[str, Any]) -> Frontier:
     """Invert `as_dict`.
 
     Raises:
-        ValueError, KeyError, TypeError, AttributeError: `found` is no frontier.
+        ValueError, KeyError, TypeError, AttributeError: `found` is not a frontier.
     """
     about = dict(found)
     if about.pop("kind", None) != KIND:

@@ -26,7 +26,7 @@ from zoexplore.training.sweep_plans import SweepPlan, plan_sweep, task_of
 from zoexplore.training.tasks import Task
 
 PART = 0.25  # seconds of work in one part
-_versions = cache(versions)  # cached, since every part of a sweep asks for them
+_versions = cache(versions)  # cached, since every part of a sweep needs them
 
 
 @dataclass(frozen=True)
