@@ -1,5 +1,5 @@
-"""Limits on how much of the server visitors may use. Each limit has a default, and an environment
-variable that replaces the default.
+"""Limits on how much of the server visitors may use. Each `Limit` has a default, and an
+environment variable that replaces the default.
 
 Another variable names the sites that may frame the page.
 """
@@ -50,3 +50,7 @@ RUN_SECONDS = Limit("RUN_SECONDS", 300)
 TRAININGS = Limit("TRAININGS", 2)
 WORKERS = Limit("WORKERS", 3)
 WORKER_MEGABYTES = Limit("WORKER_MEGABYTES", 4096)
+
+# seconds that a call may take, even on a machine that is busy with other things
+LONGEST_CALL = 180.0
+GRACE = 10.0  # seconds that a call may go on after its callers have gone

@@ -21,13 +21,10 @@ from functools import cache
 from math import inf
 from typing import Any, Self
 
-from zoexplore.compute.limits import TRAININGS, WORKERS
+from zoexplore.compute.limits import GRACE, LONGEST_CALL, TRAININGS, WORKERS
 from zoexplore.compute.process import Died, Process, ignored
 
-# seconds that a call may take, even on a machine that is busy with other things
-LONGEST_CALL = 180.0
 AGO = 10.0  # seconds of waiting after which a call ranks with the calls for sliders
-GRACE = 10.0  # seconds that a call may go on after its callers have gone
 
 
 class TooLong(RuntimeError):
