@@ -4,13 +4,16 @@ or ignores.
 
 import warnings
 from dataclasses import dataclass, field
+from math import ceil, sqrt
 from typing import Any
 
+from torch import distributed
 from transformers import TrainingArguments
 
 from zoexplore.mechanism.record import ANY
 from zoexplore.questions.recommendation import MANY, SMALL
 
+USUAL_XI = 1e-3  # half the distance between MeZO's two points, divided by sqrt(d)
 XI = "Half the distance of two points; found, or 1e-3 √d where rate and clip are given."
 
 
@@ -90,6 +93,46 @@ class ZOTrainingArguments(TrainingArguments):
             if value and value != allowed:
                 raise ValueError(f"{name} = {value!r} is not allowed: {why}")
 
+    @property
+    def batch(self) -> int:
+        """The records of a step, in all processes together."""
+        return int(self.per_device_train_batch_size * self.world_size)
+
+    @property
+    def decay(self) -> str | None:
+        """The name of the schedule if the mechanism itself applies it to the rate that it finds; None
+        if `Trainer` applies the schedule.
+        """
+        kind = str(self.lr_scheduler_type.value)
+        own = self.learning_rate is None and not self.warmup_steps
+        return kind if own and kind in ("linear", "constant") else None
+
+    def steps_an_epoch(self, n: int) -> int:
+        """Return the steps of an epoch of n records."""
+        return ceil(n / self.batch)
+
+    def plan(self, n: int, d: int) -> dict[str, Any]:
+        """Return the arguments of `NoisyZOGD.for_epsilon` for n records and d trained parameters."""
+        epochs, rate = self.num_train_epochs or 0, self.learning_rate
+        plan = {name: getattr(self, name) for name in PASSED} | {
+            "n": n,
+            "T": self.max_steps if self.max_steps > 0 else ceil(epochs * self.steps_an_epoch(n)),
+            "batch": min(self.batch, n),
+            "ridge": self.weight_decay,
+            "lr": rate,
+            "clip": self.clip,
+            # no probe is made for xi alone
+            "xi": USUAL_XI * sqrt(d)
+            if self.xi is None and None not in (rate, self.clip)
+            else self.xi,
+            "decay": self.decay or "constant",
+            "loss_of": "model",
+        }
+        if self.world_size > 1:
+            plan["group"] = distributed.group.WORLD
+            plan["microbatch"] = self.microbatch or self.per_device_train_batch_size
+        return plan
+
     def _check(self, name: str, like: str) -> None:
         """Turn an argument that is text into a number. Refuse the values that `Setting` refuses in
         its field `like`.
@@ -110,6 +153,10 @@ def _default(name: str) -> Any:
     return TrainingArguments.__dataclass_fields__[name].default
 
 
+# arguments of `for_epsilon` that are passed on as they are
+PASSED = ("epsilon", "delta", "K", "beta", "microbatch", "sampling", "neighbours")
+# its other arguments that the trainer chooses
+MADE = ("n", "T", "batch", "ridge", "lr", "clip", "xi", "loss_of", "group")
 # the arguments that are numbers, each with the field of `Setting` that allows the same values
 NUMBERS = {"epsilon": "clip", "learning_rate": "clip", "weight_decay": "xi", "microbatch": "batch"}
 NUMBERS |= {name: name for name in ("delta", "K", "clip", "beta", "xi")}

@@ -6,12 +6,12 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from inspect import signature
-from math import ceil, sqrt
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, distributed, nn
+from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
 from torch.utils.data import DataLoader
 from transformers import Trainer, get_constant_schedule
@@ -20,17 +20,17 @@ from transformers.trainer_utils import RemoveColumnsCollator, get_last_checkpoin
 from transformers.utils import logging
 
 from zoexplore.hf import account
-from zoexplore.hf.arguments import ZOTrainingArguments
+from zoexplore.hf.arguments import MADE, PASSED, ZOTrainingArguments
 from zoexplore.hf.data import LABELS, check_data
 from zoexplore.hf.losses import RecordLoss, base_of, check_model, loss_for
 from zoexplore.hf.padding import check_padding
 from zoexplore.hf.prefix import Prefix, frozen
 from zoexplore.hf.watch import Watch
 from zoexplore.mechanism import Batch, NoisyZOGD, PrivateSampler, Report, mark_moved
+from zoexplore.mechanism.arguments import dimension
 from zoexplore.run.text import say
 
 logger = logging.get_logger(__name__)
-USUAL_XI = 1e-3  # half the distance between MeZO's two points, divided by sqrt(d)
 NOT_TAKEN = ("optimizers", "optimizer_cls_and_kwargs", "compute_loss_func", "model_init")
 # methods that may not be replaced: they are not used here, or others could break the account
 HOOKS = {
@@ -198,7 +198,7 @@ class ZOTrainer(Trainer):
         """
         if self.lr_scheduler is None:
             probes, optimizer = self.made().probes_left, optimizer or self.optimizer
-            if self._decay() is not None:  # the mechanism's own decay acts
+            if self.args.decay is not None:  # the mechanism's own decay acts
                 self.lr_scheduler = get_constant_schedule(optimizer)
             else:
                 made = super().create_scheduler(num_training_steps - probes, optimizer)
@@ -208,7 +208,9 @@ class ZOTrainer(Trainer):
 
     def get_train_dataloader(self) -> DataLoader[Any]:
         """Return a loader of the batches that the mechanism draws, collated and padded as usual."""
-        sampler = PrivateSampler(self.made(), self.train_dataset, self._steps_an_epoch())
+        sampler = PrivateSampler(
+            self.made(), self.train_dataset, self.args.steps_an_epoch(len(self.train_dataset))
+        )
         options = {
             name: getattr(self.args, f"dataloader_{name}")
             for name in ("num_workers", "prefetch_factor")
@@ -241,7 +243,7 @@ class ZOTrainer(Trainer):
         self.watch.records(inputs)
         before = mechanism.counts
         with self._prefix.step(
-            ceil(len(inputs.records) / (self.args.microbatch or self._batch())) or 1
+            ceil(len(inputs.records) / (self.args.microbatch or self.args.batch)) or 1
         ):
             loss = mechanism.step(inputs)
         self.watch.note(loss, before)
@@ -276,60 +278,12 @@ class ZOTrainer(Trainer):
     def made(self) -> NoisyZOGD:
         """Return the mechanism of this run, which is made on first use."""
         if self.mechanism is None:
-            args, n = self.args, len(self.train_dataset)
-            run = {
-                "n": n,
-                "T": self._steps(),
-                "batch": min(self._batch(), n),
-                "ridge": args.weight_decay,
-                "loss_of": "model",
-            }
-            run |= {name: getattr(args, name) for name in PASSED}
-            run |= {"lr": args.learning_rate, "clip": args.clip, "xi": args.xi}
-            # no probe is made for xi alone
-            if None not in (args.learning_rate, args.clip) and args.xi is None:
-                run["xi"] = USUAL_XI * sqrt(
-                    sum(p.numel() for p in self.model.parameters() if p.requires_grad)
-                )
-            run |= {
-                "decay": self._decay() or "constant",
-                "show": say if self.is_world_process_zero() else logger.info,
-            }
-            if args.world_size > 1:
-                run |= {
-                    "group": distributed.group.WORLD,
-                    "microbatch": args.microbatch or args.per_device_train_batch_size,
-                }
-            run |= self.options
-            self.mechanism = NoisyZOGD.for_epsilon(self.model, self.record_loss, **run)
+            plan = self.args.plan(len(self.train_dataset), dimension(self.model))
+            plan["show"] = say if self.is_world_process_zero() else logger.info
+            self.mechanism = NoisyZOGD.for_epsilon(
+                self.model, self.record_loss, **plan | self.options
+            )
         return self.mechanism
-
-    def _decay(self) -> str | None:
-        """Return the name of the schedule if the mechanism itself applies it to the rate that it
-        finds; None if `Trainer` applies the schedule.
-        """
-        args, kind = self.args, str(self.args.lr_scheduler_type.value)
-        return (
-            kind
-            if args.learning_rate is None
-            and kind in ("linear", "constant")
-            and not args.warmup_steps
-            else None
-        )
-
-    def _batch(self) -> int:
-        return int(self.args.per_device_train_batch_size * self.args.world_size)
-
-    def _steps_an_epoch(self) -> int:
-        return ceil(len(self.train_dataset) / self._batch())
-
-    def _steps(self) -> int:
-        args = self.args
-        return (
-            args.max_steps
-            if args.max_steps > 0
-            else ceil((args.num_train_epochs or 0) * self._steps_an_epoch())
-        )
 
     def _collator(self) -> Any:
         """Return the collator, which gets only the columns that the model takes."""
@@ -345,12 +299,6 @@ class ZOTrainer(Trainer):
         if not self.args.remove_unused_columns:
             return None
         return [*signature(base_of(self.model).forward).parameters, *self.label_names, *LABELS]
-
-
-# arguments of `for_epsilon` that are passed on as they are
-PASSED = ("epsilon", "delta", "K", "beta", "microbatch", "sampling", "neighbours")
-# its other arguments that the trainer chooses
-MADE = ("n", "T", "batch", "ridge", "lr", "clip", "xi", "loss_of", "group")
 
 
 def after(rate: Callable[[int], float], probes: int, t: int) -> float:

@@ -58,6 +58,16 @@ def check_trained(parameters: Any) -> None:
         )
 
 
+def dimension(parameters: Any) -> int:
+    """Return how many numbers of a module or a vector are trained. Raises TypeError if it is
+    neither.
+    """
+    check_trained(parameters)
+    if isinstance(parameters, Tensor):
+        return parameters.numel()
+    return sum(p.numel() for p in parameters.parameters() if p.requires_grad)
+
+
 def check_processes(group: Any) -> None:
     """Raises RuntimeError if several processes train separately."""
     count = (
