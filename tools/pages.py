@@ -175,16 +175,7 @@ def _published(folder: Path, key: str, run: Published) -> str:
     }
     if run.shuffled:
         counts["shuffled, replace one"] = run.ours
-    bars = hv.Bars(list(counts.items())[::-1], "counted as", "ε").opts(
-        invert_axes=True,
-        ylim=(0, None),
-        color=plots.style("theorem")["color"],
-        line_alpha=0,
-        bar_width=0.6,
-        xlabel="",
-        height=220,
-    )
-    picture = figure(folder, f"published-{key}", bars, up="../")
+    picture = figure(folder, f"published-{key}", _bars(counts), up="../")
     setting, accounting = PRESETS[key].setting, Accounting()
     table = "".join(f"| {name} | {value} |\n" for name, value in rows.items())
     return f"""# {run.name}
@@ -218,6 +209,19 @@ From Python:
 {to_python(setting, accounting).strip()}
 ```
 """
+
+
+def _bars(counts: dict[str, float]) -> hv.Bars:
+    """A bar for each way to count, the first on top."""
+    return hv.Bars(list(counts.items())[::-1], "counted as", "ε").opts(
+        invert_axes=True,
+        ylim=(0, None),
+        color=plots.style("theorem")["color"],
+        line_alpha=0,
+        bar_width=0.6,
+        xlabel="",
+        height=220,
+    )
 
 
 def citing(readme: str) -> str:

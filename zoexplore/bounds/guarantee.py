@@ -251,12 +251,6 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
         )
     failed = [c for c in checks if c.met is False]
     solved = solve(entry, runs, counted, np.asarray(not failed))
-    with np.errstate(all="ignore"):
-        start = float(
-            2 * runs.R
-            if solved.z == runs.diameter
-            else np.where(solved.z == 0, 0.0, solved.z * runs.unit)
-        )
     epsilon = float(solved.epsilon)
     order = float(solved.renyi_order) if epsilon < inf else np.nan
     printed = as_printed(bound, accounting)
@@ -271,11 +265,19 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
         order=order,
         moment=float(solved.moment) if epsilon < inf else np.nan,
         note=_note(entry, runs, solved, accounting) if epsilon < inf else "",
-        start=start,
+        start=_start(runs, solved),
         checks=checks,
         source=entry.cites,
         _solved=solved,
     )
+
+
+def _start(runs: RunArrays, solved: Solved) -> float:
+    """Return the distance from which the steps are counted, in the run's units."""
+    with np.errstate(all="ignore"):
+        if solved.z == runs.diameter:
+            return float(2 * runs.R)
+        return float(np.where(solved.z == 0, 0.0, solved.z * runs.unit))
 
 
 def _joined(*said: str) -> str:

@@ -164,30 +164,39 @@ class NoisyZOGD(torch.optim.Optimizer):
         Raises:
             ValueError: the target cannot be met, or an argument is not allowed.
         """
-        arguments.check_trained(parameters)
-        tensors = (
-            [p for p in parameters.parameters() if p.requires_grad]
-            if isinstance(parameters, nn.Module)
-            else [parameters]
-        )
-        choices = arguments.choices(
-            lr=lr, clip=clip, xi=xi, decay=decay, public=scale_from is not None
-        )
+        d, scaled = arguments.dimension(parameters), {"lr": lr, "clip": clip, "xi": xi}
+        scale = Scale(arguments.choices(**scaled, decay=decay, public=scale_from is not None))
         known = {name: options.pop(name) for name in arguments.PLANNED if name in options}
-        known |= {"lr": lr, "clip": clip, "xi": xi, "T": T, "K": K, "passes": passes}
-        setting = arguments.setting_for(
-            epsilon=epsilon, delta=delta, n=n, d=sum(p.numel() for p in tensors), **known
-        )
-        scale = Scale(choices)
+        known |= scaled | {"T": T, "K": K, "passes": passes}
+        setting = arguments.setting_for(epsilon=epsilon, delta=delta, n=n, d=d, **known)
         show(arguments.described(setting, epsilon, scale))
-        sources = options.pop("sources", None) or Sources.secure()
-        plan = setting.replace(sigma=setting.sigma * (1 + HEADROOM)) if choices.auto else setting
-        made = cls(parameters, loss, plan, sources=sources, **options)
-        if choices.public:
-            made._steps.find_publicly(scale, batches.plain(scale_from))
-        made._run.aim(epsilon, scale, setting if choices.auto else None)
-        if said := arguments.still(setting, choices, made._run.parameters.length()):
+        made = cls._aimed(parameters, loss, setting, epsilon, scale, scale_from, **options)
+        if said := arguments.still(setting, scale.choices, made._run.parameters.length()):
             show(said)
+        return made
+
+    @classmethod
+    def _aimed(
+        cls,
+        parameters: nn.Module | Tensor,
+        loss: Any,
+        counted: Setting,
+        epsilon: float,
+        scale: Scale,
+        public: Any,
+        *,
+        sources: Sources | None = None,
+        **options: Any,
+    ) -> "NoisyZOGD":
+        """Make the optimiser of a plan, at a scale that `public` data tell or that the run finds.
+        Then it has a little more noise than is counted.
+        """
+        finds = bool(scale.choices.auto)
+        plan = counted.replace(sigma=counted.sigma * (1 + HEADROOM)) if finds else counted
+        made = cls(parameters, loss, plan, sources=sources or Sources.secure(), **options)
+        if scale.choices.public:
+            made._steps.find_publicly(scale, batches.plain(public))
+        made._run.aim(epsilon, scale, counted if finds else None)
         made.param_groups[0]["lr"] = made.defaults["lr"] = made._run.rate
         return made
 

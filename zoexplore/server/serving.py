@@ -96,15 +96,7 @@ def serve(
             f"{' and '.join(SIGN_IN)} have no effect here: the proxy asks for passwords (docs/deploy.md)"
         )
     monitoring.to_standard_error()
-    # What exists by now is never scanned for garbage again.
-    gc.freeze()
-    # A scan of the rest takes tenths of a second. Panel makes it in a lull, and `Staged` if there
-    # is none.
-    gc.set_threshold(*gc.get_threshold()[:2], NEVER)
-    # it would search all models of a new session for programming mistakes, which tests do already
-    settings.perform_document_validation = False
-    # they would inspect the signatures of a session's thousand callbacks, for the same reason
-    settings.perform_error_diagnostics = False
+    _scan_seldom()
     HTTPServer.configure(BoundedServer)
     server = get_server(
         {path: _staged(page) for path, page in pages.items()},
@@ -124,6 +116,19 @@ def serve(
         )
     _guard(server._tornado)
     return server
+
+
+def _scan_seldom() -> None:
+    """Keep Python and Bokeh from searching a process's or a session's objects while readers wait."""
+    # What exists by now is never scanned for garbage again.
+    gc.freeze()
+    # A scan of the rest takes tenths of a second. Panel makes it in a lull, and `Staged` if there
+    # is none.
+    gc.set_threshold(*gc.get_threshold()[:2], NEVER)
+    # it would search all models of a new session for programming mistakes, which tests do already
+    settings.perform_document_validation = False
+    # they would inspect the signatures of a session's thousand callbacks, for the same reason
+    settings.perform_error_diagnostics = False
 
 
 def bracketed(address: str) -> str:
