@@ -1,5 +1,5 @@
-"""Find the Chromium that the browser tests drive. Run as a program, it also installs one where that
-needs no questions.
+"""Finds the Chromium that the browser tests drive. Run as a program, this module also installs one
+where that needs no questions.
 """
 
 import os
@@ -15,7 +15,9 @@ _MAC = [
 
 
 def find() -> str | None:
-    """The path of a Chromium or Chrome: the one CHROMIUM names, else the first of the usual ones."""
+    """Return the path of a Chromium or Chrome: the one that CHROMIUM names, or else the first of
+    the usual ones that exists; None if there is none.
+    """
     named = os.environ.get("CHROMIUM")
     if named:
         return shutil.which(named)
@@ -25,8 +27,7 @@ def find() -> str | None:
 
 def install() -> None:
     """Install Debian's package. Its output is shown only if it fails."""
-    # Ubuntu's package of this name is a stub that needs snapd, so what follows looks again rather
-    # than trusts it.
+    # Ubuntu's package of this name is a stub that needs snapd, so `main` looks for Chromium again.
     command = "apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium"
     result = subprocess.run(
         ["sh", "-c", command], capture_output=True, text=True, stdin=subprocess.DEVNULL

@@ -1,7 +1,7 @@
-"""Draws the finished comparison into docs/, with a table in docs/training.md and all of them in
-build/comparison.md: `python -m tools.comparison`.
+"""Draws the finished comparison: `python -m tools.comparison` writes its figures into docs/, one
+table into docs/training.md and all tables into build/comparison.md.
 
-The site has the latter as a page of its own.
+The site has all tables on a page of their own.
 """
 
 import re
@@ -63,7 +63,7 @@ CHOSEN: dict[str, str] = {  # fields of a run, and the words for None
 }
 
 
-MARKERS = {  # of a method's look -> Matplotlib's
+MARKERS = {  # the marker of a method's look -> Matplotlib's
     "circle": "o",
     "square": "s",
     "triangle": "^",
@@ -109,11 +109,11 @@ STUDIES = {
         True,
         False,
     ),
-}  # what the axes are, and whether they are logarithmic
+}  # what the two axes show, and whether each is logarithmic
 
 
 def how(found: Finished) -> str:
-    """A text on how a task's results were made."""
+    """Say how a task's results were made."""
     frontier, (least, most) = found.frontier, found.trials
     libraries = [f"{name} {frontier.versions[name]}" for name in ("zoexplore", "torch", "numpy")]
     draws = max(len(p.seeds) for p in frontier.points)
@@ -129,7 +129,7 @@ def how(found: Finished) -> str:
 
 
 def describe_frontier(frontier: Frontier) -> str:
-    """Every method's accuracy at the middle epsilon, as a sentence."""
+    """Say in a sentence how accurate every method is at the middle epsilon."""
     targets = sorted({p.target for p in frontier.points if p.target is not None})
     middle = targets[len(targets) // 2]
     points = [p for found in ranked(frontier).values() for p in found if p.target in (middle, None)]
@@ -138,8 +138,8 @@ def describe_frontier(frontier: Frontier) -> str:
 
 
 def passes(point: Point) -> float:
-    """Forward passes of single records in all steps: two per direction, or three per gradient,
-    whose way back is two.
+    """Count the forward passes of single records in all steps: two for a direction, or three for a
+    gradient, whose backward pass counts as two.
     """
     run = point.setting
     each = 3 if METHODS[point.method].every_direction else 2 * run.K
@@ -147,14 +147,14 @@ def passes(point: Point) -> float:
 
 
 def kept(point: Point) -> float:
-    """Numbers that a clipped step keeps per record, without activations: a gradient of d, or K
-    quotients.
+    """Count the numbers that a clipped step keeps of a record, without activations: the d numbers
+    of a gradient, or K quotients.
     """
     return point.setting.K
 
 
 class Line(NamedTuple):
-    """Means and standard errors, which may be nan, at places of the x axis, under a name."""
+    """A line of a figure: means and standard errors, which may be nan, at points of the x axis."""
 
     name: str
     colour: str
@@ -166,7 +166,9 @@ class Line(NamedTuple):
 
 
 def comparison(frontier: Frontier) -> Figure:
-    """Accuracy against epsilon by each method's best account; level without noise."""
+    """Draw accuracy against epsilon by each method's best account. A method without noise has a
+    level line.
+    """
     targets, drawn = sorted({p.target for p in frontier.points if p.target is not None}), []
     for method, points in ranked(frontier).items():
         look, own = look_of(method), METHODS[method].noisy
@@ -189,10 +191,10 @@ def _error(point: Point) -> float:
 
 
 def study(found: Sequence[Series]) -> Figure:
-    """The lines of one study: means over seeds, and one standard error.
+    """Draw the lines of one study: means over seeds, and one standard error.
 
     Args:
-        found: of the same `study`, a key of `STUDIES`.
+        found: the series, all of the same `study`, which is a key of `STUDIES`.
     """
     across, up, logx, logy = STUDIES[found[0].study]
     drawn = []
@@ -212,8 +214,13 @@ def figure(
     logs: tuple[bool, bool],
     ticks: Sequence[tuple[float, str]],
 ) -> Figure:
-    """Lines with error bars over two axes, given their titles and whether they are logarithmic; and
-    ticks of the x axis in place of the usual ones, if any.
+    """Draw lines with error bars.
+
+    Args:
+        lines: the lines.
+        titles: what the x axis shows, and what the y axis shows.
+        logs: whether each of the two is logarithmic.
+        ticks: the places and texts of the x axis's ticks; the usual ticks if empty.
     """
     drawn = Figure(figsize=(7.0, 4.4), layout="constrained")
     axes = drawn.add_subplot()
@@ -242,8 +249,8 @@ def figure(
 
 
 def few_ticks(values: Sequence[float]) -> list[tuple[float, str]]:
-    """1, 2 and 5 times powers of ten between values less than two decades apart, where a
-    logarithmic axis would name all nine.
+    """Return ticks at 1, 2 and 5 times powers of ten if the values span less than two decades,
+    where a logarithmic axis would label all nine multiples.
     """
     least, most = min(values), max(values)
     steps = (
@@ -275,7 +282,7 @@ def main() -> None:
 
 
 def _put(table: str, figure: str) -> None:
-    """Into docs/training.md, in place of the first table after a figure."""
+    """Put a table into docs/training.md, in place of the first table after a figure."""
     page = DOCS / "training.md"
     before, name, after = page.read_text(encoding="utf-8").partition(figure)
     page.write_text(
@@ -285,7 +292,7 @@ def _put(table: str, figure: str) -> None:
 
 
 def written(found: Studies) -> str:
-    """The page of every comparison, study, task and method, beside the figures."""
+    """Return the page with every comparison, study, task and method."""
     parts = ["# The comparison in full", HEAD, _table(("account", "when", "what it is"), ACCOUNTS)]
     for task, one in found.finished.items():
         frontier = one.frontier
@@ -311,18 +318,18 @@ def written(found: Studies) -> str:
 
 
 def tasks() -> list[tuple[str, ...]]:
-    """A row for each task that the package brings."""
+    """Return a row for each task of the package."""
     return [(t.name, t.summary, t.model, format_number(t.ridge)) for t in TASKS.values()]
 
 
 def spread(point: Point) -> str:
-    """The mean accuracy with its standard error, if known."""
+    """Write the mean accuracy, with its standard error if known."""
     mean, error = point.mean("accuracy"), point.error("accuracy")
     return f"{mean:.3f}" + ("" if isnan(error) else f" ± {error:.3f}")
 
 
 def accuracies(frontier: Frontier) -> str:
-    """A row for each method, a column for each epsilon."""
+    """Return the table of accuracies: a row for each method, a column for each epsilon."""
     targets = sorted({p.target for p in frontier.points if p.target is not None})
     rows = []
     for method in dict.fromkeys(p.method for p in frontier.points):
@@ -338,7 +345,7 @@ def accuracies(frontier: Frontier) -> str:
 
 
 def costs(frontier: Frontier) -> str:
-    """Each method's choices and costs at the middle epsilon."""
+    """Return the table of each method's choices and costs at the middle epsilon."""
     targets = sorted({p.target for p in frontier.points if p.target is not None})
     detail, rows = targets[len(targets) // 2], []
     for p in frontier.points:
@@ -370,7 +377,7 @@ def costs(frontier: Frontier) -> str:
 
 
 def chosen(found: Studies, task: str) -> str:
-    """Every draw's choices, and the accuracy that averaging the tail would have given."""
+    """Return the table of every draw's choices, and of the accuracy of its tail averages."""
     head = (
         "method",
         "trials of a draw",
@@ -412,7 +419,9 @@ def chosen(found: Studies, task: str) -> str:
 
 
 def held_back(found: Studies, task: str) -> str:
-    """The best of random settings beside the chosen ones, both in law on the test part."""
+    """Return the table of the best random settings beside the chosen ones, both simulated on the
+    test records.
+    """
     rows = []
     for key, other in found.control[task].items():
         ours = [draw.last for draw in found.tuning[task].get(key, ())]
@@ -422,7 +431,7 @@ def held_back(found: Studies, task: str) -> str:
 
 
 def studies(found: Studies) -> list[str]:
-    """Each study as a figure and a table."""
+    """Return each study as a figure and a table."""
     parts = []
     for name in dict.fromkeys(series.study for series in found.series):
         of = [series for series in found.series if series.study == name]
@@ -447,8 +456,8 @@ def _listed(values: Iterable[float | str]) -> str:
 
 
 def mean(values: Sequence[float], digits: int = 0) -> str:
-    """A mean, with its standard error where there are several values, to three decimals or a given
-    number of digits.
+    """Write the mean of values, with its standard error if there are several. The mean has three
+    decimals, or `digits` significant digits.
     """
     shown = f"{fmean(values):.{digits}g}" if digits else f"{fmean(values):.3f}"
     if len(values) == 1:

@@ -1,8 +1,7 @@
-"""The notebooks with their outputs: each is run once, solutions included, for handouts, answers,
-slides and the site.
+"""Runs each notebook once, solutions included, for handouts, answers, slides and the site.
 
-Outputs are kept in build/executed under a hash of the notebook and the package, so that a change of
-either runs them again.
+Outputs are kept in build/executed under a hash of the notebook and the package. If either changes,
+the notebook is run again.
 """
 
 import os
@@ -23,28 +22,29 @@ NOTEBOOKS, KEPT = ROOT / "notebooks", ROOT / "build" / "executed"
 HIDDEN = re.compile(r"<details><summary>(Solution|Answer)</summary>\n(.*?)\n</details>", re.DOTALL)
 HINT = re.compile(r"<details><summary>Hint</summary>\n(.*?)\n</details>", re.DOTALL)
 CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
-# run before a notebook's own cells
+# the code that is run before a notebook's own cells
 PREPARED = "from tools.prepared import prepare\nprepare()\ndel prepare"
 
 
 def paths(numbers: list[int] | None = None) -> list[Path]:
-    """The notebooks with these numbers in order; all of them by default."""
+    """Return the notebooks with these numbers, in order; by default, all of them."""
     found = {int(path.name.partition("-")[0]): path for path in NOTEBOOKS.glob("*.ipynb")}
     return [found[number] for number in sorted(found) if number in (numbers or found)]
 
 
 def executed(path: Path) -> Any:
-    """A notebook with its outputs, and its questions and the outputs of their answers at the end.
+    """Return a notebook with its outputs, followed by its questions and their answers, also with
+    outputs.
 
     Raises:
-        nbclient.exceptions.CellExecutionError: a cell of it fails.
+        nbclient.exceptions.CellExecutionError: a cell of the notebook fails.
     """
     kept = KEPT / f"{path.stem}-{_key(path)}.ipynb"
     if not kept.exists():
         print(f"running {path.name}", flush=True)
         notebook = with_answers(nbformat.read(path, as_version=4))
         notebook.cells.insert(0, nbformat.v4.new_code_cell(PREPARED))
-        # many threads wait for one another
+        # one thread each, since many threads would wait for one another
         os.environ.update(PANEL_INLINE="1", PYTHONPATH=str(ROOT), OPENBLAS_NUM_THREADS="1")
         NotebookClient(
             notebook, timeout=600, resources={"metadata": {"path": str(NOTEBOOKS)}}
@@ -58,7 +58,7 @@ def executed(path: Path) -> Any:
 
 
 def _uncount(notebook: NotebookNode) -> None:
-    """Drop the first cell, and number the others without it."""
+    """Drop the first cell, and number the other cells as if it had never been run."""
     del notebook.cells[0]
     for cell in notebook.cells:
         for counted in (cell, *cell.get("outputs", ())):
@@ -67,7 +67,7 @@ def _uncount(notebook: NotebookNode) -> None:
 
 
 def _key(path: Path) -> str:
-    """A hash of everything in this project that the outputs depend on."""
+    """Return a hash of everything in this project that the outputs depend on."""
     code = sorted(
         file for file in (ROOT / "zoexplore").rglob("*") if file.suffix in {".py", ".css", ".js"}
     )
@@ -78,8 +78,8 @@ def _key(path: Path) -> str:
 
 
 def with_answers(notebook: NotebookNode) -> NotebookNode:
-    """A notebook with its questions and answers at the end, the answers' code as cells; all of
-    these are tagged `answer`.
+    """Append a notebook's questions and answers to it, with the code of the answers in cells. All
+    cells that are added have the tag `answer`.
     """
     for asked in list(_asked(notebook)):
         text = HINT.sub("", asked)
@@ -90,8 +90,8 @@ def with_answers(notebook: NotebookNode) -> NotebookNode:
 
 
 def _asked(notebook: NotebookNode) -> Iterator[str]:
-    """The parts of texts under headings with answers; an answer's question may be in the text
-    before.
+    """Yield the sections that have answers. If a text begins with an answer, its question is at the
+    end of the text before.
     """
     before = ""
     for cell in notebook.cells:
@@ -104,7 +104,7 @@ def _asked(notebook: NotebookNode) -> Iterator[str]:
                     part for part in re.split(r"\n(?=## )", cell.source) if HIDDEN.search(part)
                 ]
                 yield "\n\n".join(filter(None, (question, *parts)))
-            # what has answers is shown with all its questions
+            # a section with answers is shown whole, with all its questions
             before = "" if HIDDEN.search(cell.source) else cell.source
 
 
@@ -113,7 +113,7 @@ def is_answer(cell: NotebookNode) -> bool:
 
 
 def only_answers(notebook: NotebookNode) -> NotebookNode:
-    """The questions and answers of an executed notebook, under its title."""
+    """Return the questions and answers of an executed notebook, under its title."""
     title = notebook.cells[0].source.partition("\n")[0]
     notebook.cells = [
         nbformat.v4.new_markdown_cell(f"{title}: answers"),
@@ -123,6 +123,6 @@ def only_answers(notebook: NotebookNode) -> NotebookNode:
 
 
 def as_written(notebook: NotebookNode) -> NotebookNode:
-    """An executed notebook in its source form: its solutions are text again."""
+    """Return an executed notebook without the cells of the answers, as it was written."""
     notebook.cells = [cell for cell in notebook.cells if not is_answer(cell)]
     return notebook

@@ -1,9 +1,9 @@
-"""The notebooks as pages that need no kernel and no network: `python -m tools.handouts
+"""Turns the notebooks into pages that need no kernel and no network: `python -m tools.handouts
 [handouts|answers|slides] [numbers]`.
 
-Handouts leave out the solutions; answers hold only these, with their outputs; slides
-(`tools.slides`) leave out the code. Each page is one file in build/; the notebooks are run by
-`tools.executed`, once for all kinds of pages.
+Handouts leave out the solutions; answers hold only the solutions, with their outputs; slides
+(`tools.slides`) leave out the code. Each page is one file in build/. `tools.executed` runs each
+notebook once for all kinds of pages.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from zoexplore.run.atomic_write import write
 from zoexplore.run.presets import DEMONSTRATION
 
 BUILD = ROOT / "build"
-MOVING = {  # by the notebook's number: a heading, and a lesson's sliders and link
+MOVING = {  # by the number of the notebook: a heading, and the sliders and link of a lesson
     0: ("Move it: play the attacker", ("sigma",), "?tab=game"),
     2: ("Move it: what K costs", ("K", "T"), "?tab=curves&against=K"),
     4: ("Move it: how long, and with which noise", ("beta", "T"), ""),
@@ -42,7 +42,7 @@ details { margin-bottom: 1em; }
 
 
 def without_answers(notebook: NotebookNode) -> NotebookNode:
-    """A notebook without solutions, but with hints."""
+    """Return a notebook without solutions, but with hints."""
     for cell in as_written(notebook).cells:
         if cell.cell_type == "markdown":
             cell.source = HIDDEN.sub("", cell.source)
@@ -50,7 +50,7 @@ def without_answers(notebook: NotebookNode) -> NotebookNode:
 
 
 def page(notebook: NotebookNode, kind: str, number: int | None = None) -> str:
-    """An executed notebook, of a number, as one HTML page."""
+    """Return an executed notebook as one HTML page. `number` is the notebook's."""
     if kind == "slides":
         text, more = slides.page(without_answers(notebook)), slides.scripts()
     else:
@@ -61,7 +61,9 @@ def page(notebook: NotebookNode, kind: str, number: int | None = None) -> str:
 
 
 def _moving(number: int | None) -> str:
-    """A lesson at the end of a notebook's page that has no components of its own."""
+    """Return the lesson that ends a notebook's page; "" for a notebook that has components of its
+    own.
+    """
     if number not in MOVING:
         return ""
     title, sliders, link = MOVING[number]
@@ -71,7 +73,7 @@ def _moving(number: int | None) -> str:
 
 
 def offline(text: str, more: str = "") -> str:
-    """A page that loads nothing from elsewhere: the included KaTeX draws its formulas."""
+    """Make a page load nothing from elsewhere: KaTeX, which draws its formulas, is put into it."""
     text = re.sub(r'<script[^>]*src="https?://[^"]*"[^>]*>\s*</script>', "", text)
     text = re.sub(r'<link[^>]*href="https?://(?!cdn\.holoviz)[^"]*"[^>]*>', "", text)
     text = re.sub(
@@ -91,7 +93,7 @@ def offline(text: str, more: str = "") -> str:
     head, _, body = text.partition("</head>")
     body, _, _ = body.rpartition("</body>")
     body += f"{more}<style>{LOOK}</style><script>{DRAWN}</script></body></html>"
-    # of Panel, which inlines its scripts alone
+    # Panel inlines its scripts, but not the other files that it links to
     linked = re.escape(CDN_DIST) + r"([\w./-]+\.(?:css|ico|png))(?:\?v=[\w.]+)?"
     return re.sub(
         linked,

@@ -1,5 +1,5 @@
 """Draws the README's moving picture from the page: `python -m tools.moving` writes
-docs/explorer.gif. Needs Chromium.
+docs/explorer.gif. It needs Chromium.
 """
 
 from io import BytesIO
@@ -17,14 +17,14 @@ from zoexplore.run.formatting import format_number
 from zoexplore.run.presets import DEMONSTRATION
 
 FILE = Path(__file__).parents[1] / "docs" / "explorer.gif"
-# More and more steps; then, for the longest run, more and more of the noise along the directions.
+# The number of steps grows; then, for the longest run, the share of the noise along the directions.
 STEPS, SHARES = (10, 30, 100, 300, 1000, 10_000), (0.8, 0.95, 0.99, 1.0)
 FRAMES: list[dict[str, Any]] = [{"T": T} for T in STEPS] + [
     {"T": STEPS[-1], "beta": share} for share in SHARES
 ]
 SIZE: ViewportSize = {"width": 1280, "height": 800}
 WIDTH, COLOURS = 960, 64
-MOMENT, LAST = 900, 2500  # milliseconds that a picture stays
+MOMENT, LAST = 900, 2500  # milliseconds that a picture stays, and that the last one does
 PATIENCE = 120.0  # seconds
 IDLE = "() => window.Bokeh && Bokeh.documents.length > 0 && Bokeh.documents[0].is_idle"
 VISIT = """search => {
@@ -34,7 +34,7 @@ VISIT = """search => {
 
 
 def picture(page: Page, given: dict[str, Any]) -> Image.Image:
-    """The page with these fields changed, once its table shows the run's composition."""
+    """Change these fields, and take a picture once the page's table shows the run's composition."""
     run = DEMONSTRATION.replace(**given)
     page.evaluate(VISIT, f"?tab=curves&{to_query(run, Accounting())}")
     shown = format_number(guarantee(run, "composition").epsilon)

@@ -1,5 +1,5 @@
-"""Pages of the site that are made from the package: the story on the home page, public names,
-gallery, published runs, citing.
+"""Makes the site's pages that come from the package: the story on the home page, the public names,
+the gallery, the published runs, and how to cite.
 """
 
 import re
@@ -70,9 +70,8 @@ PICTURES = {
 
 
 def figure(folder: Path, name: str, element: Any, up: str = "") -> str:
-    """An element as a script in the site's folder of figures, and the lines of a page that show it.
-
-    `up` leads from the page to the site's root.
+    """Write an element as a script into the site's folder of figures, and return the lines of a
+    page that show it. `up` leads from the page to the site's root.
     """
     script, place = components(hv.render(element, backend="bokeh"))
     (folder / FIGURES).mkdir(exist_ok=True)
@@ -82,13 +81,15 @@ def figure(folder: Path, name: str, element: Any, up: str = "") -> str:
 
 
 def home(folder: Path, readme: str) -> str:
-    """The README with the explorer's story after its picture."""
+    """Return the README with the explorer's story before "Start"."""
     intro, heading, rest = readme.partition("\n## Start\n")
     return f"{intro}\n{story(folder)}\n{heading}{rest}"
 
 
 def story(folder: Path) -> str:
-    """The explorer's steps: their text, a picture, and the folded answer to their question."""
+    """Tell the explorer's story. Each step has its text, a picture, and the folded answer to its
+    question.
+    """
     lesson(DEMONSTRATION, ("sigma", "beta", "T"), folder / "story.html")
     frame = partial(_FRAME.format, height=760)
     pictures = {
@@ -116,13 +117,13 @@ def story(folder: Path) -> str:
 
 
 def _runs(step: Any) -> Iterator[Any]:
-    """The run before the question and after it."""
+    """Return the run before a step's question and the run after it."""
     before = DEMONSTRATION.replace(**step.run)
     return iter((before, before.replace(**step.then)))
 
 
 def gallery(folder: Path) -> str:
-    """Pictures with the code that draws them, a lesson, and the presets."""
+    """Return the gallery: pictures with the code that draws them, a lesson, and the presets."""
     text = f"{_GALLERY}\n{BOKEH.format(up='')}\n\n```python{_SCRIPTS}```\n"
     names: dict[str, Any] = {}
     exec(_SCRIPTS, names)
@@ -144,7 +145,7 @@ def gallery(folder: Path) -> str:
 
 
 def published(folder: Path) -> str:
-    """A page for every published run; what leads to them is returned, for the page of all of them."""
+    """Write a page for every published run, and return the links to these pages."""
     (folder / "published").mkdir()
     links = ""
     for key, run in RUNS.items():
@@ -156,7 +157,7 @@ def published(folder: Path) -> str:
 
 
 def _published(folder: Path, key: str, run: Published) -> str:
-    """One run: its numbers, the claim and the counts, and the setting to go on from."""
+    """Return a run's page: its numbers, the claimed ε and ours, and the setting to go on from."""
     rows = {
         "records n": run.n,
         "parameters d": f"{run.d:,}",
@@ -225,13 +226,13 @@ def _bars(counts: dict[str, float]) -> hv.Bars:
 
 
 def citing(readme: str) -> str:
-    """The README's chapter on the paper, as a page."""
+    """Return the README's chapter on the paper as a page."""
     _, _, text = readme.partition("## The paper, and how to cite\n")
     return f"# The paper, and how to cite\n{text}"
 
 
 def public(module: str) -> list[tuple[str, Any]]:
-    """The classes and functions in a module's `__all__`; without it, the module's own public ones."""
+    """List the classes and functions in a module's `__all__`, or else its own public ones."""
     home = import_module(module)
     own = [
         name
@@ -246,8 +247,8 @@ def public(module: str) -> list[tuple[str, Any]]:
 
 
 def names() -> str:
-    """The page of public names: each once, with its place, from which mkdocstrings takes the
-    signature and docstring.
+    """Return the page of public names. It has each name once, with the module from which
+    mkdocstrings takes the signature and docstring.
     """
     seen: set[int] = set()
     lines = [_NAMES]

@@ -1,5 +1,5 @@
-"""Draws the pictures of docs/hidden_states.md anew: `python -m tools.pictures`. Needs Chromium, as
-the tests of pages do.
+"""Draws the pictures of docs/hidden_states.md anew: `python -m tools.pictures`. It needs Chromium,
+as the tests of pages do.
 """
 
 from pathlib import Path
@@ -19,8 +19,8 @@ WIDE = {"width": 640, "height": 320, "responsive": False}
 
 
 def two_runs(steps: int = 25, pairs: int = 150) -> hv.Layout:
-    """Ends of runs in the plane on two neighbouring data sets: without noise, with the same noise,
-    with noise of their own.
+    """Draw where runs in the plane end on two neighbouring data sets: without noise, with the same
+    noise for both, and with noise of their own.
     """
     rng = np.random.default_rng(3)
     c, push = 0.85, np.array([0.35, 0.1])
@@ -53,13 +53,13 @@ def two_runs(steps: int = 25, pairs: int = 150) -> hv.Layout:
 
 
 def distances() -> hv.Overlay:
-    """The distance that is left to hide in the sharper bound's proof, and what it would be if
-    nothing were hidden or nothing contracted.
+    """Draw the distance that is left to hide in the sharper bound's proof, and what it would be if
+    nothing were hidden, or nothing contracted either.
     """
     plan = guarantee(RUN, "sharp").trajectory
     assert plan is not None
     assert RUN.lipschitz is not None
-    B = 2 * RUN.eta * RUN.lipschitz / (RUN.n * RUN.K)  # no longer than the gradients of two records
+    B = 2 * RUN.eta * RUN.lipschitz / (RUN.n * RUN.K)  # at most what replacing a record changes
     time, pull = np.arange(RUN.T + 1), [0.0]
     inside, across = RUN.K / RUN.d, 1 - RUN.K / RUN.d
     c = 1 - RUN.eta * RUN.m / RUN.K
@@ -82,7 +82,9 @@ def distances() -> hv.Overlay:
 
 
 def costs() -> hv.Overlay:
-    """The budget spent so far: every push hidden at once, and by the sharper bound."""
+    """Draw the budget spent up to each step: if every push is hidden at once, and by the sharper
+    bound.
+    """
     plan, public = guarantee(RUN, "sharp").trajectory, guarantee(RUN, "composition")
     assert plan is not None
     time = np.arange(1, RUN.T + 1)
@@ -117,7 +119,7 @@ def main() -> None:
             page = browser.new_page(viewport={"width": width, "height": height})
             page.goto(file.as_uri())
             page.locator("canvas").first.wait_for()
-            page.wait_for_timeout(500)  # until it has drawn
+            page.wait_for_timeout(500)  # until the figure is drawn
             page.screenshot(path=FOLDER / f"hidden-{name}.png")
         browser.close()
 

@@ -1,5 +1,5 @@
-"""What a notebook's kernel does before its own cells, so that its outputs move on pages without a
-kernel.
+"""Prepares a notebook's kernel before its own cells are run, so that its outputs can move on pages
+without a kernel.
 """
 
 from collections.abc import Callable
@@ -23,18 +23,18 @@ async def _at_once(function: Callable[..., Any], args: tuple[Any, ...], urgent: 
 
 
 def framed(setting: Setting, sliders: tuple[str, ...], link: str = "") -> str:
-    """A lesson as a part of a page."""
+    """Return a lesson as a frame for a page."""
     look = f"width:100%;height:{HEIGHT}px;border:0"
     return f'<iframe title="a lesson" style="{look}" srcdoc="{escape(page.html(setting, sliders, link=link))}"></iframe>'
 
 
 class Drawn:
-    """Draws components: what has dials as a lesson, a player with all its steps, and says of the
-    rest that it is a picture.
+    """Draws components for pages without a kernel: dials as a lesson, a player with all its steps,
+    and the rest as a picture that says so.
     """
 
     def __init__(self) -> None:
-        self.parts: list[Any] = []  # of the cell that is drawn
+        self.parts: list[Any] = []  # the components of the cell that is drawn
         self.live = pn.Column._repr_mimebundle_
         for kind in (Dial, Curves, Readouts):
             self._note(kind)
@@ -50,7 +50,7 @@ class Drawn:
         kind.__panel__ = noted
 
     def column(self, column: pn.Column, *given: Any, **named: Any) -> Any:
-        """The output of a column, in place of Panel's."""
+        """Return the output of a column, in place of Panel's."""
         parts, self.parts = self.parts, []
         widgets = list(column.select(pn.widgets.Widget))
         if [type(widget) for widget in widgets] == [pn.widgets.Player]:
@@ -66,13 +66,13 @@ class Drawn:
 
     @staticmethod
     def explorer(explorer: Explorer, *_: Any, **__: Any) -> Any:
-        """The output of the whole explorer."""
+        """Return the output of the whole explorer."""
         return {"text/html": framed(explorer.state.setting, ("sigma", "T", "K"))}, {}
 
 
 def _as_lesson(dials: list[str], parts: list[Any]) -> tuple[tuple[str, ...], str]:
-    """A lesson's sliders and link for dials and what stands below; a field that the curves run over
-    is tabled with a dial.
+    """Return the sliders and the link of a lesson that replaces dials and the parts below them. If
+    curves run over a field other than T, that field moves together with a dial's.
     """
     along = next((part.along for part in parts if isinstance(part, Curves)), "")
     if not along:
@@ -83,7 +83,9 @@ def _as_lesson(dials: list[str], parts: list[Any]) -> tuple[tuple[str, ...], str
 
 
 def prepare() -> None:
-    """Compute at once what takes long, so that a page has it, and draw what moves without a kernel."""
+    """Make the kernel compute slow answers at once, so that a page has them, and draw components
+    that move without a kernel.
+    """
     ask._by_the_pool = _at_once
     drawn = Drawn()
     pn.Column._repr_mimebundle_ = lambda column, *given, **named: drawn.column(

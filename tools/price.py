@@ -14,11 +14,11 @@ from zoexplore.training import frontier, save
 from zoexplore.views.training.jobs import METHOD, SEEDS, Asked
 
 FILE = Path(__file__).parents[1] / "zoexplore" / "training" / "price.json"
-FEW = 26  # directions, beside those of the page's first run
+FEW = 26  # the fewer directions
 
 
 def main() -> None:
-    """Train, and write the frontier beside the finished comparison."""
+    """Train the runs, and write their frontier beside the finished comparison."""
     found = []
     for K in (DEMONSTRATION.K, FEW):
         asked = Asked(DEMONSTRATION.replace(K=K), Accounting())

@@ -1,5 +1,5 @@
-"""The page's sentences in all states that add some, for reading aloud: `python -m tools.sentences`,
-or of some parts of it, `python -m tools.sentences plans refusals`.
+"""Prints the sentences of the page, state by state, for reading aloud: all by `python -m
+tools.sentences`, those of some parts by `python -m tools.sentences plans refusals`.
 """
 
 import re
@@ -66,15 +66,15 @@ _BLOCKS = re.compile(r"</?(p|li|tr|h\d|table|div|ul|dt|dd|caption|summary|option
 
 
 def plain(html: str) -> list[str]:
-    """HTML as lines of text."""
+    """Return HTML as lines of text."""
     text = _BLOCKS.sub("\n", _UNSHOWN.sub(" ", html))
     lines = (" ".join(unescape(re.sub(r"<[^>]*>", " ", line)).split()) for line in text.split("\n"))
     return [re.sub(r" ([.,;:])", r"\1", line) for line in lines if line]
 
 
 def said(explorer: Explorer) -> Iterator[str]:
-    """Every line of text that the page's components hold, shown or folded, with the labels of its
-    widgets.
+    """Yield every line of text that the page's components hold, shown or folded, and the labels of
+    its widgets.
     """
     for component in explorer.__panel__().select():
         if isinstance(component, pn.pane.HTML):
@@ -104,7 +104,9 @@ def said(explorer: Explorer) -> Iterator[str]:
 
 
 def states(parts: Collection[str] = ()) -> Iterator[tuple[str, list[str]]]:
-    """(state, its lines that no earlier state has); of the `parts` named in `PARTS`, or of all."""
+    """Yield (state, lines): the lines are those that no earlier state has. `parts` are keys of
+    `PARTS`; by default, all.
+    """
     known = set[str]()
     for name in parts or PARTS:
         for state, lines in PARTS[name]():
@@ -117,7 +119,7 @@ States = Iterator[tuple[str, Iterator[str]]]
 
 
 def _runs() -> States:
-    """Every view at first, and what three of them and the read-outs say of many runs."""
+    """Show every view once, then three views and the read-outs for many runs."""
     explorer = _opened()
     for name in VIEWS:
         explorer.tabs.selected = name
@@ -130,7 +132,7 @@ def _runs() -> States:
 
 
 def _presets() -> States:
-    """The texts of each preset when chosen, and in its run's statement."""
+    """Choose each preset, which shows its texts and its run's statement."""
     explorer = _opened()
     explorer.tabs.selected = "attack"
     for key in PRESETS:
@@ -139,7 +141,7 @@ def _presets() -> States:
 
 
 def _plans() -> States:
-    """Plan's answers, unreachable targets, and refusals."""
+    """Show the answers of Plan, also to unreachable targets, and its refusals."""
     explorer = _opened()
     planner = explorer.tabs["plan"]
     explorer.tabs.selected = "plan"
@@ -165,7 +167,7 @@ def _plans() -> States:
 
 
 def _refusals() -> States:
-    """The refusals of every box."""
+    """Show the refusals of every box."""
     explorer = _opened()
     controls = explorer.controls
     boxes = controls.fields | {name: dial.text for name, dial in controls.dials.items()}
@@ -197,7 +199,7 @@ def _refusals() -> States:
 
 
 def _training() -> States:
-    """Train's texts before training, and where a run cannot be trained."""
+    """Show the texts of Train before training, and those about runs that cannot be trained."""
     explorer = _opened()
     explorer.tabs.selected = "train"
     train = explorer.tabs["train"]
@@ -212,7 +214,7 @@ def _training() -> States:
 
 
 def _story() -> States:
-    """Every step, and the answer to a guess."""
+    """Show every step of the story, and the answer to a guess."""
     explorer = Explorer(search="")
     for number in STEPS:
         explorer.story.go(int(number))
@@ -222,7 +224,7 @@ def _story() -> States:
 
 
 def _teaching() -> States:
-    """Links for teaching, and those that say what does not exist."""
+    """Open links for teaching, and links with names that do not exist."""
     for query in (
         "show=curves,K&say=Move+K.&say=What+changes%3F",
         "show=moon&lock=sun",

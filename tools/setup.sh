@@ -2,7 +2,7 @@
 # Makes .venv, or $VENV, with the pinned stack and this project in it; running it twice is harmless.
 #   sh tools/setup.sh app     what the page needs, training included: what `make app` calls
 #   sh tools/setup.sh         that, and what notebooks, tests and the site need
-# Packages come by uv where it is found; UV=no leaves it out.
+# uv installs the packages where it is found; UV=no leaves it out.
 set -eu
 cd "$(dirname "$0")/.."
 what=${1:-all}
@@ -33,7 +33,7 @@ find_python() {
     fail "Python 3.11 or newer is needed and $found was found. Install one (python.org, or your system's packages), or name it: make PYTHON=/path/to/python3.11"
 }
 
-# uv does not read pip's configuration. It gets pip's folders of wheels below; where pip has another index, pip installs.
+# uv does not read pip's configuration. It is given pip's folders of wheels below; if pip has another index, pip installs.
 find_uv() {
     if [ "${UV:-}" = no ]; then return; fi
     if [ -n "${PIP_INDEX_URL:-}$($pip config get global.index-url 2>/dev/null || true)" ]; then return; fi
@@ -46,7 +46,7 @@ install() {
         if "$uv" pip install --quiet --python "$venv/bin/python" "$@" >"$log" 2>&1; then return; fi
         say "uv failed, so pip installs: $(tail -n 1 "$log")"
     fi
-    quietly $pip install -c constraints.txt 'pip>=25.1' # what Python 3.11 brings is older, and knows no dependency groups
+    quietly $pip install -c constraints.txt 'pip>=25.1' # Python 3.11's own pip is older, and knows no dependency groups
     quietly $pip install "$@"
 }
 
@@ -54,7 +54,7 @@ torch_needs_cuda() {
     $pip install --dry-run --quiet --report - "torch==$torch" 2>"$log" | grep -Eq '"name": "(nvidia|cuda)-'
 }
 
-# --no-deps throughout: what torch needs comes with the rest, pinned and from the usual place.
+# --no-deps throughout: the packages that torch needs come with the rest, pinned and from the usual index.
 install_torch() {
     if $pip show torch 2>/dev/null | grep -q "^Version: $torch"; then return; fi
     if ! torch_needs_cuda; then
@@ -93,6 +93,6 @@ fi
 install_torch
 say "installing the pinned packages and zoexplore itself (the first time takes a minute or two)"
 install_rest
-# Its bar is shown; without it the first page, or the first test, would wait for as long.
+# Compile the kernels now, with a bar; otherwise the first page or the first test would wait for them.
 env -u PYTHONDONTWRITEBYTECODE "$venv/bin/python" -c 'from zoexplore.compute.prepare import main; main()'
 say "ready"

@@ -2,7 +2,7 @@
 leaves the notebooks unexecuted.
 
 Pages keep the places that they have in the project, so that their links hold; the README is the
-home page. `tools.pages` makes those that come from the package, `tools.executed` runs the
+home page. `tools.pages` makes the pages that come from the package, and `tools.executed` runs the
 notebooks.
 """
 
@@ -35,7 +35,7 @@ _DELIMITERS = """[{left: "\\\\(", right: "\\\\)", display: false}, {left: "\\\\[
   {left: "$$", right: "$$", display: true}, {left: "$", right: "$", display: false}]"""
 DRAWN = f"renderMathInElement(document.body, {{delimiters: {_DELIMITERS}, throwOnError: false}})"
 RENDER = f"document$.subscribe(() => {DRAWN});\n"
-# Room for code cells of 88 characters; on a telephone a wide formula scrolls, and not the page.
+# The page has room for code cells of 88 characters. On a phone a wide formula scrolls by itself.
 LOOK = """
 .md-grid { max-width: 76rem; }
 .md-typeset__scrollwrap { position: relative; }
@@ -46,7 +46,7 @@ _LINKED = re.compile(re.escape(CDN_DIST) + r"([\w./-]+\.\w+)(?:\?v=[\w.]+)?")
 
 
 def slug(text: str, separator: str) -> str:
-    """A heading's anchor as GitHub has it, which the pages' links use."""
+    """Return a heading's anchor as GitHub makes it, which the pages' links use."""
     return re.sub(r"[^\w\- ]", "", unescape(text).lower()).strip().replace(" ", separator)
 
 
@@ -85,9 +85,9 @@ def assemble(execute: bool = True) -> None:
 
 
 def katex(folder: Path) -> None:
-    """Copy KaTeX, which draws formulas, into a folder: Panel brings the scripts, marimo the fonts,
-    so that nothing comes from elsewhere. Of each font's files the style sheet names one, since
-    marimo does not have all.
+    """Copy KaTeX, which draws formulas, into a folder. Its scripts come from Panel and its fonts
+    from marimo, so that no network is needed. The style sheet then names one file of each font,
+    since marimo does not have all.
     """
     fonts = folder / "fonts"
     fonts.mkdir(parents=True)
@@ -95,7 +95,7 @@ def katex(folder: Path) -> None:
         (file,) = (_PANEL / "dist" / "bundled" / "katex").rglob(name)
         shutil.copy(file, folder / name)
     for file in (_MARIMO / "_static" / "assets").glob("KaTeX_*.woff*"):
-        # what follows is a hash
+        # a hash follows
         face = re.match(r"KaTeX_\w+?-(BoldItalic|Bold|Italic|Regular)", file.stem)
         shutil.copy(file, fonts / f"{face[0] if face else file.stem}{file.suffix}")
     sheet = folder / "katex.min.css"
@@ -106,14 +106,14 @@ def katex(folder: Path) -> None:
 
 
 def _font(folder: Path, sources: str) -> str:
-    """The first of a font's sources whose file is there."""
+    """Return the first of a font's sources whose file exists."""
     return "src:" + next(
         source for source in sources.split(",") if (folder / source[4 : source.index(")")]).exists()
     )
 
 
 def _notebook(path: Path, execute: bool) -> None:
-    """A notebook with its outputs, and with links to pages in place of their sources."""
+    """Write a notebook with its outputs, and with links to pages in place of their sources."""
     notebook = as_written(executed(path)) if execute else nbformat.read(path, as_version=4)
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
@@ -128,8 +128,8 @@ def _notebook(path: Path, execute: bool) -> None:
 
 
 def _shared(output: nbformat.NotebookNode) -> None:
-    """Put the scripts that a notebook loads, some megabytes and the same in all, into a file of
-    their own.
+    """Put the scripts that a notebook loads into a file of their own. They are some megabytes, and
+    the same in all notebooks.
     """
     if "application/vnd.holoviews_load.v0+json" in output.get("data", {}):
         script = _brought(output.data["application/javascript"]).encode()
@@ -139,7 +139,7 @@ def _shared(output: nbformat.NotebookNode) -> None:
 
 
 def _brought(text: str) -> str:
-    """An output that loads Panel's style sheets from the site, not from Panel's server."""
+    """Make an output load Panel's style sheets from the site, not from Panel's server."""
 
     def bring(found: re.Match[str]) -> str:
         file = PAGES / "panel" / found[1]
@@ -153,7 +153,7 @@ def _brought(text: str) -> str:
 
 
 def build(folder: Path = SITE) -> None:
-    """The pages as HTML."""
+    """Write the pages as HTML."""
     command = [
         sys.executable,
         "-m",

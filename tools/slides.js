@@ -1,6 +1,6 @@
-// Slides that fill whatever window they have, at their true size: under a scale of Reveal's own, Bokeh's figures are cut and take
-// the mouse to be elsewhere. Figures get the height that the text leaves them, and text that is too much gets smaller, and with it
-// components without figures; what is taller even so scrolls: a lesson and what is printed by themselves.
+// Slides fill their window at their true size: if Reveal scaled them, Bokeh's figures would be cut and mistake the mouse's place.
+// Figures get the height that the text leaves them. If there is too much text, the text and components without figures get smaller.
+// A slide that is still too tall scrolls; a lesson and printed output scroll by themselves.
 (() => {
   const LEAST = 180, MOST = 2.5, SMALLEST = 0.7; // pixels of a figure; times its own height; times the text's own size
   const SHORTEST = 480, PRINTED = ".jp-OutputArea-output pre"; // pixels of a lesson's frame
@@ -17,7 +17,7 @@
 
   function sized(drawn, times) {
     for (const { style, height, width } of drawn) {
-      const square = Math.abs(Math.log(width / height)) < 0.25; // its shape says something
+      const square = Math.abs(Math.log(width / height)) < 0.25; // keeps its shape, which means something
       const tall = Math.max(Math.min(LEAST, height), Math.round(height * (square ? Math.min(1, times) : times)));
       style.height = style.maxHeight = `${tall}px`;
       if (square) style.width = `${Math.round((tall * width) / height)}px`;
@@ -29,7 +29,7 @@
     return slide.clientHeight - parseFloat(getComputedStyle(slide).paddingBottom) - Math.max(...ends);
   }
 
-  function bounded(slide, what, least) { // it scrolls by itself
+  function bounded(slide, what, least) { // a bounded part scrolls by itself
     for (const part of slide.querySelectorAll(what)) {
       part.style.maxHeight = "";
       part.style.maxHeight = `${Math.max(least, part.offsetHeight + Math.min(0, left(slide)))}px`;
@@ -63,7 +63,7 @@
       shrink(slide, size.toFixed(2));
       await laidOut();
     }
-    if (left(slide) < -1) { // it has to scroll in any case
+    if (left(slide) < -1) { // the slide has to scroll in any case
       shrink(slide, 1);
       bounded(slide, PRINTED, LEAST);
     }
@@ -72,7 +72,7 @@
 
   const current = () => fit(Reveal.getCurrentSlide());
   const options = { history: true, disableLayout: true, transition: "none", center: false };
-  Reveal.initialize(options).then(() => setTimeout(current, 300)); // until its figures are there
+  Reveal.initialize(options).then(() => setTimeout(current, 300)); // until the slide's figures are there
   Reveal.on("slidechanged", current);
   window.addEventListener("resize", current);
 })();

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the tests of the accountant, and of the mechanism where PyTorch has a CPU build, with every other Python that is found:
-# 3.12 to 3.14, each in its own environment.
+# Runs the tests of the accountant, and those of the mechanism if PyTorch has a CPU build, with each of Python 3.12 to 3.14 that
+# is found, in an environment of its own.
 #   sh tools/versions.sh [pytest's arguments]
 set -eu
 cd "$(dirname "$0")/.."
