@@ -1,1 +1,1 @@
-"""How fast and how tight the accountant is, as ratios measured in one run: `python -m benchmarks`."""
+"""Measures how fast and how tight the accountant is, as ratios: `python -m benchmarks`."""

@@ -1,5 +1,5 @@
-"""Print every topic's figures, or those named, then one table of all ratios to peers: `python -m
-benchmarks peers latency`.
+"""Print the figures of every topic, or of the topics named, then one table of all ratios to peers:
+`python -m benchmarks peers latency`.
 """
 
 import argparse

@@ -1,5 +1,6 @@
-"""A bare Panel page to compare latencies with: a slider, and a figure of as many lines and points
-as the explorer's. Every move gives the figure new data; nothing is computed, nothing else is there.
+"""A bare Panel page to compare latencies with: a slider, and a figure with as many lines and points
+as the explorer's. Every move gives the figure new data; the page computes nothing and has nothing
+else.
 """
 
 import numpy as np

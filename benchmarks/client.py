@@ -1,5 +1,5 @@
 """A reader without a browser: opens the page over Bokeh's websocket, moves sliders, presses
-buttons, awaits the redraw.
+buttons and awaits redraws.
 """
 
 import asyncio
@@ -13,18 +13,18 @@ from uuid import uuid4
 from tornado.httpclient import AsyncHTTPClient, HTTPRequest
 from tornado.websocket import websocket_connect
 
-PATIENCE = 120.0  # seconds until something is given up as lost; others may use the machine too
+PATIENCE = 120.0  # seconds to wait for an answer; others may use the machine too
 LARGEST = 2**28  # bytes of a message
 
 
 async def token_of(origin: str, query: str = "") -> str:
-    """Load the page, and no more of it than the token that its websocket needs."""
+    """Load the page, and return only the token that its websocket needs."""
     return (await loaded(origin, query))[0]
 
 
 async def loaded(origin: str, query: str = "") -> tuple[str, str]:
-    """Load the page: the token that its websocket needs, and the cookie by which a proxy finds its
-    process again.
+    """Load the page, and return (token, cookie): the token that its websocket needs, and the cookie
+    by which a proxy finds the page's process again.
     """
     page = await AsyncHTTPClient(max_clients=500).fetch(
         f"http://{origin}/app{query}", request_timeout=PATIENCE, connect_timeout=PATIENCE
@@ -38,7 +38,7 @@ async def loaded(origin: str, query: str = "") -> tuple[str, str]:
 
 
 class Reader:
-    """One session of the page. Made by `Reader.open`."""
+    """One session of the page, which `Reader.open` begins."""
 
     def __init__(self, socket: Any) -> None:
         self.socket = socket
@@ -49,8 +49,8 @@ class Reader:
         """Load the page, as a browser does, up to the moment when it is drawn.
 
         Args:
-            origin: of the server, as HOST:PORT.
-            query: of the page's address, with its question mark.
+            origin: the server's, as HOST:PORT.
+            query: the query of the page's address, with the question mark.
         """
         token, cookie = await loaded(origin, query)
         reader = await cls.connect(origin, token, cookie)
@@ -60,7 +60,7 @@ class Reader:
 
     @classmethod
     async def connect(cls, origin: str, token: str, cookie: str = "") -> "Reader":
-        """The websocket of a page that has been loaded."""
+        """Open the websocket of a page that has been loaded."""
         headers = {"Origin": f"http://{origin}"} | ({"Cookie": cookie} if cookie else {})
         request = HTTPRequest(f"ws://{origin}/app/ws", headers=headers, request_timeout=PATIENCE)
         reader = cls(
@@ -72,12 +72,12 @@ class Reader:
         return reader
 
     async def look(self) -> None:
-        """Fetch the page as it is now; what is not shown yet is not on it."""
+        """Fetch the page's document as it is now, without the parts that have never been shown."""
         self._send("PULL-DOC-REQ", {})
         self.document = await self._until("PULL-DOC-REPLY")
 
     def find(self, kind: str, text: str) -> dict[str, Any]:
-        """The model whose name or type starts like `kind` and whose attributes hold the text."""
+        """Return the model whose type starts with `kind` and whose attributes contain the text."""
         for model in _models(self.document):
             if model["name"].split(".")[-1].startswith(kind) and text in json.dumps(
                 model["attributes"], ensure_ascii=False
@@ -91,16 +91,16 @@ class Reader:
         await self.look()
 
     async def unfold(self, title: str) -> None:
-        """Open a card, and wait for what is in it."""
+        """Open a card, and wait for its contents."""
         self.set(self.find("Card", title), "collapsed", False)
         while len(self.find("Card", title)["attributes"]["children"]) == 1:  # the title
             await self._until("PATCH-DOC")
             await self.look()
 
     async def move(self, slider: dict[str, Any], value: float) -> float:
-        """Set a slider; seconds until the figure's new data arrive. What arrives before the server
-        has taken up the change is of an earlier move: on batches the exact curves follow a while
-        after the ones that a slider draws.
+        """Set a slider, and return the seconds until the figure's new data arrive. Data that arrive
+        before the server has taken the change belong to an earlier move: on batches the exact
+        curves follow a while after those that a slider draws.
         """
         start = time.perf_counter()
         await self._until("OK", self.set(slider, "value", value))
@@ -115,7 +115,7 @@ class Reader:
                 return
 
     def set(self, model: dict[str, Any], attribute: str, value: Any) -> str:
-        """Change one attribute of a model, as its widget in a browser would; the message's id."""
+        """Change an attribute of a model as a browser's widget would; return the message's id."""
         change = {
             "kind": "ModelChanged",
             "model": {"id": model["id"]},
@@ -129,7 +129,7 @@ class Reader:
         self._event("button_click", [["model", {"id": button["id"]}]])
 
     def close(self) -> None:
-        """Leave, as by closing the tab."""
+        """Leave, as if by closing the tab."""
         self.socket.close()
 
     def _event(self, name: str, entries: list[Any]) -> None:
@@ -146,8 +146,8 @@ class Reader:
         return name
 
     async def _until(self, kind: str, answered: str = "") -> dict[str, Any]:
-        """The content of the next message of that kind, in answer to a certain one if its id is
-        given; what comes before it is dropped.
+        """Wait for the next message of a kind, and return its content; drop the messages before it.
+        `answered`, if given, is the id of the message that it must answer.
         """
         while True:
             header = json.loads(await self._part())

@@ -1,5 +1,5 @@
-"""A page's redraw: five bounds at 300 numbers of steps against scipy point by point, and all six
-along several fields.
+"""Times a page's redraw: five bounds at 300 numbers of steps, against scipy point by point, and all
+six bounds along several fields.
 """
 
 import random
@@ -139,7 +139,7 @@ def over_settings(bounds: Any, count: int, **how: Any) -> Any:
 
 
 def random_setting(draw: Any) -> Any:
-    """Every order of magnitude of a slider as likely as any other."""
+    """Draw a setting. Every order of magnitude of a slider is as likely as any other."""
 
     def power(low: Any, high: Any) -> Any:
         return 10 ** draw.uniform(low, high)

@@ -1,7 +1,7 @@
-"""The first second: when the first byte, the first words and the live page are there, and what
-travels, cold and warm.
+"""Measures the first second of a visit: when the first byte, the first words and the live page
+arrive, and how much is sent, with an empty and with a filled browser cache.
 
-A bare Panel page (benchmarks/bare.py) is visited in the same browser.
+The same browser also visits a bare Panel page (benchmarks/bare.py).
 """
 
 from statistics import median
@@ -12,15 +12,15 @@ from benchmarks.serving import served
 from benchmarks.timing import table
 from tools import chromium
 
-VISITS = 3  # of each kind, of which the medians are shown
+VISITS = 3  # how often each kind of visit is made; medians are shown
 WORDS = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN"
 BYTE = "() => performance.getEntriesByType('navigation')[0].responseStart"
 AT_REST = f"() => ({IDLE})() && !document.querySelector('.zx-first') && performance.now()"
 
 
 def visit(context: Any, url: str) -> Any:
-    """Milliseconds to the first byte, the first words and the live page; kilobytes by HTTP and by
-    the websocket; requests.
+    """Return the milliseconds to the first byte, the first words and the live page, the kilobytes
+    by HTTP and by the websocket, and the number of requests.
     """
     page = context.new_page()
     wire, sent, told = context.new_cdp_session(page), {}, []
@@ -48,7 +48,9 @@ def visit(context: Any, url: str) -> Any:
 
 
 def visits(browser: Any, url: str) -> Any:
-    """Medians of visits by browsers that have never been there, and by one that has."""
+    """Return the medians of visits by browsers that come for the first time, and by one that comes
+    again.
+    """
     cold = []
     for _ in range(VISITS):
         context = browser.new_context()
@@ -59,7 +61,9 @@ def visits(browser: Any, url: str) -> Any:
 
 
 def run() -> Any:
-    """Serve both pages, visit them, print; return rows of first words over the bare page's."""
+    """Serve both pages, visit them, and print the figures. Return rows of how many times sooner the
+    first words are there than the bare page's.
+    """
     path = chromium.find()
     if path is None:
         print("first: no Chromium here")

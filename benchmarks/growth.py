@@ -1,5 +1,5 @@
-"""How the time of an answer grows with the run: the slope of log time against log T, K, d and n.
-Flat is 0, linear is 1.
+"""Measures how the time of an answer grows with the run: the slope of log time against log T, K, d
+and n. It is 0 for a constant time, and 1 for linear growth.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ SIZES = {
 
 
 def run() -> None:
-    """Print slopes, a row a bound."""
+    """Print the slopes, with a row for each bound."""
     print("Growth: slope of log time of one epsilon against log size (0 is flat, 1 is linear)")
     sizes = [f"{field}, {int(s[0])} to {s[-1]:.0e}" for field, s in SIZES.items()]
     table(
@@ -30,7 +30,7 @@ def run() -> None:
 
 
 def slope(bound: str, field: str) -> Any:
-    """Of the least-squares line."""
+    """Return the slope of the least-squares line for a bound along a field."""
     sizes = SIZES[field].round()
     times = [milliseconds(lambda v=v: epsilon(RUN.replace(**{field: v}), bound), 5) for v in sizes]
     return np.polyfit(np.log(sizes), np.log(times), 1)[0]

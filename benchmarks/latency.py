@@ -1,10 +1,10 @@
-"""Key press to redraw: from an arrow key on a slider to the strokes that follow, in headless
-Chromium. A stroke is one on a canvas, or a figure's SVG written anew.
+"""Measures the time from key press to redraw: from an arrow key on a slider to the strokes that
+follow, in headless Chromium. A stroke is one on a canvas, or a figure's SVG written anew.
 
-"redrawn" is the end of the first burst of strokes: the figure shows the new values. "last stroke"
-counts repaints too, which follow where a text beside the figure has changed. No value is visited
-twice, so that no answer is cached. A bare Panel page, which computes nothing (benchmarks/bare.py),
-is measured in the same browser.
+"redrawn" is the end of the first burst of strokes, when the figure shows the new values. "last
+stroke" counts later repaints too, which happen when a text beside the figure has changed. No value
+is visited twice, so that no answer is cached. A bare Panel page, which computes nothing
+(benchmarks/bare.py), is measured in the same browser.
 """
 
 import math
@@ -28,16 +28,16 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-sync",
 ]
-PRESSES, PAUSE = 20, 0.35  # of a slider, and seconds between them
-DRAG, REPORTS = 4, 8  # seconds, and milliseconds between two reports of a mouse
+PRESSES, PAUSE = 20, 0.35  # how many key presses on a slider, and the seconds between them
+DRAG, REPORTS = 4, 8  # seconds of a drag, and milliseconds between two reports of the mouse
 SLIDERS = {"σ": "σ noise scale", "T": "T steps", "K": "K directions per step"}
-# by their names in an address; the first three are measured
+# the views, by their names in an address; the first three are measured
 VIEWS = ("curves", "publish", "attack", "inside", "theory")
 IDLE = "() => window.Bokeh && Bokeh.documents.length > 0 && Bokeh.documents[0].is_idle"
 
 GO = "search => { history.replaceState({}, '', search); dispatchEvent(new PopStateEvent('popstate')); }"
-BURST = 20  # ms without a stroke end a burst
-# Every stroke on any canvas, and every drawing in SVG, notes when it happened.
+BURST = 20  # the milliseconds without a stroke that end a burst
+# notes the time of every stroke on a canvas and of every drawing in SVG
 WATCH = """() => {
   window.zx = {strokes: []};
   for (const method of ["stroke", "fill", "fillText", "clearRect", "drawImage"]) {
@@ -57,13 +57,13 @@ WATCH = """() => {
 
 
 def named(label: str) -> str:
-    """The handle of the slider of that name."""
+    """Return the CSS selector of the handle of a slider, by the slider's label."""
     return f'.noUi-handle[aria-label="{label}"]'
 
 
 def presses(page: Any, handle: Any) -> Any:
-    """Milliseconds from each press of an arrow key to the end of the first burst of strokes, and to
-    the last stroke.
+    """Press an arrow key again and again. Return the milliseconds from each press to the end of the
+    first burst of strokes, and to the last stroke.
     """
     handle = page.locator(handle)
     handle.focus()
@@ -79,9 +79,9 @@ def presses(page: Any, handle: Any) -> Any:
 
 
 def drag(page: Any, handle: Any, process: Any) -> Any:
-    """Redraws a second while a slider is dragged to and fro, and what one of them takes: the
-    server's and the page's processor milliseconds, of the page's those in scripts, styles and
-    layout, and kilobytes on the wire.
+    """Drag a slider to and fro. Return the redraws a second, and what one redraw takes: processor
+    milliseconds of the server and of the page, those of the page in scripts, styles and layout, and
+    kilobytes by the websocket.
     """
     browser, wire = page.context.new_cdp_session(page), []
     for command in ("Performance.enable", "Network.enable"):
@@ -118,7 +118,7 @@ def drag(page: Any, handle: Any, process: Any) -> Any:
 
 
 def row(view: Any, slider: str, found: Any) -> Any:
-    """Medians and 95th percentiles of both times."""
+    """Return a row with the medians and 95th percentiles of both times."""
     cells = []
     for times in zip(*found, strict=True):
         cells += [statistics.median(times), statistics.quantiles(times, n=20)[-1]]
@@ -126,8 +126,8 @@ def row(view: Any, slider: str, found: Any) -> Any:
 
 
 def measure(page: Any, other: Any, url: str) -> Iterator[Any]:
-    """Rows for views that follow the sliders live, and for the curves while another reader's map is
-    computed.
+    """Yield a row for each view that follows the sliders live, and one for the curves while another
+    reader's map is computed.
     """
     for i, view in enumerate(VIEWS[:3]):
         alone(page, url, f"n={10_000 + i}&K=52", view)
@@ -139,7 +139,7 @@ def measure(page: Any, other: Any, url: str) -> Iterator[Any]:
 
 
 def alone(page: Any, url: str, run: Any, view: Any) -> None:
-    """A page on which all views have been shown, and one of them is."""
+    """Open a page, show all views once, and end at `view`."""
     run = f"sensitivity=least&{run}"
     opened(page, f"{url}?{run}")
     page.evaluate(WATCH)
@@ -149,7 +149,7 @@ def alone(page: Any, url: str, run: Any, view: Any) -> None:
 
 
 def bare(page: Any, url: str) -> Any:
-    """The same for a page that does nothing else."""
+    """Return the row of a page that does nothing but redraw."""
     page.goto(url)
     page.wait_for_function(IDLE)
     page.locator(".noUi-handle").first.wait_for()
@@ -166,8 +166,8 @@ def opened(page: Any, url: str) -> None:
 
 
 def run() -> Any:
-    """Serve app.py, press keys, print milliseconds; return rows of their medians over the bare
-    page's.
+    """Serve app.py, press keys, and print milliseconds. Return rows of how many times faster than
+    the bare page a redraw is.
     """
     path = chromium.find()
     if path is None:

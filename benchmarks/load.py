@@ -1,5 +1,5 @@
-"""Many readers on one process: how soon their figures follow, what a session costs, and what is
-left when all have gone.
+"""Puts many readers on one process, and measures how soon their figures follow, what a session
+costs, and what the process still holds when all have gone.
 
 `python -m benchmarks.load` takes about a quarter of an hour; `--help` lists what can be changed.
 """
@@ -21,20 +21,22 @@ from benchmarks.timing import table
 from zoexplore.run.fields import FIELDS
 
 SLIDER, RECORDS, BATCH = (FIELDS[name].caption for name in ("sigma", "n", "batch"))
-FOLD = "More settings"  # where the batch is set
+FOLD = "More settings"  # the fold in which the batch is set
 EVERY = 2.0  # seconds between a reader's moves
 AT_ONCE = 10  # sessions opened side by side when many are opened and closed
-# seconds after which the server forgets a session that was left; on a busy machine a client takes
-# some to connect
+# seconds after which the server ends a session that was left; a client on a busy machine needs some
+# to connect
 LINGER = 20
-ROOM = 1000  # readers
-SETTLE = LINGER + 10.0  # seconds for that
-OWN = 1000  # records, times the readers: the first of the readers' runs
-AGAIN = 15.0  # seconds after which those who train start once more
+ROOM = 1000  # readers that the server admits
+SETTLE = LINGER + 10.0  # seconds until all sessions that were left have ended
+OWN = 1000  # times the number of readers: how many records the first reader's run has
+AGAIN = 15.0  # seconds after which the readers who train start once more
 
 
 class Process:
-    """What the server holds: MB of memory, threads, open files, child processes."""
+    """The server's process, which tells what it holds: memory in MB, threads, open files and child
+    processes.
+    """
 
     NAMES = ("MB", "threads", "files", "processes")
 
@@ -53,8 +55,8 @@ class Process:
 
 
 async def moves(reader: Reader, until: float, start: float, places: Iterator[int]) -> list[float]:
-    """Move a reader's slider every few seconds, by each of the places; returns the seconds until
-    each redraw.
+    """Move a reader's slider every few seconds, to each of the places in turn. Return the seconds
+    until each redraw.
     """
     found: list[float] = []
     slider = reader.find("Slider", SLIDER)
@@ -75,8 +77,8 @@ async def steady(
     field: str = RECORDS,
     process: Process | None = None,
 ) -> tuple[list[float], float]:
-    """All readers' redraws, and MB per session. With `own` every reader has a run of their own and
-    moves the slider to new values, so that no answer is cached.
+    """Return the seconds of all readers' redraws, and the MB of memory a session. With `own` each
+    reader has a run of their own and moves the slider to new values, so that no answer is cached.
     """
     before = process.holds()[0] if process else 0.0
     readers = await opened(origin, sessions)
@@ -99,20 +101,20 @@ async def steady(
             )
         )
         memory = (process.holds()[0] - before) / sessions if process else nan
-    finally:  # also for a crowd that does not keep up, which would go on taking the server's time
+    finally:  # a crowd that the server cannot keep up with must not go on taking its time
         for reader in readers:
             reader.close()
     return [wait for reader in waits for wait in reader], memory
 
 
 def groups(number: int) -> Iterator[range]:
-    """That many places, a few at a time."""
+    """Yield ranges of at most `AT_ONCE` numbers, `number` numbers in all."""
     for start in range(0, number, AT_ONCE):
         yield range(start, min(number, start + AT_ONCE))
 
 
 async def opened(origin: str, number: int) -> list[Reader]:
-    """That many sessions, a few at a time."""
+    """Open so many sessions, a few at a time."""
     readers: list[Reader] = []
     for part in groups(number):
         readers += await asyncio.gather(*(Reader.open(origin) for _ in part))
@@ -120,13 +122,13 @@ async def opened(origin: str, number: int) -> list[Reader]:
 
 
 async def once(reader: Reader) -> None:
-    """One move of the slider."""
+    """Move the slider once."""
     slider = reader.find("Slider", SLIDER)
     await reader.move(slider, slider["attributes"]["value"] + 1)
 
 
 async def come_and_go(origin: str, number: int) -> None:
-    """Open that many sessions, move a slider in each, and leave."""
+    """Open so many sessions, move a slider in each, and leave."""
     for part in groups(number):
         readers = await asyncio.gather(*(Reader.open(origin) for _ in part))
         await asyncio.gather(*(once(reader) for reader in readers))
@@ -135,7 +137,7 @@ async def come_and_go(origin: str, number: int) -> None:
 
 
 async def work(readers: list[Reader]) -> None:
-    """Two readers who train, again and again, and one who looks at map after map; until cancelled."""
+    """Let two readers train again and again, and one look at map after map, until cancelled."""
     *trainers, mapper = readers
     for reader in trainers:
         await reader.show("train")
@@ -149,7 +151,7 @@ async def work(readers: list[Reader]) -> None:
 
 
 def quantiles(name: str, waits: list[float]) -> tuple[str, ...]:
-    """A row: median, 95th percentile and longest of the redraws in ms."""
+    """Return a row with the median, the 95th percentile and the longest of the redraws, in ms."""
     waits = sorted(1000 * wait for wait in waits)
     shown = (statistics.median(waits), statistics.quantiles(waits, n=20)[-1], waits[-1])
     return name, str(len(waits)), *(f"{x:.0f}" for x in shown)
@@ -158,8 +160,8 @@ def quantiles(name: str, waits: list[float]) -> tuple[str, ...]:
 async def crowds(
     origin: str, sizes: list[int], of_batches: list[int], seconds: float
 ) -> list[tuple[str, ...]]:
-    """A row for each number of readers at values of their own, on the full batch and then on
-    batches. Rows are printed as they come: a server that cannot keep up takes minutes. If a crowd
+    """Return a row for each number of readers at values of their own, on the full batch and then on
+    batches. Print each row at once, since a server that cannot keep up takes minutes. If a crowd
     does not even get in, its row says so.
     """
     rows = []
@@ -191,10 +193,10 @@ def tell(rows: list[tuple[str, ...]]) -> None:
 async def measure(
     sessions: int, seconds: float, visits: int, sizes: list[int], of_batches: list[int]
 ) -> None:
-    """Serve, load, print."""
+    """Serve the page, put readers on it, and print the figures."""
     with served(READERS=ROOM, LINGER_SECONDS=LINGER) as server:
         process = Process(server.process.pid)
-        await come_and_go(server.origin, AT_ONCE)  # what every server loads once
+        await come_and_go(server.origin, AT_ONCE)  # makes the server load what it loads once
         await asyncio.sleep(SETTLE)
         waits, memory = await steady(server.origin, sessions, seconds, process=process)
         rows = [quantiles(f"{sessions} readers, the same values", waits)]

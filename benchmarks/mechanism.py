@@ -1,9 +1,9 @@
-"""A step of `NoisyZOGD` against seed replay with noise and against steps of DPZero and MeZO: time,
-peak memory, launches, and an estimate for larger models.
+"""Compares a step of `NoisyZOGD` with seed replay with noise and with steps of DPZero and MeZO: in
+time, peak memory and launches, and with an estimate for larger models.
 
-`python -m benchmarks.mechanism` prints it as ratios; `python -m benchmarks.mechanism 1e8
---directions 1 4` for other sizes, which takes eight times the parameters' memory; `--device cuda
---kind bfloat16` on a GPU.
+`python -m benchmarks.mechanism` prints ratios. `python -m benchmarks.mechanism 1e8 --directions 1
+4` does so for other sizes, and takes eight times the parameters' memory; add `--device cuda --kind
+bfloat16` on a GPU.
 """
 
 import argparse
@@ -25,16 +25,16 @@ from zoexplore.mechanism import NoisyZOGD, Sources, checksums
 
 LAYERS, RECORDS, BETA, CLIP, SIGMA = 10, 8, 0.5, 1.0, 1e-3
 WAYS = ("ours", "seed replay", "DPZero", "MeZO")
-# clip and noise along; noise everywhere
+# whether a way has a clip and noise along the directions, and whether it has noise everywhere
 PRIVATE = {"seed replay": (True, True), "DPZero": (True, False), "MeZO": (False, False)}
-LARGE = (1.3e9, 13e9)  # parameters of models that times are extrapolated to
-# So that the C library gives freed tensors back at once: what it keeps differs from run to run by
+LARGE = (1.3e9, 13e9)  # the parameters of the models that times are extrapolated to
+# Make the C library give freed tensors back at once: what it would keep differs from run to run by
 # half the parameters.
 GIVEN_BACK = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
 
 
 class Stack(nn.Module):
-    """Square layers, one behind the other, of about d parameters together."""
+    """Square layers, one behind the other, with about d parameters together."""
 
     def __init__(self, d: int, kind: Any, device: Any) -> None:
         super().__init__()
@@ -55,11 +55,13 @@ def losses(outputs: Any, targets: Any) -> Any:
 
 
 class SeedReplay:
-    """Directions made again from seeds, as in MeZO (Malladi et al. 2023, arXiv:2305.17333), not
-    orthonormal; clip and both kinds of noise added. As there the parameters are moved four times a
-    direction: to one point, to the other, back, and to the update; MeZO's own code also holds the
-    moved tensor beside the old one for a moment, which this does not. DPZero (Zhang et al. 2024,
-    arXiv:2310.09639) has noise along the directions alone, MeZO none, and no clip.
+    """Steps along directions that are made again from their seeds, as in MeZO (Malladi et al. 2023,
+    arXiv:2305.17333), with a clip and both kinds of noise. The directions are not orthonormal.
+
+    As in MeZO the parameters are moved four times a direction: to one point, to the other, back,
+    and to the update. MeZO's own code also holds the moved tensor and the old one together for a
+    moment, which this code does not. DPZero (Zhang et al. 2024, arXiv:2310.09639) has noise along
+    the directions alone; MeZO has neither noise nor clip.
     """
 
     def __init__(
@@ -113,7 +115,7 @@ class SeedReplay:
 
 
 def made(way: str, d: int, K: int, kind: Any, device: Any) -> Any:
-    """A call that makes one step, and the model's bytes."""
+    """Return a function that makes one step, and the size of the model in bytes."""
     torch.manual_seed(0)
     module = Stack(d, kind, device)
     d = sum(p.numel() for p in module.parameters())
@@ -134,8 +136,8 @@ def made(way: str, d: int, K: int, kind: Any, device: Any) -> Any:
 
 
 def seconds(d: int, K: int, kind: Any, device: Any, repeats: int) -> Any:
-    """Of one step of each, in alternation; processor time on a CPU, so that other work matters
-    little.
+    """Return the seconds of one step of each way. The ways take turns; on a CPU the time is the
+    processor's, so that other work matters little.
     """
     clock = process_time if device == "cpu" else perf_counter
     steps = {way: made(way, d, K, kind, device)[0] for way in WAYS}
@@ -152,8 +154,8 @@ def seconds(d: int, K: int, kind: Any, device: Any, repeats: int) -> Any:
 
 
 def share_of_checksums(d: int, K: int, kind: Any, device: Any, repeats: int) -> Any:
-    """The part of a step's time spent comparing all bits of the model with those after the last
-    step, and recording them.
+    """Return the fraction of a step's time that goes into comparing all bits of the model with
+    those after the last step, and into recording them.
     """
     clock, own, spent = process_time if device == "cpu" else perf_counter, checksums._of_rows, [0.0]
 
@@ -175,7 +177,7 @@ def share_of_checksums(d: int, K: int, kind: Any, device: Any, repeats: int) -> 
 
 
 class Counted(TorchDispatchMode):
-    """Counts operations on tensors, but for views, which nothing is launched for."""
+    """Counts operations on tensors, except views, which launch nothing."""
 
     def __init__(self) -> None:
         TorchDispatchMode.__init__(self)
@@ -187,7 +189,7 @@ class Counted(TorchDispatchMode):
 
 
 def launches(way: str, d: int, K: int, kind: Any, device: Any) -> Any:
-    """Operations of a step; on a CPU NumPy makes random numbers, which count as none."""
+    """Count the operations of a step. On a CPU NumPy makes random numbers, which do not count."""
     step = made(way, d, K, kind, device)[0]
     step()
     with Counted() as counted:
@@ -196,10 +198,10 @@ def launches(way: str, d: int, K: int, kind: Any, device: Any) -> Any:
 
 
 def peak(way: str, d: int, K: int, kind: Any, device: Any) -> Any:
-    """Most memory while a step is made, in multiples of the parameters', themselves included; of a
-    second step, in a process of its own, as the first one also takes what libraries keep.
+    """Return the most memory while a step is made, the parameters included, in multiples of theirs.
+    Measure a second step, since the first one also takes what libraries keep.
     """
-    made(way, 10**4, K, kind, device)[0]()  # what libraries take at first
+    made(way, 10**4, K, kind, device)[0]()  # makes libraries take what they keep
     step, size = made(way, d, K, kind, device)
     if device != "cpu":
         torch.cuda.reset_peak_memory_stats()
@@ -256,8 +258,8 @@ def run(
 
 
 def extrapolated(d: int, spent: Any) -> Any:
-    """The time that larger models would take, with the arithmetic: from some size on it grows in
-    proportion.
+    """Estimate the time that larger models would take, and show the arithmetic. From some size on
+    the time grows in proportion to d.
     """
     return "; ".join(
         f"{x:.2g} parameters: {spent:.3g} s x {x:.2g} / {d:.2g} = {spent * x / d:.3g} s"

@@ -1,5 +1,5 @@
-"""Mini-batches: our Renyi curve against dp-accounting's without-replacement accountant, and what
-batches cost each bound.
+"""Compares our Renyi curve on mini-batches with dp-accounting's accountant for sampling without
+replacement, and shows what batches cost each bound.
 """
 
 from math import sqrt
@@ -35,7 +35,7 @@ def run() -> None:
 
 
 def curves_of_orders() -> None:
-    """Divergences are read off their accountant by the conversion of a single order."""
+    """Compare divergences; theirs are read off their accountant by converting a single order."""
     print(
         "One step on a batch: dp-accounting's Renyi divergence over ours (both upper bounds) by sampling rate q and order"
     )

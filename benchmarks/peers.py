@@ -1,8 +1,9 @@
-"""Against other people's accountants and solvers: their value over ours, and their time over ours.
+"""Compares ours with other people's accountants and solvers: their value over ours, and their time
+over ours.
 
-A value above 1 is a looser bound than ours. Opacus samples as Poisson and adds or removes a record,
-so its value for mini-batches answers a nearby question, and is marked; all others are the same
-question.
+A value above 1 is a looser bound than ours. Opacus takes Poisson batches and adds or removes a
+record, so its value for mini-batches answers a slightly different question, and is marked. All
+other values answer the same question as ours.
 """
 
 import logging
@@ -53,14 +54,16 @@ CKS = Accounting(conversion="cks")
 
 
 def run() -> Any:
-    """Print how times grow; return the rows of ratios."""
+    """Print how times grow, and return the rows of ratios."""
     growth.run()
     with quiet():
         return [*curves(), *solvers(), *compositions(), *batches(), *losses(), *calibrations()]
 
 
 def row(what: str, peer: Any, ours: Any, theirs: Any, repeats: int = 3) -> Any:
-    """Both calls return a number; a whole curve returns its largest ratio by itself."""
+    """Return a row of ratios. Both functions return a number, or an array of a whole curve, for
+    which the least and the largest ratio are shown.
+    """
     value, other = ours(), theirs()
     ratio = other / value
     shown = f"{ratio.min():.5f} to {ratio.max():.5f}" if np.ndim(ratio) else f"{ratio:.5f}"
@@ -69,7 +72,7 @@ def row(what: str, peer: Any, ours: Any, theirs: Any, repeats: int = 3) -> Any:
 
 
 def curves() -> Iterator[Any]:
-    """A whole curve over the steps, against scipy point by point."""
+    """Compare whole curves over the steps with scipy point by point."""
     for bound in ("composition", "theorem", "noisy-gd"):
 
         def ours(bound: str = bound) -> Any:
@@ -82,8 +85,8 @@ def curves() -> Iterator[Any]:
 
 
 def solvers() -> Iterator[Any]:
-    """The theorem's program, at our split of delta and for some numbers of counted steps around
-    ours.
+    """Compare the theorem with its convex program, which has our split of delta and some numbers of
+    counted steps around ours.
     """
     for schedule in ("constant", "optimal"):
         accounting, setting = Accounting(schedule=schedule), RUN.replace(T=1000)
@@ -104,14 +107,14 @@ def solvers() -> Iterator[Any]:
 
 
 def noise_multiplier(s: Any) -> Any:
-    """The noise a direction of the span sees over the shift that replacing a record makes, in one
-    step.
+    """Return the noise along a direction of the span in one step, over the shift that replacing a
+    record makes.
     """
     return (s.batch or s.n) * s.sigma * sqrt(s.beta + (1 - s.beta) * s.K / s.d) / (2 * s.clip)
 
 
 def opacus(kind: str, multiplier: float, q: float, steps: int, delta: float) -> Any:
-    """Opacus's number; its privacy-loss accountant to a thousandth."""
+    """Return the epsilon of Opacus; that of its privacy-loss accountant is within a thousandth."""
     from opacus.accountants import PRVAccountant, RDPAccountant
 
     accountant = (PRVAccountant if kind == "PRV" else RDPAccountant)()
@@ -124,7 +127,7 @@ def composed(accountant: Any, event: Any, delta: float) -> Any:
 
 
 def compositions() -> Iterator[Any]:
-    """The Gaussian mechanism that composition is."""
+    """Compare composition, which is a Gaussian mechanism."""
     for T in (100, 10_000):
         setting = RUN.replace(T=T, sigma=0.1 * sqrt(T / 100))
         event = SelfComposedDpEvent(GaussianDpEvent(noise_multiplier(setting)), T)
@@ -141,8 +144,8 @@ def compositions() -> Iterator[Any]:
 
 
 def batches() -> Iterator[Any]:
-    """Steps on batches of q = b/n: Renyi, since there is no exact trade-off; then Poisson's and one
-    record more or less.
+    """Compare steps on batches, q = b/n: by Renyi divergence, since there is no exact trade-off,
+    and with Opacus, on Poisson batches with one record more or less.
     """
     q = BATCH / BATCHES.n
     for sigma in (0.1, 0.01):
@@ -168,8 +171,8 @@ def batches() -> Iterator[Any]:
 
 
 def losses() -> Iterator[Any]:
-    """Poisson's steps by composed privacy losses: values at some T, and the time of a curve; theirs
-    is timed at those T.
+    """Compare steps on Poisson batches by composed privacy losses: their values at some T, and the
+    time of a whole curve, which for the peer is extrapolated from these T.
     """
     for q, multiplier in ((0.01, 1.0), (0.1, 2.0), (0.016, 8.0)):
         few = STEPS[[60, 150, 240]]
@@ -191,7 +194,7 @@ def losses() -> Iterator[Any]:
 
 
 def calibrations() -> Iterator[Any]:
-    """The noise for a target epsilon of 1, against dp-accounting's search."""
+    """Compare the search for the noise of a target epsilon of 1 with dp-accounting's."""
     per_sigma = noise_multiplier(RUN) / RUN.sigma
 
     def ours() -> Any:
@@ -215,7 +218,7 @@ def calibrations() -> Iterator[Any]:
 
 @contextmanager
 def quiet() -> Iterator[Any]:
-    """Peers' warnings about orders and tolerances say nothing of the table."""
+    """Silence the peers' warnings about orders and tolerances, which do not concern the table."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     with warnings.catch_warnings():

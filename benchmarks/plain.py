@@ -1,7 +1,7 @@
-"""The five bounds the plain way: one point at a time, scipy's optimisers, sums in closed form where
-there is one.
+"""Computes five bounds the plain way: one point at a time, with scipy's optimisers, and with closed
+forms of sums where there are any.
 
-The paper's formulas written out directly. It shares no code with the package.
+The paper's formulas are written out directly. This module shares no code with the package.
 """
 
 from math import ceil, erfc, exp, expm1, floor, inf, log, log1p, sqrt
@@ -12,12 +12,12 @@ from scipy.special import log_ndtr
 
 
 def epsilon(s: Any, bound: str, schedule: str = "constant") -> Any:
-    """epsilon by the exact Gaussian conversion."""
+    """Return epsilon by the exact Gaussian conversion."""
     return BOUNDS[bound](s, schedule)
 
 
 def gaussian(rho: float, delta: float) -> Any:
-    """The epsilon at which the Gaussian trade-off meets delta (Balle and Wang 2018)."""
+    """Return the epsilon at which the Gaussian trade-off meets delta (Balle and Wang 2018)."""
     if not rho < inf:
         return inf
     if 1 - erfc(sqrt(rho) / 2) <= delta:
@@ -32,8 +32,8 @@ def gaussian(rho: float, delta: float) -> Any:
 
 
 def least_whole(cost: Any, most: Any) -> Any:
-    """The least cost over whole numbers from 1 to `most`: a bounded search in the logarithm, then
-    its neighbours.
+    """Return (cost, N): the least cost over whole numbers N from 1 to `most`. A bounded search in
+    log N finds a number, whose neighbours are then tried.
     """
     if most <= 2:
         return min((cost(N), N) for N in range(1, int(most) + 1))
@@ -102,13 +102,13 @@ def corollary(s: Any, schedule: str) -> Any:
 
 
 def geometric(kappa: float, count: int) -> Any:
-    """1 + q + ... + q^(count-1), q = exp(kappa) <= 1."""
+    """Return 1 + q + ... + q^(count-1), where q = exp(kappa) <= 1."""
     return expm1(kappa * count) / expm1(kappa) if kappa < 0 else count
 
 
 def squares(need: Any, kappa: float, N: int) -> Any:
-    """The least sum of x_i^2 with x_i >= 1 and sum q^i (x_i - 1) = need: x_i = max(1, nu q^i), nu
-    by a root finder.
+    """Return the least sum of x_i^2 with x_i >= 1 and sum q^i (x_i - 1) = need. It is reached at
+    x_i = max(1, nu q^i); a root finder finds nu.
     """
 
     def above(nu: float) -> Any:
@@ -127,8 +127,8 @@ def squares(need: Any, kappa: float, N: int) -> Any:
 
 
 def shifts(kappa: float, N: int, z: float, drift: Any) -> Any:
-    """The least sum of a_t^2 that brings a distance z to 0 in N steps z <- exp(kappa) z + drift -
-    a_t >= 0.
+    """Return the least sum of a_t^2 that brings a distance z to 0 in N steps z <- exp(kappa) z +
+    drift - a_t >= 0.
     """
     if kappa <= 0:
         return (z * exp(kappa * N) + drift * geometric(kappa, N)) ** 2 / geometric(2 * kappa, N)
@@ -138,8 +138,8 @@ def shifts(kappa: float, N: int, z: float, drift: Any) -> Any:
 
 
 def both(kappa: float, N: int, z: float, drift: Any, ratio: Any) -> Any:
-    """The same with the noise's shares free, data included: the least sum of (1 + sqrt(ratio)
-    a_t)^2.
+    """Return the same with the noise's shares free and the data's cost included: the least sum of
+    (1 + sqrt(ratio) a_t)^2.
     """
     r = sqrt(ratio)
     if kappa <= 0:

@@ -1,10 +1,10 @@
-"""Plans for the data of published runs, and for an example, each trained with for some steps:
-`python -m benchmarks.plans aggzo-mnli-1 --steps 100`. What runs learn that find their own scale:
-`python -m benchmarks.plans learn`.
+"""Makes plans for the data of published runs, and for an example, and trains by each for some
+steps: `python -m benchmarks.plans aggzo-mnli-1 --steps 100`. `python -m benchmarks.plans learn`
+shows what runs learn that find their own scale.
 
-The model has random weights and the sentences are made up. The signal of a step is measured by
-other code than the mechanism's: the length of the mean of the records' clipped quotients along K
-random directions, over K sigma (docs/published.md).
+The model has random weights and the sentences are made up. Other code than the mechanism's measures
+the signal of a step: the length of the mean of the records' clipped quotients along K random
+directions, over K sigma (docs/published.md).
 """
 
 import argparse
@@ -26,10 +26,10 @@ from zoexplore.questions import Plan
 from zoexplore.run.formatting import format_short
 from zoexplore.run.published import RUNS, Published
 
-# numbers a token; tokens of a sentence; tokens of either class that tell it
+# the numbers of a token's vector, the tokens of a sentence, and the tokens that tell each class
 WIDE, LENGTH, TELLING = 120, 16, 40
 PART = 2**10  # tokens of a part of the table
-# eta/K for each parameter, so that a step along K of d directions leads as far whatever d is
+# eta/K for each parameter; with it a step along K of d directions leads as far for every d
 RATE = 1e-2
 DRAWN = 32  # batches over which the signal is measured
 
@@ -48,8 +48,8 @@ HEADER = (
 
 
 class Sentences(nn.Module):
-    """The mean of embedded tokens through two layers. Of the table of tokens, only the parts that
-    are read run.
+    """The mean of embedded tokens through two layers. Only those parts of the table of tokens run
+    that hold tokens of the batch.
     """
 
     def __init__(self, parameters: int) -> None:
@@ -71,8 +71,8 @@ class Sentences(nn.Module):
 
 
 class Case(NamedTuple):
-    """What a plan is made for: records, batches, an epsilon and forward passes, the run's own where
-    None.
+    """What a plan is made for: records, batches, an epsilon, and forward passes, which are the
+    run's own if None.
     """
 
     name: str
@@ -86,7 +86,9 @@ class Case(NamedTuple):
 
 
 def of_published(run: Published) -> Case:
-    """Batches cut from a shuffled list are drawn afresh in their place."""
+    """Return the case of a published run. Batches that it cuts from a shuffled list are replaced by
+    batches that are drawn afresh.
+    """
     fresh = {"sampling": "without-replacement", "neighbours": "replace-one"} if run.shuffled else {}
     return Case(run.name, run.setting.replace(**fresh), run.claimed)
 
@@ -102,8 +104,8 @@ CASES = {key: of_published(run) for key, run in RUNS.items()} | {
 
 
 def sentences(n: int, tokens: int) -> tuple[Tensor, Tensor]:
-    """Half of the tokens occur in one class alone. The rest occur in both, with frequencies that
-    fall as those of words do.
+    """Make n sentences and their classes. About half of a sentence's tokens occur in its class
+    alone; the others occur in both, with frequencies that fall as those of words do.
     """
     label, rest = torch.randint(2, (n,)), tokens - 2 * TELLING
     telling = torch.randint(TELLING, (n, LENGTH)) + TELLING * label[:, None]
@@ -117,11 +119,11 @@ def losses(outputs: Tensor, labels: Tensor) -> Tensor:
 
 @torch.no_grad()
 def quotients(model: Sentences, tokens: Tensor, labels: Tensor, K: int, xi: float) -> Tensor:
-    """Every record's quotients, shape (records, K), along random unit directions: of so many
-    numbers, nearly orthogonal.
+    """Return every record's quotients, shape (records, K), along random unit directions, which are
+    nearly orthogonal, having so many numbers.
 
-    Of the embedded tokens, only those that are read matter; of a direction's parts along all
-    others, only their length.
+    Only the embeddings of tokens that are read matter. Of a direction's part along all other
+    embeddings only the length is drawn.
     """
     read, places = tokens.unique(return_inverse=True)
     start = [model.embedded(read), *model.hidden.parameters(), *model.last.parameters()]
@@ -145,8 +147,8 @@ def quotients(model: Sentences, tokens: Tensor, labels: Tensor, K: int, xi: floa
 
 
 def signal(model: Sentences, data: tuple[Tensor, Tensor], run: Setting) -> float:
-    """How many times as long as its noise a step is: the root mean square over `DRAWN` batches and
-    as many frames.
+    """Return how many times as long as its noise a step is: the root mean square over `DRAWN`
+    batches, each with directions of its own.
     """
     found = []
     for _ in range(DRAWN):
@@ -159,7 +161,7 @@ def signal(model: Sentences, data: tuple[Tensor, Tensor], run: Setting) -> float
 
 @torch.no_grad()
 def learned(model: Sentences, data: tuple[Tensor, Tensor]) -> tuple[float, float]:
-    """The mean loss of all records, and the share of them that is classified correctly."""
+    """Return the mean loss of all records, and the fraction of records classified correctly."""
     outputs = model(data[0])
     return float(losses(outputs, data[1]).mean()), float(
         (outputs.argmax(1) == data[1]).double().mean()
@@ -167,8 +169,8 @@ def learned(model: Sentences, data: tuple[Tensor, Tensor]) -> tuple[float, float
 
 
 def row(key: str, parameters: int, steps: int, minutes: float) -> tuple[str, ...]:
-    """A row of the table, after training by a plan for `steps` steps, or as many as begin within
-    `minutes`.
+    """Train by a plan for `steps` steps, or for as many as begin within `minutes`, and return a row
+    of the table.
     """
     torch.manual_seed(1)
     case, model = CASES[key], Sentences(parameters)

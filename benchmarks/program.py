@@ -1,9 +1,9 @@
-"""The hidden-state theorem as a convex program for cvxpy, as a careful person would write it from
-the paper: no package code.
+"""States the hidden-state theorem as a convex program for cvxpy, as a careful person would write it
+from the paper, without any code of the package.
 
-For counted steps N and a constant one-step factor the shifts a_t >= 0 are the variables, the
-distances z_t the constraints (docs/bounds.md, "The hidden-state theorem"), lengths in units of the
-distance that they start from.
+For N counted steps and a constant one-step factor, the variables are the shifts a_t >= 0 and the
+distances z_t, which the recursion constrains (docs/bounds.md, "The hidden-state theorem"). Lengths
+are in units of the distance at the start.
 """
 
 from math import log, sqrt
@@ -16,7 +16,7 @@ from benchmarks.plain import data_cost, gaussian, lipschitz
 
 
 def factor(s: Any, N: int, delta_f: float) -> Any:
-    """The one-step factor that all N steps keep but for a chance of delta_f."""
+    """Return the one-step factor that all N steps keep, except with probability delta_f."""
     c, L = lipschitz(s, s.eta / s.K), log(2 * N / delta_f)
     lin, const = 8 * (s.d - 2 * s.K) * L, 12 * (s.d - s.K) * L
     theta = (lin + sqrt(lin**2 + 12 * s.d * s.K * const)) / (6 * s.d * s.K)
@@ -24,8 +24,8 @@ def factor(s: Any, N: int, delta_f: float) -> Any:
 
 
 def budget(s: Any, N: int, delta_f: float, free: Any) -> Any:
-    """The least rho with N counted steps; the noise's shares free, or the run's beta."""
-    # of lengths: the start
+    """Return the least rho with N counted steps, with free shares of the noise or the run's beta."""
+    # the unit of lengths: the distance at the start
     unit = min(2 * s.R, 2 * s.eta * s.clip * (s.T - N) / sqrt(s.K)) / (s.eta * s.sigma)
     drift, grows = s.M * s.xi / s.sigma / unit, factor(s, N, delta_f)
     a, z = cp.Variable(N, nonneg=True), cp.Variable(N + 1, nonneg=True)
@@ -40,8 +40,8 @@ def budget(s: Any, N: int, delta_f: float, free: Any) -> Any:
 
 
 def epsilon(s: Any, share: float, near: Any, free: Any = False) -> Any:
-    """The least epsilon over some numbers of counted steps around one, at a given share of delta
-    for failures.
+    """Return the least epsilon over some numbers of counted steps near `near`, with a given share
+    of delta for failures.
     """
     ladder = {
         min(s.T - 1, max(1, round(near * factor))) for factor in (0.5, 0.8, 0.95, 1, 1.05, 1.2, 2)

@@ -1,5 +1,5 @@
-"""epsilon of published runs of private zeroth-order training: by their own convention, and by ours
-(docs/published.md).
+"""Computes epsilon of published runs of private zeroth-order training, by their own convention and
+by ours (docs/published.md).
 """
 
 from math import ceil
@@ -26,23 +26,25 @@ HEADER = (
 
 
 def by_theirs(run: Published) -> float:
-    """Poisson sampling, one record more or less, whose clipped quotient weighs 1/z of the noise."""
+    """Return epsilon with Poisson batches and one record more or less, whose clipped quotient is
+    1/z of the noise.
+    """
     return float(Losses(run.T, 0.0, run.batch / run.n, 1 / run.z, "poisson").epsilon(run.delta))
 
 
 def replaced(run: Published) -> float:
-    """The distance that replacing a record moves a step, in units of its noise."""
+    """Return how far replacing a record moves a step, in units of the step's noise."""
     return (1 if run.doubled else 2) / run.z
 
 
 def by_fresh_batches(run: Published) -> float:
-    """Batches of that size drawn afresh without replacement, one record replaced."""
+    """Return epsilon with batches drawn afresh without replacement and one record replaced."""
     return float(Losses(run.T, 0.0, run.batch / run.n, replaced(run)).epsilon(run.delta))
 
 
 def by_shuffling(run: Published) -> float:
-    """Batches cut from a list that is shuffled every epoch: a record is in one step of each, and
-    pays in full for it.
+    """Return epsilon with batches cut from a list that is shuffled every epoch. A record is in one
+    step of each epoch, and pays in full for this step.
     """
     epochs = ceil(run.T * run.batch / run.n)
     return float(epsilon_of(epochs * replaced(run) ** 2 / 2, run.delta))
@@ -64,7 +66,7 @@ def row(run: Published) -> tuple[str, ...]:
 
 
 def markdown() -> list[str]:
-    """The table of docs/published.md, line by line."""
+    """Return the lines of the table in docs/published.md."""
     head, *rows = (
         "| " + " | ".join(line) + " |" for line in (HEADER, *(row(run) for run in RUNS.values()))
     )

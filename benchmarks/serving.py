@@ -1,4 +1,4 @@
-"""The explorer or another page served as a newcomer would, for as long as a benchmark needs it."""
+"""Serves the explorer or another page by its usual command, as long as a benchmark needs it."""
 
 import os
 import random
@@ -17,7 +17,7 @@ START = 120  # seconds that a server may take to answer
 
 @dataclass(frozen=True)
 class Server:
-    """Where it answers, and its process."""
+    """A server's address, the name of its page, and its process."""
 
     origin: str
     name: str
@@ -29,8 +29,8 @@ class Server:
 
 
 def free_port() -> int:
-    """A free port, below those that systems hand out, so that nobody gets it by chance before it is
-    listened on.
+    """Return a free port below those that systems hand out, so that no other process gets it by
+    chance before the server listens on it.
     """
     while True:
         with socket.socket() as tried, suppress(OSError):
@@ -45,10 +45,8 @@ def served(
     environment: Mapping[str, str] | None = None,
     **limits: int,
 ) -> Iterator[Server]:
-    """The explorer as `zoexplore serve` serves it, or another script by `panel serve`, on a free
-    port; ended with the block.
-
-    `limits` are those of `zoexplore.compute.limits`, by name.
+    """Serve the explorer by `zoexplore serve`, or another script by `panel serve`, on a free port
+    until the block ends. `limits` are those of `zoexplore.compute.limits`, by name.
     """
     port = free_port()
     origin = f"127.0.0.1:{port}"

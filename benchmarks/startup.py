@@ -1,5 +1,5 @@
-"""What a second process waits for: the import, and its first answers with the compiled loops in the
-cache.
+"""Measures what a second process waits for: the import, and its first answers with compiled loops
+in the cache.
 """
 
 import subprocess
@@ -26,7 +26,7 @@ print(b - a, c - b, d - c, e - d)
 
 
 def run(repeats: int = 5) -> Any:
-    """Print milliseconds; return their ratios."""
+    """Print the milliseconds, and return their ratios to importing numpy alone."""
     from benchmarks.curves import FIVE
 
     print("A second process, compiled loops cached: milliseconds, and over importing numpy alone")

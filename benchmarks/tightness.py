@@ -1,8 +1,8 @@
-"""How near the sharper bound is to the truth, and how far below the paper's bounds.
+"""Measures how near the sharper bound is to the truth, and how far below the paper's bounds.
 
-The truth is that of linear dynamics with the directions revealed (tests/truth), by the best
-adversary found, a lower bound on what any proof that reveals the directions can give; on batches
-that of a whole run on a line, by quadrature.
+The truth is the exact divergence of linear dynamics with the directions revealed (tests/truth), by
+the best adversary found. It bounds from below what any proof that reveals the directions can give.
+On batches the truth is that of a whole run on a line, by quadrature.
 """
 
 from itertools import product
@@ -53,8 +53,8 @@ ACTING = [  # regime, d, K, T, beta, step, ridge
 # c, d, K, T, beta
 RUNS_RELEASED = (0.5, 10, 8, 48, 0.5), (0.7, 20, 5, 48, 0.3), (1.0, 8, 4, 24, 0.5)
 RELEASED = [(*numbers, releases) for numbers in RUNS_RELEASED for releases in (2, 4, 8, 24)]
-# n, batch, T, ridge step, sigma, R: with a ball as small as the noise, which hides most, and with a
-# wide one
+# n, batch, T, ridge step, sigma, R: first with a ball as small as the noise, which hides most, then
+# with a wide one
 LINES = [
     (10, 1, 20, 0.5, 1.0, 1.0),
     (10, 2, 20, 0.5, 1.0, 1.0),
@@ -144,7 +144,9 @@ def run(draws: int = 1000, delta: float = 1e-3) -> None:
 
 
 def against_attack(s: Any, draws: int) -> Any:
-    """Both bounds, what the attack finds over so many draws of directions, and the ratio."""
+    """Return both bounds, what the attack finds over so many draws of directions, and the ratio of
+    the sharper bound to it.
+    """
     public, sharp = (zoexplore.epsilon(s, bound) for bound in ("composition", "sharp"))
     found = membership.attacked(s, draws)
     return tuple(f"{x:.3g}" for x in (public, sharp, found, sharp / found))
@@ -246,8 +248,8 @@ def with_batches(
 
 
 def row(name: str, s: Any, truth: Any) -> Any:
-    """A run's bounds against the exact divergence; one that is averaged over directions has a
-    standard error.
+    """Return a row that compares a run's bounds with the exact divergence. A divergence that is
+    averaged over directions has a standard error.
     """
     bound = epsilon(s, "sharp")
     lowest = truth.epsilon(s.delta) if isinstance(truth, Truth) else root(truth, s.delta)
@@ -258,7 +260,7 @@ def row(name: str, s: Any, truth: Any) -> Any:
 
 
 def root(truth: Any, delta: float) -> Any:
-    """The least epsilon at which a divergence is at most delta."""
+    """Return the least epsilon at which a divergence is at most delta."""
     low, high = 0.0, 60.0
     for _ in range(50):
         middle = (low + high) / 2
@@ -285,8 +287,8 @@ def against_truth(
 
 
 def sharp_and_truth(s: Any, c: float, sensitivity: Any, draws: int) -> Any:
-    """The bound's epsilon; the truth's by the best adversary, chosen on other draws; twice its
-    standard error.
+    """Return (bound, truth, error): the bound's epsilon, the truth's by the best adversary, which
+    is chosen on other draws, and twice the truth's standard error.
     """
     run = Run.of(s, sensitivity)
     draws = draws if s.d <= 20 else draws // 10

@@ -1,5 +1,5 @@
-"""Training throughput: many configurations at once against one direction at a time, as it is mostly
-written.
+"""Compares the throughput of training many configurations at once with that of training along one
+direction at a time, as is usual.
 """
 
 from math import sqrt
@@ -21,14 +21,12 @@ from zoexplore.training.models import Softmax
 from zoexplore.training.step import hybrid, project
 
 K, CONFIGURATIONS, XI, REPEATS = 64, 8, 1e-4, 5
-SHARP_CLIP = 0.05  # acts on many quotients at the start
+SHARP_CLIP = 0.05  # a clip that acts on many quotients at the start
 
 
 def run() -> Any:
-    """One thread and processor time, so that other work on the machine matters little; the least of
-    several repeats.
-
-    Prints rates; returns rows of ratios to the other ways.
+    """Print rates, and return rows of ratios to the other ways. Times are processor times of one
+    thread, the least of several, so that other work on the machine matters little.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -66,9 +64,9 @@ def _run() -> Any:
 
 
 def operations(n: int, d: int) -> Any:
-    """Floating-point operations of one step of all configurations: scores and gradient; Gram
-    matrix, Cholesky factor and triangular solve of the directions; slopes, the ridge's slopes, the
-    way back, the noise along the directions.
+    """Count the floating-point operations of one step of all configurations. They make the scores
+    and the gradient; the Gram matrix, Cholesky factor and triangular solve of the directions; the
+    slopes, the ridge's slopes, the step along the directions and the noise along them.
     """
     return (
         4 * n * d * CONFIGURATIONS + 2 * d * K**2 + K**3 / 3 + d * K**2 + 8 * d * K * CONFIGURATIONS
@@ -76,13 +74,13 @@ def operations(n: int, d: int) -> Any:
 
 
 def gemm_rate(size: int = 1000) -> Any:
-    """Operations a second of a large square product in double precision."""
+    """Return the operations a second of a large square product in double precision."""
     A = torch.randn(size, size, dtype=torch.float64)
     return 2 * size**3 / seconds(lambda: A @ A)
 
 
 def seconds(call: Any) -> Any:
-    """The least processor time of a call."""
+    """Return the least processor time of a call, in seconds."""
     return milliseconds(call, REPEATS, clock=process_time) / 1000
 
 
@@ -92,7 +90,7 @@ def settings(task: Any, clip: float | None) -> Any:
 
 
 def engine(task: Any, clip: float | None) -> Any:
-    """Seconds a configuration and step of the batched engine."""
+    """Return the seconds that the batched engine takes for a step of one configuration."""
     job = Job(
         task, tuple(Configuration("noisy-zogd", s) for s in settings(task, clip)), (0,), (10**9,)
     )
@@ -107,8 +105,8 @@ def engine(task: Any, clip: float | None) -> Any:
 
 
 def opacus(task: Any) -> Any:
-    """Seconds a configuration and step of DP-SGD on all records: one gradient a record, where the
-    others take K quotients.
+    """Return the seconds of a step of DP-SGD on all records, which takes one gradient of each
+    record where the others take K quotients.
     """
     from opacus import GradSampleModule
     from opacus.optimizers import DPOptimizer
@@ -138,8 +136,8 @@ def data_of(task: Any) -> Any:
 
 
 def replay(task: Any) -> Any:
-    """Directions are never kept: each is regenerated from its seed for both points, the return and
-    the update.
+    """Return the seconds of a step that keeps no direction. Each is made again from its seed for
+    both points, the way back and the update.
     """
     X, y = data_of(task)
     setting = settings(task, None)[0]
@@ -176,7 +174,9 @@ def replay(task: Any) -> Any:
 
 
 def mapped(task: Any) -> Any:
-    """All directions of one configuration at once through a module."""
+    """Return the seconds of a step of one configuration that runs a module at all directions at
+    once.
+    """
     X, y = data_of(task)
     setting = settings(task, None)[0]
     module = nn.Linear(X.shape[1], 10, bias=False, dtype=torch.float64)

@@ -1,11 +1,12 @@
-"""A run that finds its own scale beside a grid of rates and clips: `python -m benchmarks.plans
-learn`.
+"""Compares runs that find their own scale with a grid of rates and clips: `python -m
+benchmarks.plans learn`.
 
-Some seeds choose in the grid, and others judge both, since the best of nine is better than it is by
-chance. The grid's choice is not charged for its privacy, and the run's is. Data come with packages:
-scikit-learn's 1 797 digits; Babel's names, of which a small transformer that has learned eight
-public languages tells Finnish ones from French; and the reviews of `benchmarks/rivals.py`, which
-says how to get them and the pretrained encoder that reads them. A fifth is held out.
+Some seeds choose in the grid and others judge both, since the best of nine runs owes something to
+chance. The privacy of the grid's choice is not counted; that of the run's is. Data come with
+packages: scikit-learn's 1 797 digits; Babel's names, with a small transformer that has learned
+eight public languages and tells Finnish names from French ones; and the reviews of
+`benchmarks/rivals.py`, which says how to get the reviews and the pretrained encoder that reads
+them. A fifth is held out.
 """
 
 import argparse
@@ -31,7 +32,7 @@ from zoexplore.mechanism.record import Found
 BATCH, HUNDRED = 64, 100.0
 ALPHABET, LENGTH = " abcdefghijklmnopqrstuvwxyz", 20
 PUBLIC, PRIVATE = ("de", "it", "sv", "hu", "cs", "id", "ro", "da"), ("fi", "fr")
-RATES, CLIPS = (0.25, 1.0, 4.0), (0.3, 1.0, 3.0)  # of a grid, in units of what the run finds
+RATES, CLIPS = (0.25, 1.0, 4.0), (0.3, 1.0, 3.0)  # the grid, in units of what the run finds
 HEADER = (
     "problem",
     "ε",
@@ -46,7 +47,7 @@ HEADER = (
 
 
 class Problem(NamedTuple):
-    """A model, its data, and what its loss is multiplied by."""
+    """A model, its data, and the factor that its loss is multiplied by."""
 
     model: Callable[[], nn.Module]
     data: Callable[[], Table]
@@ -60,13 +61,15 @@ def digits(factor: float = 1.0) -> Table:
 
 @cache
 def reviews() -> Table:
-    """What a pretrained encoder makes of each review, and whether it is rated above 0."""
+    """Return the pretrained encoder's output for each review, and whether the review is rated above
+    0.
+    """
     found = rivals.data("encoder")
     return torch.cat([found.X_test, found.X]), torch.cat([found.y_test, found.y])
 
 
 def at_zero(module: nn.Module) -> nn.Module:
-    """A layer that starts at 0."""
+    """Set all parameters of a layer to 0, and return the layer."""
     for p in module.parameters():
         nn.init.zeros_(p)
     return module
@@ -77,14 +80,14 @@ def network() -> nn.Sequential:
 
 
 def network_at_zero() -> nn.Module:
-    """A network whose outputs start at 0."""
+    """Return a network whose outputs start at 0."""
     module = network()
     at_zero(module[2])
     return module
 
 
 def low_rank() -> nn.Module:
-    """A change of rank 8 of a frozen random layer, and a head."""
+    """Return a frozen random layer with a change of rank 8, and a head."""
     return nn.Sequential(
         tail.LowRank(nn.Linear(384, 256).weight.detach()), nn.ReLU(), nn.Linear(256, 2)
     )
@@ -97,8 +100,8 @@ def plain(text: str) -> str:
 
 @cache
 def names(languages: tuple[str, ...]) -> Table:
-    """Names of places, languages and currencies that one of the languages alone uses, letter by
-    letter, and which one it is.
+    """Return names of places, languages and currencies that only one of the languages uses, letter
+    by letter, and the index of this language.
     """
     from babel import Locale
 
@@ -139,7 +142,7 @@ class Reader(nn.Module):
 
 @cache
 def pretrained() -> dict[str, Tensor]:
-    """What public names teach a reader."""
+    """Return the weights that a reader learns from public names, except the last layer's."""
     torch.manual_seed(0)
     (X, y), reader = names(PUBLIC), Reader(len(PUBLIC))
     descent = torch.optim.AdamW(reader.parameters(), lr=3e-3)
@@ -152,14 +155,14 @@ def pretrained() -> dict[str, Tensor]:
 
 
 def reader() -> nn.Module:
-    """The public reader with a last layer for two languages, which starts at zero."""
+    """Return the pretrained reader with a new last layer for two languages, which starts at 0."""
     module = Reader(len(PRIVATE))
     module.load_state_dict(pretrained(), strict=False)
     at_zero(module.model.classifier.out_proj)
     return module.eval()
 
 
-# x 100: features, or the loss, are a hundred times as large
+# In those named x 100, the features or the loss are a hundred times as large.
 PROBLEMS = {
     "softmax": Problem(lambda: at_zero(nn.Linear(64, 10)), digits),
     "softmax x 100": Problem(lambda: at_zero(nn.Linear(64, 10)), partial(digits, HUNDRED)),
@@ -174,7 +177,7 @@ PROBLEMS = {
 
 
 def split(table: Table, seed: int) -> tuple[Table, Table]:
-    """Records to train on, and a fifth held out."""
+    """Return the records to train on, and a fifth of all that is held out."""
     X, y = table
     order = torch.randperm(len(y), generator=torch.Generator().manual_seed(seed))
     held, train = order[: len(y) // 5 + 1], order[len(y) // 5 + 1 :]
@@ -184,7 +187,7 @@ def split(table: Table, seed: int) -> tuple[Table, Table]:
 def trained(
     problem: Problem, epsilon: float, T: int, K: int, seed: int, **given: Any
 ) -> tuple[float, NoisyZOGD]:
-    """The held-out accuracy, and the run."""
+    """Train a problem's model; return the accuracy on held-out records, and the run."""
 
     def loss(outputs: Tensor, labels: Tensor) -> Tensor:
         return problem.factor * rivals.losses(outputs, labels)
@@ -199,7 +202,7 @@ def trained(
 def rows(
     names: list[str], epsilons: list[float], T: int, K: int, seeds: int, choosers: int
 ) -> Iterator[tuple[str, ...]]:
-    """A row for each problem and epsilon."""
+    """Yield a row for each problem and epsilon."""
     for name, epsilon in product(names, epsilons):
         problem = PROBLEMS[name]
         judging, choosing = range(seeds), range(seeds, seeds + choosers)
@@ -237,7 +240,9 @@ def rows(
 
 
 def given_by(scale: Found, rate: float, clip: float, K: int) -> dict[str, Any]:
-    """Rate and clip in units of a scale; a step's length is rate times clip."""
+    """Return the arguments for a rate and a clip in units of a scale. A larger clip lowers the
+    learning rate, so that `rate` alone sets a step's length.
+    """
     return {
         "lr": scale.rate * rate / clip,
         "clip": scale.clip * clip * sqrt(K),

@@ -1,5 +1,5 @@
-"""A step on the whole of a pretrained encoder, for `python -m benchmarks.rivals`: seconds, and memory
-beyond the model's.
+"""Measures a step that trains the whole of a pretrained encoder, for `python -m benchmarks.rivals`:
+its seconds, and its memory beyond the model's.
 """
 
 from argparse import ArgumentParser
@@ -20,17 +20,17 @@ from zoexplore import Setting
 from zoexplore.hf.losses import loss_for
 from zoexplore.mechanism import NoisyZOGD, Sources
 
-RECORDS = TOKENS = 32  # of a step
+RECORDS = TOKENS = 32  # the records of a step, and the tokens of a record
 
 
 def taken() -> tuple[nn.Module, dict[str, Tensor]]:
-    """The encoder, all of which is trained, and a batch of reviews."""
+    """Return the encoder, all of which is trained, and a batch of reviews."""
     texts, y = reviews()
     tokenizer = AutoTokenizer.from_pretrained(PACKAGES / ENCODER)
     model = AutoModelForSequenceClassification.from_pretrained(PACKAGES / ENCODER, num_labels=2)
     way = {"padding": "max_length", "truncation": True, "return_tensors": "pt"}
     batch = dict(tokenizer(texts[:RECORDS], max_length=TOKENS, **way))
-    # a row a record, as Opacus needs
+    # one row for each record, as Opacus needs
     batch["position_ids"] = torch.arange(TOKENS).expand(RECORDS, TOKENS)
     batch["labels"] = y[:RECORDS]
     return model.eval(), batch
@@ -44,7 +44,9 @@ def step_of_ours(model: nn.Module, batch: dict[str, Tensor]) -> Callable[[], Any
 
 
 def step_of_mezo(model: nn.Module, batch: dict[str, Tensor]) -> Callable[[], Any]:
-    """Parameters are moved in place, along a direction made anew from its seed each time."""
+    """Return a step that moves parameters in place, along a direction made again from its seed each
+    time.
+    """
 
     def move(by: float) -> None:
         generator = torch.Generator().manual_seed(0)

@@ -1,3 +1,3 @@
-"""The finished comparison of training methods at fixed epsilon, and the studies beside it: searched
-for, trained, measured.
+"""Makes the finished comparison of training methods at a fixed epsilon, and the studies beside it:
+searches for settings, trains, and measures.
 """

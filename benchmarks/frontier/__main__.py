@@ -2,10 +2,10 @@
 
     python -m benchmarks.frontier
 
-Every part keeps its results in a folder and continues from there, so it may be stopped at any time:
-searches and results after each setting. `zoexplore/training/comparison.json` and `studies.json`
-beside this file are written anew after each draw of the tuning, figures and tables at the end. What
-a folder has no part of stays as it is.
+Every part keeps its results in a folder after each setting, and continues from there, so it may be
+stopped at any time. `zoexplore/training/comparison.json` and `studies.json` beside this file are
+written anew after each draw of the tuning, and figures and tables at the end. Results of parts that
+the folder does not have stay as they are.
 """
 
 import argparse
@@ -52,15 +52,15 @@ STUDIES: dict[str, tuple[Callable[[], list[Series]], ...]] = {
     ),
     "ablations": (ablations.directions, ablations.shares, ablations.clips),
 }
-DRAWS = 2  # of the whole tuning
-SEEDS = 16  # of a result in law
-CONTROL = 50  # random settings of a method, held back
-CONTROLLED = (2.0, 8.0)  # epsilons, at which the mechanism itself is run too
-HELD_BACK = 999  # the split and the seed that they have
+DRAWS = 2  # how often the whole tuning is repeated
+SEEDS = 16  # the simulated runs of a result
+CONTROL = 50  # random settings of a method that the search has not seen
+CONTROLLED = (2.0, 8.0)  # their epsilons, at which the mechanism itself is run too
+HELD_BACK = 999  # their split and seed
 
 
 def keys(task: str) -> list[Key]:
-    """Methods and epsilons that are compared on a task."""
+    """List the pairs of method and epsilon that are compared on a task."""
     return [
         (method, target)
         for method in COMPARED
@@ -70,7 +70,7 @@ def keys(task: str) -> list[Key]:
 
 @dataclass
 class Part:
-    """A part's file: what it has, when it was last worked on, and the processor time that it took."""
+    """The file of a part: its results, when they were last worked on, and the processor time."""
 
     path: Path
     made: dict[str, Any]
@@ -84,7 +84,7 @@ class Part:
 
     @contextmanager
     def spending(self) -> Iterator[None]:
-        """Keep what the work in this block makes."""
+        """Time the work in this block, and keep its results."""
         began = process_time()
         torch.set_num_threads(1)
         yield
@@ -99,7 +99,9 @@ class Part:
 
 
 def searched(part: Part, task: str, draw: int) -> dict[Key, Found]:
-    """One draw of the tuning, cell by cell. Each begins with what was found at the epsilon below."""
+    """Make one draw of the tuning, for one method and epsilon after another. Each search begins
+    with what was found at the epsilon below.
+    """
     made, found = part.made.setdefault("cells", {}), dict[Key, Found]()
     below: Found | None = None
     for key in keys(task):
@@ -114,7 +116,7 @@ def searched(part: Part, task: str, draw: int) -> dict[Key, Found]:
 
 
 def results(part: Part, task: Task, key: Key, found: Found, draw: int) -> None:
-    """What was chosen, on the test part in law."""
+    """Test the chosen setting on the test records by simulated runs."""
     known = part.made.setdefault("results", {})
     if (name := f"{key[0]} at {key[1]:g}, draw {draw}") not in known:
         with part.spending():
@@ -123,7 +125,7 @@ def results(part: Part, task: Task, key: Key, found: Found, draw: int) -> None:
 
 
 def mechanism(part: Part, task: Task, key: Key) -> None:
-    """A run of the mechanism itself, by the choice with the best validation."""
+    """Make a run of the mechanism itself, with the choice that had the best validation."""
     known = [
         drawn
         for name, drawn in part.made["results"].items()
@@ -157,7 +159,7 @@ def _drawn(task: Task, key: Key, found: Found, draw: int) -> Drawn:
 
 
 def _by_mechanism(task: Task, key: Key, chosen: dict[str, Any]) -> float:
-    """The accuracy of one run with directions that are drawn and derivatives that are clipped."""
+    """Return the accuracy of one run that draws directions and clips derivatives."""
     made = Choice(**chosen).made(task, *key)
     assert made
     (point,) = frontier(plan=SweepPlan(task, (made,), (0,), Accounting())).points
@@ -165,8 +167,8 @@ def _by_mechanism(task: Task, key: Key, chosen: dict[str, Any]) -> float:
 
 
 def tested(task: Task, method: str, chosen: Choice, target: float, seed: int) -> dict[str, float]:
-    """On the test part, in law, the mean of several runs: accuracy of last iterates and of tail
-    averages, loss of the former.
+    """Simulate several runs, and return means on the test records: the accuracy of last iterates,
+    that of tail averages, and the loss of last iterates.
     """
     n = len(task.data.X)
     run = Run(
@@ -183,7 +185,9 @@ def tested(task: Task, method: str, chosen: Choice, target: float, seed: int) ->
 
 
 def held_back(part: Part, task: Task) -> None:
-    """The best of random settings that the search has not seen, on the test part in law."""
+    """Find the best of random settings that the search has not seen, and test it on the test
+    records by simulated runs.
+    """
     known = part.made.setdefault("control", {})
     for key in (
         (method, target) for method in COMPARED if METHODS[method].noisy for target in CONTROLLED
@@ -199,7 +203,7 @@ def held_back(part: Part, task: Task) -> None:
 
 
 def study(part: Part, made_by: Iterable[Callable[[], list[Series]]]) -> None:
-    """The lines of a study, kept one after the other."""
+    """Make the lines of a study, and keep each once it is made."""
     known = part.made.setdefault("series", {})
     for make in made_by:
         if make.__name__ not in known:
@@ -209,8 +213,8 @@ def study(part: Part, made_by: Iterable[Callable[[], list[Series]]]) -> None:
 
 
 def point_of(task: Task, key: Key, draws: list[Drawn]) -> Point:
-    """The point with all draws' accuracies in law, and the run of the draw with the best
-    validation.
+    """Return the point that has the simulated accuracies of all draws, and the run of the draw with
+    the best validation.
     """
     method, target = key
     chosen = Choice(**max(draws, key=lambda drawn: drawn.validation).choice)
@@ -235,7 +239,7 @@ def point_of(task: Task, key: Key, draws: list[Drawn]) -> Point:
 
 
 def gathered(folder: Path, out: Path | None = None) -> Studies:
-    """All parts that are in a folder, in place of what was there of them."""
+    """Return all results, with those of the parts in a folder in place of earlier ones."""
     try:
         found = load(out)
     except OSError:

@@ -1,10 +1,10 @@
-"""What to choose, one thing at a time and at one epsilon: directions, their kind, the share of the
-noise along them, the clip.
+"""Studies one choice at a time at one epsilon: the number of directions, their kind, the share of
+the noise along them, and the clip.
 
-For each value the reach and the clip are tuned again, by the mean of several runs on a split of the
-training records, since the luck of a single run moves accuracy by more than what is compared.
-Accuracy is on the test part, of other seeds. Runs are in law (`benchmarks.frontier.law`), but for a
-clip on each quotient, which the engine trains as it is.
+For each value the reach and the clip are tuned again by the mean of several runs on a split of the
+training records, since chance moves the accuracy of a single run by more than the differences that
+are studied. Accuracy is on the test records, with other seeds. Runs are simulated
+(`benchmarks.frontier.law`), except with a clip on each quotient, which the engine trains as it is.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,18 +28,18 @@ TASK = "mnist"
 EPSILON = 2.0
 PART = 16  # a batch has one record in so many
 T = 150
-PASSES = 4_000  # K T, where passes are fixed
-FEWEST = 5  # steps, there
-DIRECTIONS = (1, 4, 16, 64, 256, 1024)  # and all
+PASSES = 4_000  # K T, where the number of passes is fixed
+FEWEST = 5  # the fewest steps there
+DIRECTIONS = (1, 4, 16, 64, 256, 1024)  # numbers of directions, besides all d
 SOME, FEW = 64, 16  # directions of the other studies
 REACHES = tuple(2.0**i for i in range(3, 12))
-CLIPS = (0.25, 0.03125)  # of a gradient, in units of the Lipschitz constant
-LEVELS = (2.0, 0.5, 0.125, 0.03125, 0.0078125)  # clips that are compared
+CLIPS = (0.25, 0.03125)  # clips of a gradient, in units of the Lipschitz constant
+LEVELS = (2.0, 0.5, 0.125, 0.03125, 0.0078125)  # the clips that are compared
 REACHES_OF_A_CLIP = tuple(2.0**i for i in range(5, 13))
 SHARES = (0.0, 0.1, 0.25, 0.5, 1.0)
 TRIED, SEEDS, FOLD = 4, 5, 900
 
-Shape = Callable[[float, float, int], Run]  # of a reach, a clip and n records
+Shape = Callable[[float, float, int], Run]  # makes a run of a reach, a clip and n records
 
 
 def run_of(
@@ -52,7 +52,7 @@ def run_of(
     beta: float = 1.0,
     independent: bool = False,
 ) -> Run:
-    """Of K directions, at `EPSILON` with all iterates released."""
+    """Return a run with K directions, at `EPSILON` with all iterates released."""
     longest, batch = task.constants.lipschitz * clip, max(1, n // PART)
     rate = reach / (steps * K / task.d * longest)
     choice = Choice(K, steps, rate, longest * sqrt(K / task.d), beta=beta, batch=batch)
@@ -60,7 +60,7 @@ def run_of(
 
 
 def accuracies(task: Task, shapes: Sequence[Shape]) -> tuple[tuple[float, ...], ...]:
-    """For each shape the accuracy of its best reach and clip, seed by seed."""
+    """Return the accuracy of each shape at its best reach and clip, seed by seed."""
     part, grid, n = split(task, FOLD), list(product(REACHES, CLIPS)), len(task.data.X)
     tried = [shape(*each, len(part.X)) for shape in shapes for each in grid for _ in range(TRIED)]
     right = accuracy(part, ended(part, tried, 0, ridge=task.ridge, R=task.R).last)
@@ -77,8 +77,8 @@ def accuracies(task: Task, shapes: Sequence[Shape]) -> tuple[tuple[float, ...], 
 
 
 def directions() -> list[Series]:
-    """K from 1 to d: at a fixed number of passes, and at fixed steps along orthonormal directions
-    and independent ones.
+    """Study K from 1 to d: at a fixed number of passes, and at a fixed number of steps along
+    orthonormal and along independent directions.
     """
     task = TASKS[TASK]
     every = (*DIRECTIONS, task.d)
@@ -105,15 +105,17 @@ def directions() -> list[Series]:
 
 
 def shares() -> list[Series]:
-    """beta from 0 to 1, all iterates released: noise off the directions hides nothing there."""
+    """Study beta from 0 to 1 with all iterates released, so that noise off the directions hides
+    nothing.
+    """
     task = TASKS[TASK]
     values = accuracies(task, [partial(run_of, task, SOME, T, beta=beta) for beta in SHARES])
     return [Series("ablation-share", f"K = {SOME}, all iterates released", SHARES, values)]
 
 
 def clips() -> list[Series]:
-    """A clip on each quotient against one on all of a record's together, by how far a record may
-    move a step.
+    """Compare a clip on each quotient with one on all of a record's quotients together, at equal
+    distances that a record may move a step.
     """
     task, found = TASKS[TASK], []
     part = replace(task, source=partial(split, task, FOLD))
@@ -144,7 +146,7 @@ def _clipped(task: Task, rule: str, clip: float, reach: float) -> Configuration:
 
 
 def _trained(task: Task, runs: Sequence[Configuration], seeds: Sequence[int]) -> np.ndarray:
-    """Accuracies by the engine, shape (seeds, runs)."""
+    """Return accuracies by the engine, shape (seeds, runs)."""
     jobs = (Job(task, tuple(runs), (number,), (T,)) for number in seeds)
     torch.set_num_threads(1)
     return np.array([job.advance(None, inf).accuracy[-1] for job in jobs])

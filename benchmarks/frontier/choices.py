@@ -14,15 +14,15 @@ class Choice:
     """The tuned part of a run.
 
     Args:
-        K: directions; all d, in the parameters' own basis, for methods with gradients.
-        T: steps.
-        rate: eta/K, the factor of the gradient's part in the directions.
-        clip: of a record's derivatives.
+        K: the number of directions; for methods with gradients all d, in the parameters' own basis.
+        T: the number of steps.
+        rate: eta/K, the factor of the gradient's component in the span of the directions.
+        clip: the clip on a record's derivatives.
         clipping: "each" or "joint".
-        beta: directional share of the noise.
-        batch: expected records of a Poisson batch; all if None.
-        ridge: strength of the ridge; the task's if None.
-        R: radius of the ball; the task's if None.
+        beta: the directional share of the noise.
+        batch: the expected number of records of a Poisson batch; all records if None.
+        ridge: the strength of the ridge; the task's if None.
+        R: the radius of the ball; the task's if None.
     """
 
     K: int
@@ -38,8 +38,8 @@ class Choice:
     def made(
         self, task: Task, method: str, target: float, hidden: bool = True
     ) -> Configuration | None:
-        """The run with the least noise that meets a target; None if no noise does. Without noise it
-        has neither clip nor ball, and the rate is the chosen one all the same.
+        """Return the run with the least noise that meets a target; None if no noise meets it. A run
+        of a method without noise has neither clip nor ball, but the chosen rate.
         """
         run = {name: value for name, value in vars(self).items() if name != "rate"}
         eta = self.rate * self.K

@@ -1,14 +1,14 @@
-"""The same for less: what hidden iterates buy where the number of steps is not known beforehand.
+"""Studies what hidden iterates gain if the number of steps is not known beforehand.
 
 A logistic loss with a ridge is trained over a frozen random network, on all records and at one
-epsilon. The network runs forward only, in whole numbers of eight bits. Noisy-ZOGD releases its last
+epsilon. The network runs forward only, in integers of eight bits. Noisy-ZOGD releases its last
 iterate alone and has one noise scale for every number of steps. Its rivals, DPZero and DP-AggZO,
-release every iterate. Their noise is set for the number of steps, if known beforehand, or for the
-largest number. The average over the last half of the iterates may be released in place of the last
-one, for a second copy of the parameters. Step sizes are chosen for each by the objective on the
-records to train on, with seeds that no result uses.
+release every iterate. Their noise is set for the number of steps if that is known beforehand, or
+else for the largest number. They may release the average over the last half of the iterates in
+place of the last iterate, which takes a second copy of the parameters. Each way's step size is
+chosen by the objective on the training records, with seeds that no result uses.
 
-The clip is idle, so that the runs are exact in law (`benchmarks.frontier.law`).
+The clip never acts, so the simulated runs are exact in law (`benchmarks.frontier.law`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,30 +30,31 @@ from zoexplore.training.privacy import accounts
 from zoexplore.training.tasks import Task
 
 EPSILON = 2.0
-UNITS, WIDTH = 64, 1.5  # of the frozen network, as of `cosines`
+UNITS, WIDTH = 64, 1.5  # of the frozen network; they mean what they do for `cosines`
 STEPS = (100, 316, 1000, 3162, 10_000)
 LONGEST = 1_000_000
 FEW = 8  # directions
-BATCH = 144  # records of a batch, where not all are used
+BATCH = 144  # the records of a batch, if a batch does not have all records
 MIDDLE = 1000  # steps at which memory is compared, and for which Noisy-ZOGD's one setting is chosen
-DIRECTIONS = (1, 2, 4, 8, 16, 32)  # of that comparison
-SHARES, RATES = (0.25, 0.5, 0.9), (0.25, 0.5, 1.0)  # of the hidden run; rates in units of 1/M
-RELAXATIONS = (1.0, 2.0, 4.0)  # of the public ones: rate times steps, in units of d/(K ridge)
-LARGEST_RATE = 2.0  # in units of 1/M, of public runs
+DIRECTIONS = (1, 2, 4, 8, 16, 32)  # numbers of directions of the comparison of memory
+SHARES, RATES = (0.25, 0.5, 0.9), (0.25, 0.5, 1.0)  # of hidden runs; rates in units of 1/M
+RELAXATIONS = (1.0, 2.0, 4.0)  # of public runs: rate times steps, in units of d/(K ridge)
+LARGEST_RATE = 2.0  # of public runs, in units of 1/M
 TRIED, SEEDS = 2, 6
 
 
 def head() -> Data:
-    """Is a digit odd? The units of a frozen random network as features."""
+    """Return the data: the units of a frozen random network, and whether a digit is odd."""
     X, y = carried_by_scikit_learn("digits.csv.gz")
     return prepare(units(X), y % 2, 2)
 
 
 def units(pixels: np.ndarray) -> np.ndarray:
-    """`cosines` of rows of whole numbers from 0 to 16, by weights that are rounded to eight bits
-    and sums in 32 bits.
+    """Compute `cosines` of rows of integers from 0 to 16, with weights that are rounded to eight
+    bits and sums in 32 bits.
 
-    Shape (records, `UNITS`). The weights are public, and each record has a row of its own.
+    The result has the shape (records, `UNITS`). The weights are public, and each row depends on one
+    record alone.
     """
     rng = np.random.default_rng(0)
     weights = rng.standard_normal((pixels.shape[1], UNITS)) * WIDTH
@@ -84,13 +85,13 @@ class Way(NamedTuple):
     """How to train and what to release.
 
     Args:
-        label: what a legend calls it.
-        K: directions.
+        label: the name of the way in a legend.
+        K: the number of directions.
         hidden: whether the last iterate alone is released, at one noise scale for every T.
-        average: whether the average over the last half of the iterates is released, with all of
-            them.
-        planned: the number of steps that noise and step size are for; each run's own where None.
-        batch: expected records of a Poisson batch; all where None.
+        average: whether the average over the last half of the iterates is released, together with
+            all iterates.
+        planned: the number of steps that noise and step size are set for; each run's own if None.
+        batch: the expected number of records of a Poisson batch; all records if None.
     """
 
     label: str
@@ -112,7 +113,7 @@ WAYS = (
 
 
 def candidates(way: Way, T: int) -> list[Run]:
-    """What a way may choose from for T steps, with the least noise at `EPSILON`."""
+    """List the runs that a way may choose from for T steps, with the least noise at `EPSILON`."""
     planned = LONGEST if way.hidden else way.planned or T
     M = TASK.constants.M
     if way.hidden:
@@ -136,15 +137,15 @@ def _aimed(
 
 
 def choice_of(made: Configuration, T: int) -> Choice:
-    """Of so many of its steps."""
+    """Return the choice that makes T steps of a configuration."""
     s = made.setting
     batch = None if s.full_batch else s.batch
     return Choice(s.K, T, s.eta / s.K, s.clip, beta=s.beta, batch=batch, ridge=s.ridge)
 
 
 def epsilons() -> list[Series]:
-    """Epsilon over the steps, at the noise that `EPSILON` takes: of any number where they are
-    hidden, else of a hundred.
+    """Study epsilon over the number of steps, at the noise that `EPSILON` takes: for any number of
+    steps if iterates are hidden, else for a hundred steps.
     """
     T, found = np.unique(np.geomspace(10, LONGEST, 31).round().astype(int)).tolist(), []
     for way in (WAYS[0], WAYS[1], WAYS[4]):
@@ -176,8 +177,8 @@ def epsilons() -> list[Series]:
 
 
 class Ends(NamedTuple):
-    """Of several seeds: excess of the objective over its minimum, as a share of that before the
-    first step, and accuracy.
+    """Where runs of several seeds end: the objective's excess over its minimum, as a fraction of
+    the excess before the first step, and the accuracy.
     """
 
     excess: tuple[float, ...]
@@ -185,7 +186,7 @@ class Ends(NamedTuple):
 
 
 def trained(asked: Sequence[tuple[Way, Run]], seeds: int, first: int) -> list[Ends]:
-    """Where runs end, each with so many seeds."""
+    """Simulate runs, each with so many seeds, and return where they end."""
     start = objective(np.zeros((1, TASK.d)))[0] - least()
     runs = list(dict.fromkeys(run for _, run in asked))
     end, found = ended(TASK.data, [run for run in runs for _ in range(seeds)], first, R=TASK.R), []
@@ -203,8 +204,8 @@ def trained(asked: Sequence[tuple[Way, Run]], seeds: int, first: int) -> list[En
 
 
 def settled(ways: Iterable[tuple[Way, int]]) -> list[Run]:
-    """The candidate that comes nearest to the minimum, for each way and number of steps, by seeds
-    of its own.
+    """Return, for each way and number of steps, the candidate that comes nearest to the minimum.
+    The seeds are used for nothing else.
     """
     asked = [(i, way, run) for i, (way, T) in enumerate(ways) for run in candidates(way, T)]
     ends = trained([(way, run) for _, way, run in asked], TRIED, 1)
@@ -217,7 +218,9 @@ def settled(ways: Iterable[tuple[Way, int]]) -> list[Run]:
 
 
 def over_steps() -> list[Series]:
-    """Objective and accuracy over the number of steps, and over passes through the data."""
+    """Study the objective and the accuracy over the number of steps, and the objective over passes
+    through the data.
+    """
     ends = _at_all_steps(WAYS)
     found = []
     for way in WAYS:
@@ -232,7 +235,7 @@ def over_steps() -> list[Series]:
 
 
 def over_batches() -> list[Series]:
-    """Objective over the number of steps on Poisson batches."""
+    """Study the objective over the number of steps on Poisson batches."""
     ways = [way._replace(batch=BATCH) for way in WAYS[:4]]
     ends = _at_all_steps(ways)
     return [Series("horizon-batches", way.label, _STEPS, _of(ends, way)[0]) for way in ways]
@@ -252,14 +255,14 @@ def _at_all_steps(ways: Sequence[Way]) -> dict[tuple[Way, int], Ends]:
 
 
 def _of(ends: dict[tuple[Way, int], Ends], way: Way) -> tuple[Any, Any]:
-    """Excess and accuracy over the steps."""
+    """Return a way's excess and accuracy over the numbers of steps."""
     of = [ends[way, T] for T in STEPS]
     return tuple(e.excess for e in of), tuple(e.accuracy for e in of)
 
 
 def over_memory() -> list[Series]:
-    """Objective over the numbers that a run keeps: K of every record, and one copy of the
-    parameters or two.
+    """Study the objective over how many numbers a run keeps: K for every record, and one or two
+    copies of the parameters.
     """
     kinds = WAYS[:4]
     asked = [(way._replace(K=K), MIDDLE) for way in kinds for K in DIRECTIONS]
@@ -281,8 +284,8 @@ def over_memory() -> list[Series]:
 
 
 def objective(w: np.ndarray) -> np.ndarray:
-    """What is trained, ridge included, in double precision: parameters of shape (runs, d) to
-    (runs,).
+    """Compute the objective that is trained, with the ridge, in double precision: parameters of
+    shape (runs, d) give values of shape (runs,).
     """
     X, y = TASK.data.X, TASK.data.y
     return np.array(
@@ -292,7 +295,9 @@ def objective(w: np.ndarray) -> np.ndarray:
 
 @lru_cache
 def least() -> float:
-    """Its minimum, by Newton's method, which a ridge and a logistic loss let end at rounding."""
+    """Return the minimum of the objective, by Newton's method. With a logistic loss and a ridge the
+    method converges up to rounding.
+    """
     X, y, w = TASK.data.X, TASK.data.y, np.zeros(TASK.d)
     for _ in range(20):
         p = 1 / (1 + np.exp(-X @ w))

@@ -1,5 +1,5 @@
-"""What the comparison and its studies are made of, beside what the package carries: JSON beside
-this file.
+"""Keeps those results of the comparison and its studies that the package does not carry, as JSON
+beside this file.
 """
 
 import json
@@ -21,10 +21,10 @@ class Series:
     """A line of a study.
 
     Args:
-        study: its key.
-        label: its name in a legend.
+        study: the key of the study.
+        label: the line's name in a legend.
         x: the values of the axis.
-        values: at each of them, by seed.
+        values: for each value of the axis, the results by seed.
     """
 
     study: str
@@ -39,13 +39,13 @@ class Drawn:
 
     Args:
         choice: the setting.
-        trials: the number of trials in this cell and draw.
-        validation: mean accuracy of the choice on splits of the training records.
-        last, average: mean test accuracy, in law, of last iterates and of averages over the last
-            half.
-        loss: the mean test loss of last iterates.
-        ends: parameters chosen at an end of their grids.
-        mechanism: test accuracy of one run of the mechanism itself; None if not run.
+        trials: the number of trials of this draw for this method and epsilon.
+        validation: the mean accuracy of the choice on splits of the training records.
+        last: the mean test accuracy of the last iterates of simulated runs.
+        average: the mean test accuracy of their averages over the last half of the iterates.
+        loss: the mean test loss of their last iterates.
+        ends: the fields whose values were chosen at an end of their grids.
+        mechanism: the test accuracy of one run of the mechanism itself; None if not run.
     """
 
     choice: dict[str, Any]
@@ -63,11 +63,11 @@ class Studies:
     """All results.
 
     Args:
-        finished: by task, what the package carries.
-        tuning: by task, "method at epsilon" to the choice of each draw of the tuning.
-        control: by task, "method at epsilon" to the test accuracy of the best of 50 random
+        finished: for each task, the results that the package carries.
+        tuning: for each task and "method at epsilon", the choice of each draw of the tuning.
+        control: for each task and "method at epsilon", the test accuracy of the best of 50 random
             settings.
-        series: the lines of studies.
+        series: the lines of the studies.
     """
 
     finished: dict[str, Finished] = field(default_factory=dict)
@@ -77,8 +77,8 @@ class Studies:
 
 
 def save(found: Studies, folder: Path | None = None) -> None:
-    """Write both files, into one folder or each to its own. Raises OSError if one cannot be
-    written.
+    """Write both files into `folder`, or each to its own place if that is None. Raise OSError if a
+    file cannot be written.
     """
     finished = {
         task: asdict(one) | {"frontier": as_dict(one.frontier)}
@@ -92,7 +92,7 @@ def save(found: Studies, folder: Path | None = None) -> None:
 
 
 def load(folder: Path | None = None) -> Studies:
-    """Read both files. Raises OSError or ValueError if there are none."""
+    """Read both files. Raise OSError or ValueError if they cannot be read."""
     about = json.loads(((folder or HERE) / NAME).read_bytes())
     tuning = {
         task: {key: [of_json(Drawn, one) for one in draws] for key, draws in found.items()}
@@ -107,5 +107,5 @@ def _package(folder: Path | None) -> Path:
 
 
 def of_json(kind: type, found: dict[str, Any]) -> Any:
-    """A `Series` or `Drawn` from its JSON."""
+    """Make a `Series` or `Drawn` from its JSON."""
     return kind(**tuples(found))

@@ -1,15 +1,16 @@
-"""Runs of linear models in law: many settings side by side, and no direction is ever drawn.
+"""Simulates runs of linear models in law: many settings side by side, without drawing a direction.
 
 Let U be K uniform orthonormal directions in dimension d and v a vector that does not depend on
 them. Then UU'v = sqrt(b) |v| e, where b ~ Beta(K/2, (d - K)/2), e = sqrt(b) v/|v| + sqrt(1 - b) h,
 and h is a uniform unit vector orthogonal to v. Noise along U is a normal number along e and,
 orthogonal to v and h, a uniform direction of chi length with K - 1 degrees of freedom. So a step
 costs what a gradient costs, whatever K is, and its law is the mechanism's. One thing is not exact:
-of a record's K derivatives clipped together the length counts as sqrt(K/d) times its gradient's,
-which is the root mean square. For K = 1 and K = d nothing is approximated.
+a record's K derivatives, which are clipped together, count as having sqrt(K/d) times the length of
+the record's gradient, which is the root mean square. For K = 1 and K = d nothing is approximated.
 
-Independent directions, normal with variance 1/d, have a law as simple: with a = U'v the step is U(a
-+ g) = (a . (a + g)) v/|v|^2 + |a + g| x, where x is normal with variance 1/d and orthogonal to v.
+Independent directions, normal with variance 1/d, have an equally simple law: with a = U'v the step
+is U(a + g) = (a . (a + g)) v/|v|^2 + |a + g| x, where x is normal with variance 1/d and orthogonal
+to v.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +27,7 @@ from zoexplore.mechanism.noise import deviations
 from zoexplore.training.data import HELD_OUT, Data
 from zoexplore.training.models import MODELS
 
-BLOCK = 300_000  # derivatives by scores that are computed at once
+BLOCK = 300_000  # how many derivatives with respect to scores are computed at once
 
 
 @dataclass(frozen=True)
@@ -35,10 +36,10 @@ class Run:
 
     Args:
         choice: the setting.
-        z: noise multiplier, as `Setting.noise_multiplier` has it; 0 without noise.
-        independent: directions are independent and normal in place of orthonormal.
-        fold: it trains on the larger part of this split of the training records; on all of them if
-            None.
+        z: the noise multiplier, as in `Setting.noise_multiplier`; 0 without noise.
+        independent: whether directions are independent and normal instead of orthonormal.
+        fold: the split of the training records on whose larger part the run trains; on all records
+            if None.
     """
 
     choice: Choice
@@ -48,14 +49,14 @@ class Run:
 
     @property
     def along_one(self) -> bool:
-        """Whether there is one direction, along which each record's derivative is clipped as it is."""
+        """Whether there is one direction, along which each record's own derivative is clipped."""
         return self.choice.K == 1 and not self.independent
 
 
 @dataclass
 class End:
-    """Where runs ended: parameters, and the average over the last half of the steps, each of shape
-    (runs, d).
+    """Where runs ended: the last parameters, and their average over the last half of the steps,
+    each of shape (runs, d).
     """
 
     last: Tensor
@@ -73,18 +74,19 @@ def ended(
     dtype: torch.dtype = torch.float32,
     common: bool = False,
 ) -> End:
-    """Train all runs side by side: with directions and noise of their own, on shared batches where
-    their sizes agree.
+    """Train all runs side by side. Each has directions and noise of its own; runs with the same
+    batch size share batches.
 
     Args:
-        data: what is trained on; two classes have a logistic loss, more a softmax.
-        runs: what to train.
-        seed: of everything random.
-        ridge: of the runs whose choice sets none.
-        R: radius of the ball that the iterates of runs with noise are projected onto, likewise.
-        dtype: of all numbers.
-        common: whether steps along one direction take the same in all runs. Each run's law is as it
-            was, in half the time.
+        data: the data to train on. Two classes have a logistic loss, more classes a softmax loss.
+        runs: the runs to train.
+        seed: the seed of everything random.
+        ridge: the ridge of runs whose choice sets none.
+        R: the radius of the ball onto which the iterates of runs with noise are projected, unless
+            their choice sets one.
+        dtype: the dtype of all numbers.
+        common: whether steps along one direction take the same direction in all runs. This keeps
+            the law of each run, and takes half the time.
     """
     groups: dict[tuple[Any, ...], list[int]] = {}
     for i in sorted(range(len(runs)), key=lambda i: -runs[i].choice.T):
@@ -103,20 +105,20 @@ def ended(
 
 
 def parted(n: int, fold: int) -> tuple[np.ndarray, np.ndarray]:
-    """A split of n training records: places of those to train on, and of a fifth held out; another
-    fifth for another number.
+    """Split n training records: return the indices of those to train on, and of a fifth that is
+    held out. Another `fold` holds out another fifth.
     """
     order, held = np.random.default_rng(fold).permutation(n), round(HELD_OUT * n)
     return order[held:], order[:held]
 
 
 def accuracy(data: Data, w: Tensor) -> list[float]:
-    """On the records held out, of parameters of shape (runs, d)."""
+    """Return the accuracy of parameters of shape (runs, d) on the test records."""
     return _right(w, data.X_test, data.y_test).double().mean(1).tolist()
 
 
 def validated(data: Data, runs: Sequence[Run], w: Tensor) -> list[float]:
-    """The same on the training records that each run's fold holds out."""
+    """Return the accuracy on those training records that each run's fold holds out."""
     right = _right(w, data.X, data.y).double()
     held_out = (parted(len(data.X), run.fold)[1] for run in runs if run.fold is not None)
     return [
@@ -126,7 +128,7 @@ def validated(data: Data, runs: Sequence[Run], w: Tensor) -> list[float]:
 
 
 def loss(data: Data, w: Tensor) -> list[float]:
-    """On the records held out, without the ridge."""
+    """Return the loss on the test records, without the ridge."""
     model = MODELS["logistic" if data.classes == 2 else "softmax"]
     return (
         model.losses(_scores(w, data.X_test), torch.from_numpy(data.y_test))
@@ -137,19 +139,19 @@ def loss(data: Data, w: Tensor) -> list[float]:
 
 
 def _right(w: Tensor, X: np.ndarray, y: np.ndarray) -> Tensor:
-    """Whether labels are right, shape (runs, records)."""
+    """Return whether the predicted labels are right, shape (runs, records)."""
     z = _scores(w, X)
     return ((z[..., 0] > 0).long() if z.shape[-1] == 1 else z.argmax(-1)) == torch.from_numpy(y)
 
 
 def _scores(w: Tensor, X: np.ndarray) -> Tensor:
-    """Shape (runs, records, c)."""
+    """Return the scores, shape (runs, records, c)."""
     rows = torch.from_numpy(X).to(w.dtype)
     return (rows @ w.view(-1, X.shape[1]).T).view(len(X), len(w), -1).transpose(0, 1)
 
 
 class _State:
-    """Runs between two steps, those with most steps first."""
+    """The state of runs between two steps; the runs with the most steps come first."""
 
     def __init__(
         self,
@@ -213,7 +215,9 @@ class _State:
         )
 
     def take(self) -> list[tuple[Tensor, Tensor]]:
-        """The runs that end here, the last one first: parameters and averages, which are forgotten."""
+        """Remove the runs that end here, and return their parameters and averages, the last run
+        first.
+        """
         over = int((self.T == self.t).sum())
         kept = len(self.T) - over
         taken = list(zip(self.w[kept:].flip(0), self.mean[kept:].flip(0), strict=True))
@@ -235,7 +239,7 @@ class _State:
         return taken
 
     def step(self) -> None:
-        """One step of every run."""
+        """Make one step of every run."""
         rows = None
         if self.batch is not None:
             rows = torch.from_numpy(
@@ -263,8 +267,8 @@ class _State:
         return torch.randn(self.w.shape, generator=self.generator, dtype=self.w.dtype)
 
     def _residuals(self, rows: Tensor | None) -> Iterator[Any]:
-        """Blocks of records: features, their lengths, and the losses' derivatives by the scores,
-        shape (runs, c, records).
+        """Yield blocks of records: the features, their lengths, and the derivatives of the losses
+        with respect to the scores, shape (runs, c, records).
         """
         C, block = len(self.w), max(1, BLOCK // (len(self.w) * self.c))
         everyone = torch.arange(len(self.X)) if rows is None else rows
@@ -277,7 +281,7 @@ class _State:
             yield X, self.length[part], p if self.seen_by_all else p.mul_(self.seen[:, None, part])
 
     def _gradient(self, rows: Tensor | None) -> Tensor:
-        """The mean of clipped gradients, shape (runs, d)."""
+        """Return the mean of the clipped gradients, shape (runs, d)."""
         total = torch.zeros(len(self.w) * self.c, self.X.shape[1], dtype=self.w.dtype)
         for X, length, p in self._residuals(rows):
             seen = p.square().sum(1).sqrt_().mul_(length)
@@ -286,7 +290,7 @@ class _State:
         return total.view(len(self.w), -1) / self.count
 
     def _one(self, rows: Tensor | None) -> Tensor:
-        """A step along one direction: each record's derivative is clipped."""
+        """Return a step along one direction, which clips each record's derivative."""
         w = self.w[:1] if self.common else self.w
         u = torch.randn(w.shape, generator=self.generator, dtype=w.dtype)
         u /= u.norm(dim=1, keepdim=True)
@@ -304,7 +308,7 @@ class _State:
         return torch.from_numpy(self.random.chisquare(np.maximum(freedom.numpy(), 1e-9)))
 
     def _spanned(self, v: Tensor) -> Tensor:
-        """rate UU'v and the noise along U, for orthonormal U."""
+        """Return rate UU'v plus the noise along U, for orthonormal U."""
         size = v.norm(dim=1, keepdim=True)
         unit = v / size.clamp(min=1e-30)
         x, y = self._normal(), self._normal()
@@ -324,7 +328,7 @@ class _State:
         return found
 
     def _scattered(self, v: Tensor) -> Tensor:
-        """The same for independent directions."""
+        """Return rate UU'v plus the noise along U, for independent directions."""
         size = v.norm(dim=1, keepdim=True)
         unit = v / size.clamp(min=1e-30)
         a = (self._chi2(self.K).sqrt() / sqrt(self.d)).to(v.dtype)[:, None] * size
@@ -340,13 +344,13 @@ class _State:
 
 
 def _spread(run: Run, d: int, count: int) -> tuple[float, float]:
-    """Standard deviations of a step's noise along each direction, beyond that in every coordinate,
-    and in every coordinate.
+    """Return (along, across), two standard deviations of a step's noise: along each direction,
+    without the noise in every coordinate, and in every coordinate.
     """
     choice = run.choice
     if not run.z:
         return 0.0, 0.0
-    whole = choice.rate * run.z * choice.clip / count  # along a direction, both together
+    whole = choice.rate * run.z * choice.clip / count  # both noises together, along a direction
     if choice.K == d:
         return whole, 0.0
     along, across = deviations(1.0, choice.beta, 1.0, d, choice.K)

@@ -1,15 +1,16 @@
-"""The search for each method's best setting at each epsilon: the same number of trials for all, on
-the same grids.
+"""Searches for each method's best setting at each epsilon, with the same number of trials for all
+methods and on the same grids.
 
 A setting has six coordinates: directions, steps, batch, reach, clip and share of the noise. It has
-neither ridge nor ball, which serve bounds on hidden iterates alone. A trial trains in law
-(`benchmarks.frontier.law`) on four fifths of the training records, with noise as the exact
-privacy-loss distribution asks for, and is judged by the rest. Settings spread evenly over the
-region have one trial each, and the best of them more. Mutants of the best follow. The last few meet
-on fresh splits, which alone decide: the best by the first of these meet on the others.
+neither ridge nor ball, which only help bounds on hidden iterates. A trial simulates a run
+(`benchmarks.frontier.law`) on four fifths of the training records, with the noise that the exact
+privacy-loss distribution requires, and is judged by the other fifth. Settings spread evenly over a
+region have one trial each, and the best of them have more. Mutants of the best follow. The last few
+are compared on fresh splits, which alone decide: the best on the first of these splits are compared
+on the others.
 
-The test part is never looked at. Choosing by private data costs privacy of its own, which no
-epsilon here covers.
+The search never looks at the test records. Choosing by private data costs privacy of its own, which
+no epsilon here covers.
 """
 
 from collections import defaultdict
@@ -47,20 +48,21 @@ GRIDS: dict[str, tuple[Any, ...]] = {
     "clip": CLIPS,
     "beta": SHARES,
 }
-ENDS = ("T", "reach", "clip")  # grids whose ends are ours: no choice should lie there
+ENDS = ("T", "reach", "clip")  # grids whose ends are arbitrary, so no choice should lie there
 EVERY, SOME, ONE = "every direction", "some directions", "one direction"
-# where settings are spread at first: places on the grids, of clips from 2^(1/2) or 2^(5/2) on
+# where settings are spread at first, as places on the grids; clips begin at 2^(1/2) or 2^(5/2)
 REGION = {
     EVERY: {"T": (4, 8), "part": (0, 3), "reach": (6, 25), "clip": (5, 21)},  # 95 to 533 steps
     SOME: {"T": (6, 9), "part": (0, 3), "reach": (6, 25), "clip": (5, 21)},  # 300 to 949
     ONE: {"T": (12, 15), "part": (2, 4), "reach": (6, 21), "clip": (1, 15)},  # 9487 to 30 000
 }
 WITHOUT_NOISE = {"T": (8, 11), "part": (0, 3), "reach": (20, 32), "clip": (0, 1)}
-# of a record in a run, at most: the batch of one that asks for more is made smaller
+# how often a run may visit a record at most; a run that would do so more often has smaller batches
 VISITS = {EVERY: 200, SOME: 200, ONE: 800}
-FIRST, FEWER, AGAIN = 64, 12, 2  # settings with one trial; those of them with as many as `AGAIN`
+# `FIRST` settings have one trial each; the best `FEWER` of them have `AGAIN` trials
+FIRST, FEWER, AGAIN = 64, 12, 2
 MUTANTS, PARENTS = 16, 4
-MEETINGS = ((8, 4), (3, 12))  # so many finalists on so many fresh splits
+MEETINGS = ((8, 4), (3, 12))  # compare so many finalists on so many fresh splits
 
 Point = tuple[int, ...]  # places on the grids, in their order
 Key = tuple[str, float]  # method and epsilon; inf for a method without noise
@@ -71,8 +73,8 @@ class Found(NamedTuple):
 
     Args:
         finalists: the best points, the chosen one first.
-        validation: its mean accuracy on the splits that decided.
-        trials: how many there were in all.
+        validation: the chosen point's mean accuracy on the splits that decided.
+        trials: the number of all trials.
     """
 
     finalists: list[Point]
@@ -82,7 +84,7 @@ class Found(NamedTuple):
 
 @lru_cache(maxsize=10_000)
 def multiplier(n: int, batch: int | None, T: int, epsilon: float, delta: float) -> float:
-    """The least noise multiplier of T steps of a joint clip whose iterates are all released."""
+    """Return the least noise multiplier of T steps with a joint clip and all iterates released."""
     if epsilon == inf:
         return 0.0
     run = Setting(
@@ -102,7 +104,7 @@ def multiplier(n: int, batch: int | None, T: int, epsilon: float, delta: float) 
 
 
 def choice(task: Task, method: str, point: Point, n: int) -> Choice:
-    """The setting at a point, for so many records."""
+    """Return the setting at a point, for n records."""
     kind, d = METHODS[method], task.d
     at = {name: grid[i] for (name, grid), i in zip(GRIDS.items(), point, strict=True)}
     K = d if kind.every_direction else kind.K or max(2, d // at["K"])
@@ -121,19 +123,19 @@ def choice(task: Task, method: str, point: Point, n: int) -> Choice:
 
 
 def sort(method: str) -> str:
-    """A key of `REGION`: how many directions a method takes."""
+    """Return the key of `REGION` that tells how many directions a method takes."""
     kind = METHODS[method]
     return EVERY if kind.every_direction else ONE if kind.K == 1 else SOME
 
 
 def free(method: str) -> tuple[bool, ...]:
-    """Which coordinates mean anything to a method. The others are 0."""
+    """Return which coordinates mean anything to a method. The others are always 0."""
     kind = METHODS[method]
     return kind.K is None, True, True, True, kind.noisy, kind.beta is None and kind.noisy
 
 
 def placed(method: str, unit: np.ndarray) -> list[Point]:
-    """Points of the region, from rows of numbers from 0 to 1."""
+    """Turn rows of numbers from 0 to 1 into points of a method's region."""
     likely = REGION[sort(method)] if METHODS[method].noisy else WITHOUT_NOISE
     low, end = np.array([likely.get(name, (0, len(grid))) for name, grid in GRIDS.items()]).T
     return [
@@ -143,7 +145,7 @@ def placed(method: str, unit: np.ndarray) -> list[Point]:
 
 
 def affordable(method: str, point: Sequence[int]) -> Point:
-    """The point itself, or with the largest batch, and the most steps, that visit no record too
+    """Return the point, with batches or steps reduced as far as needed to visit no record too
     often.
     """
     K, T, part, *rest = map(int, point)
@@ -156,7 +158,9 @@ def affordable(method: str, point: Sequence[int]) -> Point:
 
 
 def mutant(method: str, parents: Sequence[Point], rng: np.random.Generator) -> Point:
-    """A point that differs from one of these by a place or two in up to three coordinates."""
+    """Return a point that differs from one of `parents` by a place or two in up to three
+    coordinates.
+    """
     point = list(parents[int(rng.integers(len(parents)))])
     moving = [i for i, is_free in enumerate(free(method)) if is_free]
     for i in rng.choice(moving, int(rng.integers(1, 4)), replace=False):
@@ -167,8 +171,8 @@ def mutant(method: str, parents: Sequence[Point], rng: np.random.Generator) -> P
 
 
 def search(task: Task, key: Key, draw: int, known: Sequence[Point] = ()) -> Found:
-    """Tune a method at an epsilon once; `known` points, such as those found at another epsilon, are
-    tried too.
+    """Tune a method at an epsilon once. Try `known` points too, such as those found at another
+    epsilon.
     """
     trials = _Trials(task, key, draw)
     rng = np.random.default_rng([draw, crc32(f"{key[0]} {key[1]}".encode())])
@@ -180,8 +184,8 @@ def search(task: Task, key: Key, draw: int, known: Sequence[Point] = ()) -> Foun
 
 
 def control(task: Task, key: Key, count: int, draw: int) -> Found:
-    """The best of so many random settings of the region: one trial each, then the last few meet as
-    those of a search do.
+    """Find the best of so many random settings of the region. Each has one trial; then the best few
+    are compared as in a search.
     """
     trials = _Trials(task, key, draw)
     trials.go(placed(key[0], np.random.default_rng(draw).random((count, len(GRIDS)))), range(1))
@@ -189,14 +193,14 @@ def control(task: Task, key: Key, count: int, draw: int) -> Found:
 
 
 class _Trials:
-    """Accuracies of one search by point and split."""
+    """The accuracies of one search, by point and split."""
 
     def __init__(self, task: Task, key: Key, draw: int) -> None:
         self.task, self.key, self.draw = task, key, draw
         self.made: dict[Point, dict[int, float]] = defaultdict(dict)
 
     def go(self, points: Sequence[Point], folds: Sequence[int]) -> None:
-        """Try points on splits, where they were not tried yet."""
+        """Try points on splits, except where they were tried before."""
         new = [
             (p, fold) for fold in folds for p in dict.fromkeys(points) if fold not in self.made[p]
         ]
@@ -211,14 +215,14 @@ class _Trials:
         return sum(map(len, self.made.values()))
 
     def best(self, count: int, trials: int) -> list[Point]:
-        """The best of those with at least so many trials, by so many."""
+        """Return the `count` best points with at least `trials` trials, by their first `trials`."""
         enough = [p for p, tried in self.made.items() if len(tried) >= trials]
         return sorted(enough, key=lambda p: -fmean(self.made[p][fold] for fold in range(trials)))[
             :count
         ]
 
     def decided(self) -> Found:
-        """The last few meet on fresh splits."""
+        """Compare the last few points on fresh splits, and return what the search found."""
         first, last = AGAIN, self.best(MEETINGS[0][0], max(map(len, self.made.values())))
         end = first
         for count, splits in MEETINGS:
@@ -230,7 +234,7 @@ class _Trials:
 
 
 def judged(task: Task, key: Key, asked: Sequence[tuple[Point, int]], seed: int) -> list[float]:
-    """Accuracies of last iterates at points, each on the records that a split holds out."""
+    """Return the accuracies of last iterates at points, each on records that a split holds out."""
     if not asked:
         return []
     (method, epsilon), n = key, len(parted(len(task.data.X), 0)[0])
@@ -245,7 +249,7 @@ def judged(task: Task, key: Key, asked: Sequence[tuple[Point, int]], seed: int) 
 
 
 def split(task: Task, fold: int) -> Data:
-    """The training records, with those that a split holds out as the test part."""
+    """Return the training records, with those that a split holds out as the test records."""
     train, held_out = parted(len(task.data.X), fold)
     X, y = task.data.X, task.data.y
     return Data(X[train], y[train], X[held_out], y[held_out], task.data.classes)
