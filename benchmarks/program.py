@@ -24,7 +24,7 @@ def factor(s: Any, N: int, delta_f: float) -> Any:
 
 
 def budget(s: Any, N: int, delta_f: float, free: Any) -> Any:
-    """Return the least rho with N counted steps, with free shares of the noise or the run's beta."""
+    """Return the least rho with N counted steps and with free shares of noise or the run's beta."""
     # the unit of lengths: the distance at the start
     unit = min(2 * s.R, 2 * s.eta * s.clip * (s.T - N) / sqrt(s.K)) / (s.eta * s.sigma)
     drift, grows = s.M * s.xi / s.sigma / unit, factor(s, N, delta_f)
