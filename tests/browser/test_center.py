@@ -2,6 +2,7 @@
 costs nothing.
 """
 
+import csv
 import re
 from pathlib import Path
 
@@ -152,6 +153,13 @@ def test_a_published_run_is_loaded_by_its_row_and_has_an_address(explorer):
         "batch=8" in rows.first.get_attribute("href")
         and format_number(run.ours) in rows.first.inner_text()
     )
+    explorer.get_by_role("button", name="Save this figure").locator("visible=true").click()
+    with explorer.expect_download() as coming:
+        explorer.get_by_role("menuitem", name="CSV").locator("visible=true").click()
+    address, *table = Path(coming.value.path()).read_text(encoding="utf-8").splitlines()
+    head, *saved = csv.reader(table)
+    assert address.startswith("# http") and head == ["run", "claimed", "provable"]
+    assert {float(row[2]) for row in saved} == {each.ours for each in RUNS.values()}
     rows.first.focus()
     explorer.keyboard.press("Enter")
     becomes(explorer, lambda: headline(explorer), format_number(run.ours))

@@ -25,7 +25,6 @@ export function render({model}) {
   foot.className = "row foot";
   foot.innerHTML = `<span></span><span class="line" aria-hidden="true">${ticks.map((x) => `<em style="left:${at(x)}">${x}</em>`).join("")}<small>ε, at the δ of each claim</small></span><span></span>`;
   box.append(...rows.map((each, i) => row(each, i === 0)), foot);
-  const csv = () => `# ${location.href}\nrun,claimed,provable\n${rows.map((each) => `"${each.name}, ${each.what}",${each.claimed},${each.ours}`).join("\n")}\n`;
-  exporting(box, {name: "claims", csv});
+  exporting(box, {name: "claims", rows: () => [["run", "claimed", "provable"], ...rows.map((each) => [`${each.name}, ${each.what}`, each.claimed, each.ours])]});
   return box;
 }

@@ -37,9 +37,16 @@ function fileOf(view, kind) {
   const said = [...new URLSearchParams(location.search)].filter(([name]) => !["tab", "sensitivity", "pin", "say"].includes(name)).flat();
   return `${[view, ...said].join("-").replace(/[^\w.+-]+/g, "-").slice(0, 60)}.${kind === "Python" ? "py" : kind.toLowerCase()}`;
 }
-// `given.svg()` is the drawing, `given.csv()` its numbers, `given.code()` a promise of code; what is missing is not offered.
+// A table as CSV, its columns' names first, below remarks.
+function csvOf(remarks, rows) {
+  const quoted = (cell) => /[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+  return [...remarks.map((line) => `# ${line}`), ...rows.map((row) => row.map((cell) => quoted(String(cell ?? ""))).join(",")), ""].join("\n");
+}
+// `given.svg()` is the drawing, `given.rows()` its numbers below their names, `given.code()` a promise of code; what is missing is not
+// offered. `given.says()` is written into drawings and tables, with the page's address.
 function exporting(box, given) {
-  const kinds = Object.keys(KINDS).filter((kind) => given[{PNG: "svg", SVG: "svg", CSV: "csv", Python: "code"}[kind]]);
+  const kinds = Object.keys(KINDS).filter((kind) => given[{PNG: "svg", SVG: "svg", CSV: "rows", Python: "code"}[kind]]);
+  const foot = () => [...given.says?.() ?? [], location.href];
   const part = document.createElement("div");
   part.className = "export";
   part.innerHTML = `<button type="button" class="save" aria-label="Save this figure" title="Save this figure" aria-haspopup="menu" aria-expanded="false">
@@ -61,9 +68,9 @@ function exporting(box, given) {
     items[(at + by + items.length) % items.length].focus();
   });
   const make = {
-    SVG: () => new Blob([standalone(given.svg(), given.foot()).text], {type: "image/svg+xml"}),
-    PNG: () => pixels(standalone(given.svg(), given.foot())),
-    CSV: () => new Blob([given.csv()], {type: "text/csv"}),
+    SVG: () => new Blob([standalone(given.svg(), foot()).text], {type: "image/svg+xml"}),
+    PNG: () => pixels(standalone(given.svg(), foot())),
+    CSV: () => new Blob([csvOf(foot(), given.rows())], {type: "text/csv"}),
     Python: async () => new Blob([await given.code()], {type: "text/x-python"}),
   };
   menu.addEventListener("click", async (event) => {

@@ -5,14 +5,12 @@ export function render({model}) {
   let last = null, coming = null;
   const asks = (x, held) => { model.asked = [last = x ?? last, held, Date.now()]; };
   const chart = new Chart(box, asks, (words, values) => tell("reads", {words, values: values && Object.fromEntries(Object.entries(values).map(([key, value]) => [key, model.given.across.percent ? `${up(100 * value)}\u202f%` : up(value)]))}));
-  const csv = () => {
+  const rows = () => {
     const {given} = chart, lines = chart.shown.filter(({x}) => x.length === chart.shown[0].x.length), x = given.values ?? lines[0].x;
-    const quoted = (text) => /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-    const rows = [[given.across.symbol, ...lines.map(({name, key}) => quoted(name || key))], ...Array.from(x, (at, i) => [at, ...lines.map(({y}) => y[i])])];
-    return `${[given.said, location.href].map((line) => `# ${line}\n`).join("")}${rows.map((row) => row.join(",")).join("\n")}\n`;
+    return [[given.across.symbol, ...lines.map(({name, key}) => name || key)], ...Array.from(x, (at, i) => [at, ...lines.map(({y}) => y[i])])];
   };
   const code = model.offers && (() => new Promise((done) => { coming = done; model.wants += 1; }));
-  exporting(box, {name: model.view, svg: () => chart.svg, foot: () => [chart.given.said, model.run, location.href], csv, code});
+  exporting(box, {name: model.view, svg: () => chart.svg, says: () => [chart.given.said, model.run], rows, code});
   const set = () => chart.set({...model.given, lines: model.lines, muted: model.muted});
   let due = false;
   const later = () => {

@@ -65,8 +65,7 @@ export function render({model}) {
     const edge = by[1] > 0 ? broken - 1e-6 : broken + 1e-6, moved = place + by[1] * (place > edge ? 0.01 : step);
     ask([by[0] ? Math.min(short(next), 10 ** decades) : T, within(place <= edge && moved > broken ? broken : moved)], false);
   });
-  const csv = () => `# ${model.given.said}\n# ${location.href}\nT,beta,divides\n${model.table.map((row) => row.join(",")).join("\n")}\n`;
-  exporting(box, {name: "helps", svg: () => svg, foot: () => [model.given.said, location.href], csv});
+  exporting(box, {name: "helps", svg: () => svg, says: () => [model.given.said], rows: () => [["T", "beta", "divides"], ...model.table]});
   model.on("given", () => requestAnimationFrame(draw));
   new ResizeObserver(draw).observe(svg);
   draw();

@@ -14,9 +14,8 @@ export function render({model}) {
   const box = document.createElement("div"), svg = document.createElementNS(SVG, "svg");
   box.className = "box";
   box.append(svg);
-  const rows = () => model.picture.models.map(({sigma, x, path, error}) => [sigma, x.every, x.last, path.at(-1), path.length ? error : null].map((value) => value ?? "").join(","));
-  const csv = () => `# ${model.picture.says}\n# ${location.href}\nsigma,epsilon_every,epsilon_last,accuracy,error\n${rows().join("\n")}\n`;
-  exporting(box, {name: "train", svg: () => svg, foot: () => [model.picture.says, location.href], csv});
+  const rows = () => [["sigma", "epsilon_every", "epsilon_last", "accuracy", "error"], ...model.picture.models.map(({sigma, x, path, error}) => [sigma, x.every, x.last, path.at(-1), path.length ? error : null])];
+  exporting(box, {name: "train", svg: () => svg, says: () => [model.picture.says], rows});
   svg.setAttribute("role", "img");
   const kept = new Map(); // dots, which glide from one place to the next
   let drawn = [];
