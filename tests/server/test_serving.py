@@ -17,7 +17,8 @@ from benchmarks.client import Reader
 from tests.running import running, wait_until_served
 from tests.server.visits import served
 from tests.waiting import soon
-from zoexplore.server.page import FRAMES, Headers, framing
+from zoexplore.compute.limits import FRAMES
+from zoexplore.server.headers import Headers, framing
 from zoexplore.server.serving import SIGN_IN, serve
 
 PATIENCE = 120  # seconds for an answer

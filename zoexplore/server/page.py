@@ -1,9 +1,6 @@
-"""The page's request handlers, and the headers of every answer, which above all say which scripts
-may run.
-"""
+"""The page's request handlers."""
 
 import asyncio
-import os
 import re
 import secrets
 from html import escape
@@ -11,34 +8,13 @@ from typing import Any
 
 from bokeh.server.session import ServerSession
 from panel.io.server import DocHandler
-from tornado.httputil import HTTPHeaders
 from tornado.iostream import StreamClosedError
-from tornado.web import HTTPError, OutputTransform, RequestHandler
+from tornado.web import HTTPError, RequestHandler
 
-from zoexplore.compute.limits import FRAMES
 from zoexplore.server.files import DAY
+from zoexplore.server.headers import PAGE, POLICY, framing
 from zoexplore.server.seats import Full, Seat, seats
 
-NOBODY = "'none'"
-ALWAYS = {
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-}
-# For answers other than this package's pages, such as pictures and scripts: nothing in them may run
-# a script.
-INERT = (
-    "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self'; form-action 'none'; base-uri 'none'; "
-    "frame-ancestors {frames}"
-)
-# BokehJS makes functions out of text ('unsafe-eval') and Panel imports its components from memory
-# (blob:). A page must never run a script that stands in its markup without this answer's own nonce.
-PAGE = (
-    "default-src 'none'; script-src 'self' 'nonce-{nonce}' 'unsafe-eval' blob:; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' blob:; manifest-src 'self'; worker-src 'self' blob:; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors {frames}"
-)
 # headers that would put a reader into another reader's session
 BORROWED = frozenset({"bokeh-session-id", "bokeh-token"})
 PAUSE = 0.005  # seconds between two stages of making a page, in which messages can arrive
@@ -52,34 +28,6 @@ _MESSAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>
 <h1>zoexplore</h1><p role="alert">{why}</p></body></html>"""
 NOT_YOURS = "This link leads into a session that is not yours. Open the page by its own address: what is set stands in it."
 FAILED = "The server could not make the page."
-
-
-def framing() -> str:
-    """Return the sites that may frame the page, as a content security policy lists them. Raise
-    ValueError if the variable `FRAMES` is not a list of sites.
-    """
-    sites = os.environ.get(FRAMES, "").strip()
-    if any(character in sites for character in ";,\r\n"):
-        raise ValueError(
-            f"{FRAMES} = {sites!r} is not allowed: give sites separated by blanks, as in https://example.org"
-        )
-    return sites or NOBODY
-
-
-class Headers(OutputTransform):
-    """Adds the headers that every answer carries, whichever handler has written it: files, errors
-    and redirects too.
-    """
-
-    def transform_first_chunk(
-        self, status_code: int, headers: HTTPHeaders, chunk: bytes, finishing: bool
-    ) -> tuple[int, HTTPHeaders, bytes]:
-        """Tornado's hook for the first part of an answer."""
-        for name, value in ALWAYS.items():
-            headers.setdefault(name, value)
-        headers.setdefault("Content-Security-Policy", INERT.format(frames=framing()))
-        headers.pop("Server", None)
-        return super().transform_first_chunk(status_code, headers, chunk, finishing)
 
 
 class Page(DocHandler):
@@ -143,9 +91,7 @@ class Page(DocHandler):
         if isinstance(chunk, str):
             if not self.nonce:
                 self.nonce = secrets.token_urlsafe(18)
-                self.set_header(
-                    "Content-Security-Policy", PAGE.format(nonce=self.nonce, frames=framing())
-                )
+                self.set_header(POLICY, PAGE.format(nonce=self.nonce, frames=framing()))
                 # lets nginx pass the first words on at once
                 self.set_header("X-Accel-Buffering", "no")
             if self.begun:

@@ -27,7 +27,8 @@ from zoexplore.compute.limits import LINGER_SECONDS
 from zoexplore.server import monitoring
 from zoexplore.server.connections import BoundedServer
 from zoexplore.server.files import Extensions, Packing, Scripts
-from zoexplore.server.page import Headers, Page, Preview, between_stages, framing
+from zoexplore.server.headers import Headers, framing
+from zoexplore.server.page import Page, Preview, between_stages
 from zoexplore.server.seats import seats
 from zoexplore.server.websocket import MESSAGE, Socket
 
