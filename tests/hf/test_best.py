@@ -38,21 +38,25 @@ def chosen(folder, model=None, data=None, **options):
     return made
 
 
-def straight(folder, **options):
-    made = trainer(folder, roberta(), max_steps=5, **options)
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory):
+    """The loss of all iterates of a run without evaluations."""
+    made = trainer(tmp_path_factory.mktemp("straight"), roberta(), max_steps=5)
     made.train()
     return made.privacy_report(released="all").epsilon
 
 
 @pytest.mark.parametrize("public", [False, True])
-def test_the_best_checkpoint_costs_all_steps_and_says_whose_data_chose_it(tmp_path, public):
+def test_the_best_checkpoint_costs_all_steps_and_says_whose_data_chose_it(
+    tmp_path, straight, public
+):
     made = chosen(tmp_path, public_evaluation=public)
     assert (
         made.state.best_model_checkpoint.endswith("checkpoint-2")
         and made.mechanism.steps == made.state.global_step == 5
     )
     report = made.privacy_report()
-    assert report.epsilon == straight(tmp_path / "straight") < inf
+    assert report.epsilon == straight < inf
     assert all(g.epsilon == inf for bound, g in report.guarantees.items() if bound != "composition")
     said = (
         "data are public, as declared: it is free"
@@ -67,12 +71,12 @@ def test_the_best_checkpoint_costs_all_steps_and_says_whose_data_chose_it(tmp_pa
     )
 
 
-def test_so_does_a_run_that_an_evaluation_stopped(tmp_path):
+def test_so_does_a_run_that_an_evaluation_stopped(tmp_path, straight):
     """Three steps were made; when to stop was chosen too."""
     made = chosen(tmp_path, given={"callbacks": [EarlyStoppingCallback(1)]})
     assert made.mechanism.steps == 3
     so_far = made.mechanism.privacy_report(released="all").epsilon
-    assert so_far < made.privacy_report().epsilon == straight(tmp_path / "straight")
+    assert so_far < made.privacy_report().epsilon == straight
 
 
 def test_an_evaluation_of_the_records_trained_on_is_no_free_choice(tmp_path):

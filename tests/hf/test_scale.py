@@ -25,9 +25,17 @@ def logged(made, name):
     return [entry[name] for entry in made.state.log_history if name in entry]
 
 
-def test_a_run_finds_its_scale_and_its_rate_falls_to_nothing(tmp_path):
-    made = trainer(tmp_path, roberta(), **NONE)
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Such a run, and where it left a checkpoint among its probes."""
+    folder = tmp_path_factory.mktemp("whole")
+    made = trainer(folder, roberta(), **NONE, save_strategy="steps", save_steps=33)
     made.train()
+    return made, folder / "checkpoint-33"
+
+
+def test_a_run_finds_its_scale_and_its_rate_falls_to_nothing(tmp_path, whole):
+    made, _ = whole
     found, record = made.mechanism.found, made.mechanism.record
     assert made.mechanism.steps == made.state.global_step == 50 and record.probes == 40
     assert logged(made, "rate") == [found.rate] and logged(made, "clip") == [found.clip]
@@ -37,7 +45,7 @@ def test_a_run_finds_its_scale_and_its_rate_falls_to_nothing(tmp_path):
     assert logged(made, "learning_rate")[0] == 0 < min(logged(made, "loss"))  # of a probe
     assert len(logged(made, "loss")) == 50 / made.args.logging_steps
     assert 290 < made.privacy_report(released="all").epsilon <= 300
-    made.save_model()
+    made.save_model(str(tmp_path))
     data = json.loads((tmp_path / "model.privacy.json").read_text())
     assert data["found"]["rate"] == found.rate and data["steps"] == 50 and data["epsilon"] <= 300
 
@@ -53,7 +61,9 @@ def test_a_schedule_of_trainer_s_acts_on_the_steps_that_train(tmp_path):
 
 def test_a_given_number_is_kept(tmp_path):
     made = trainer(
-        tmp_path, roberta(), **NONE | {"learning_rate": 2.0, "lr_scheduler_type": "constant"}
+        tmp_path,
+        roberta(),
+        **NONE | {"max_steps": 42, "learning_rate": 2.0, "lr_scheduler_type": "constant"},
     )
     made.train()
     last = made.mechanism.record.last
@@ -63,14 +73,11 @@ def test_a_given_number_is_kept(tmp_path):
     assert made.mechanism.found is None and made.mechanism.record.probes == 0
 
 
-def test_a_run_that_is_resumed_among_its_probes_is_the_whole_one(tmp_path):
-    options = NONE | {"max_steps": 44, "save_strategy": "steps", "save_steps": 11}
-    whole = trainer(tmp_path, roberta(), **options)
-    whole.train()
-    for t in (11, 22):
-        resumed = trainer(tmp_path / str(t), roberta(), **options | {"save_strategy": "no"})
-        resumed.train(resume_from_checkpoint=str(tmp_path / f"checkpoint-{t}"))
-        assert torch.equal(weights(whole.model), weights(resumed.model))
+def test_a_run_that_is_resumed_among_its_probes_is_the_whole_one(tmp_path, whole):
+    made, checkpoint = whole
+    resumed = trainer(tmp_path, roberta(), **NONE)
+    resumed.train(resume_from_checkpoint=str(checkpoint))
+    assert torch.equal(weights(made.model), weights(resumed.model))
 
 
 def test_a_longer_plan_keeps_the_target(tmp_path):

@@ -20,7 +20,7 @@ SIZES = {
     "vocab_size": VOCABULARY,
     "hidden_size": 16,
     "intermediate_size": 24,
-    "num_hidden_layers": 2,
+    "num_hidden_layers": 1,
 }
 SIZES |= {"num_attention_heads": 2, "max_position_embeddings": 24, "pad_token_id": 1}
 

@@ -34,13 +34,16 @@ def coarse_products(device: torch.device, module: nn.Module) -> tuple[str, str] 
     """Find the first of a module's single-precision products that torch now computes more coarsely,
     and in which dtype; None if there is none.
     """
-    if all(p.dtype != torch.float32 for p in module.parameters()):
-        return None
     on_cpu = device.type == "cpu"
     own: Any = torch.backends.mkldnn if on_cpu else torch.backends.cudnn
     products = {"matmul": (own if on_cpu else torch.backends.cuda).matmul}
-    for name, kind in PRODUCTS.items():
-        if any(isinstance(part, kind) for part in module.modules()):
-            products[name] = getattr(own, name)
+    products |= {name: getattr(own, name) for name in PRODUCTS}
     kinds = {name: product.fp32_precision for name, product in products.items()}
-    return next(((name, kind) for name, kind in kinds.items() if kind in COARSE), None)
+    coarse = {name: kind for name, kind in kinds.items() if kind in COARSE}
+    # usually none, and walking through a model's parts takes as long as an operation
+    if not coarse or all(p.dtype != torch.float32 for p in module.parameters()):
+        return None
+    used = {
+        kind for part in module.modules() for kind in PRODUCTS if isinstance(part, PRODUCTS[kind])
+    }
+    return next(((name, coarse[name]) for name in coarse if name in {"matmul", *used}), None)
