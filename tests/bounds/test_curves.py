@@ -161,7 +161,9 @@ def _replayed(run, accounting, solved):
         .counted_by_linear_norm(bool(solved.by_linear_norm == 1))
     )
     rows, planned = hidden_cost._chosen(runs, accounting, solved)
-    return hidden_cost._count(rows, planned, NUMBERS[accounting.conversion])["epsilon"][0]
+    run_of_row = np.zeros(rows.size, int)
+    counted = hidden_cost._count(rows, planned, NUMBERS[accounting.conversion], run_of_row)
+    return counted["epsilon"][0]
 
 
 @given(
