@@ -76,7 +76,14 @@ def test_from_how_many_steps_on_it_pays_is_rounded_up(view):
         ).all()
 
 
-def test_moving_on_the_map_computes_no_other_map():
+@pytest.fixture
+def few(monkeypatch):
+    """A map of few places."""
+    for places in ("POINTS", "SHARES"):
+        monkeypatch.setattr(f"zoexplore.views.figures.helps.{places}", 6)
+
+
+def test_moving_on_the_map_computes_no_other_map(few):
     view = Helps(State())
     before, place = view.map.given["bands"], AXES["beta"].place
     view.map.asked = [5000, float(place(0.9)), True, 1]
@@ -104,7 +111,7 @@ def test_where_no_bound_applies_the_map_is_empty_and_says_why():
     assert "An assumption fails" in view.beside.object
 
 
-def test_batches_and_a_cool_down_are_switched_and_composition_may_be_the_truth():
+def test_batches_and_a_cool_down_are_switched_and_composition_may_be_the_truth(few):
     view = Helps(State(DEMONSTRATION.replace(beta=1.0)))
     assert ALONG_ALL in view.beside.object and not view.limit.visible
     view.cooled.value = view.cooled.options["the last step with β = 0.5"]

@@ -168,7 +168,9 @@ def test_where_there_is_no_gaussian_budget_none_is_shown():
     assert "neither μ nor ρ" in opened(run).verdict.object
 
 
-def test_a_run_that_no_bound_covers_shows_why_nothing_drawn_and_the_cure():
+def test_a_run_that_no_bound_covers_shows_why_nothing_drawn_and_the_cure(monkeypatch):
+    for places in ("POINTS", "SHARES"):  # a map on batches takes seconds
+        monkeypatch.setattr(f"zoexplore.views.figures.helps.{places}", 3)
     state = State(DEMONSTRATION.replace(batch=200, sampling="poisson"))
     bars, drawn, game, helps = (each(state) for each in (Warnings, Publish, Game, Helps))
     assert "No bound covers this run</b>: batches of 200" in bars.why.object
