@@ -95,7 +95,7 @@ class ZOTrainingArguments(TrainingArguments):
 
     @property
     def batch(self) -> int:
-        """The records of a step, in all processes together."""
+        """The number of a step's records, in all processes together."""
         return int(self.per_device_train_batch_size * self.world_size)
 
     @property
@@ -108,7 +108,7 @@ class ZOTrainingArguments(TrainingArguments):
         return kind if own and kind in ("linear", "constant") else None
 
     def steps_an_epoch(self, n: int) -> int:
-        """Return the steps of an epoch of n records."""
+        """Return how many steps an epoch of n records has."""
         return ceil(n / self.batch)
 
     def plan(self, n: int, d: int) -> dict[str, Any]:

@@ -19,7 +19,7 @@ SAMPLED = ("without-replacement", "poisson", "cyclic")
 
 
 def check_kinds(**given: Any) -> None:
-    """Raises TypeError if an argument is of a subclass, which could behave differently."""
+    """Raise TypeError if an argument is not of the plain class: a subclass could act otherwise."""
     for name, value in given.items():
         if type(value) is not (kind := KINDS[name]):
             raise TypeError(
@@ -28,8 +28,8 @@ def check_kinds(**given: Any) -> None:
 
 
 def check(setting: Setting, microbatch: int | None) -> None:
-    """Raises ValueError, naming the argument, if the optimiser cannot make or count the run."""
-    # more releases have no account here; `privacy_report` asks which iterates are released
+    """Raise ValueError, which names the argument, if the optimiser cannot make or count the run."""
+    # several releases have no account here; `privacy_report` is told which iterates are released
     if setting.releases != 1:
         raise ValueError(
             f"releases = {setting.releases!r} is not allowed: the optimiser knows releases = 1 alone; `zoexplore.guarantee` "
@@ -50,7 +50,7 @@ def check(setting: Setting, microbatch: int | None) -> None:
 
 
 def check_trained(parameters: Any) -> None:
-    """Raises TypeError if `parameters` is neither a module nor a tensor."""
+    """Raise TypeError if `parameters` is neither a module nor a tensor."""
     if not isinstance(parameters, nn.Module | Tensor):
         raise TypeError(
             f"parameters of the type {type(parameters).__name__} are not allowed: give the module itself (what is "
@@ -59,8 +59,8 @@ def check_trained(parameters: Any) -> None:
 
 
 def dimension(parameters: Any) -> int:
-    """Return how many numbers of a module or a vector are trained. Raises TypeError if it is
-    neither.
+    """Return how many numbers of `parameters` are trained. Raise TypeError if `parameters` is
+    neither a module nor a vector.
     """
     check_trained(parameters)
     if isinstance(parameters, Tensor):
@@ -69,7 +69,7 @@ def dimension(parameters: Any) -> int:
 
 
 def check_processes(group: Any) -> None:
-    """Raises RuntimeError if several processes train separately."""
+    """Raise RuntimeError if there are several processes and each trains by itself."""
     count = (
         distributed.get_world_size()
         if distributed.is_available() and distributed.is_initialized()
@@ -82,11 +82,11 @@ def check_processes(group: Any) -> None:
         )
 
 
-RARELY = 0.1  # the largest part of a run that should go into finding its scale
+RARELY = 0.1  # the largest fraction of a run that should go into finding its scale
 
 
 def choices(*, lr: Any, clip: Any, xi: Any, decay: str | None, public: bool) -> Choices:
-    """Collect what a run finds by itself: each argument that is "auto" or None.
+    """Collect what a run finds by itself, which is each argument that is "auto" or None.
 
     Raises:
         ValueError: a number or a word is not allowed.
@@ -111,7 +111,7 @@ def choices(*, lr: Any, clip: Any, xi: Any, decay: str | None, public: bool) -> 
     return Choices(auto, decay, public)
 
 
-# the options that `for_epsilon` hands to `setting_for`
+# the options that `for_epsilon` passes on to `setting_for`
 PLANNED = (
     "batch",
     "sampling",
@@ -136,8 +136,8 @@ def setting_for(
     ridge: float = 0.0,
     **known: Any,
 ) -> Setting:
-    """Plan the run with the least noise that composition allows for a target, as
-    `NoisyZOGD.for_epsilon` describes. Those of lr, clip and xi that the run is to find are 1 here.
+    """Plan the run with the least noise that meets a target by composition, as
+    `NoisyZOGD.for_epsilon` describes. Whichever of lr, clip and xi the run is to find is 1 here.
     `known` goes to `zoexplore.recommend`.
 
     >>> round(setting_for(epsilon=2.0, delta=1e-5, n=1000, d=10**6, T=1000, K=4, lr=0.1, clip=1.0).sigma, 5)
@@ -156,12 +156,12 @@ def setting_for(
     return run.replace(eta=lr * run.K, xi=xi, R=R, M=M, m=ridge, ridge=ridge)
 
 
-STILL = 1e-4  # a model that moves less than this part of its length stays as it is
+STILL = 1e-4  # a model that moves less than this fraction of its length stays where it is
 
 
 def still(setting: Setting, choices: Choices, length: float) -> str:
-    """Return a warning if all steps together cannot move a start of this length; else an empty
-    text.
+    """Return a warning if all steps together hardly move a model that starts with this length;
+    otherwise return "".
     """
     walk = setting.eta * (
         setting.T * setting.clip_each / sqrt(setting.K) + sqrt(setting.T) * setting.sigma
@@ -178,7 +178,7 @@ def described(setting: Setting, epsilon: float, scale: Scale) -> str:
     """Write the plan in sentences, after a warning if the noise drowns a step.
 
     Raises:
-        ValueError: no step is left to train.
+        ValueError: finding the scale leaves no step to train.
     """
     auto = scale.choices.auto
     if setting.T <= scale.planned:

@@ -25,11 +25,11 @@ class BatchDraws:
     def __init__(self, setting: Setting, sources: Sources) -> None:
         self.n, self.sampling, self.size = setting.n, setting.sampling, setting.batch or setting.n
         self.sources = sources
-        # the steps made, and the batches drawn for the next ones
+        # how many steps were made, and the batches drawn for the next steps
         self._made, self._ahead = 0, list[Tensor]()
 
     def of(self, t: int) -> Tensor:
-        """Return the indices of step t, shape (b,), the same until the step is made."""
+        """Return the indices of step t's records, shape (b,), the same until the step is made."""
         if self.sampling == "cyclic" or self.size == self.n:
             return cyclic(self.n, self.size, t)
         while len(self._ahead) <= t - self._made:
@@ -41,21 +41,21 @@ class BatchDraws:
         self._made, self._ahead = self._made + 1, self._ahead[1:]
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the unused batches, and how they were drawn. The next batch is among them, so that
-        reloading the state cannot change it.
+        """Return the unused batches, and how they were drawn. The next batch is always among them,
+        so that loading the state cannot change that batch.
         """
         self.of(self._made)
         return {"sampling": self.sampling, "size": self.size, "ahead": [*self._ahead]}
 
     def load_state_dict(self, state: dict[str, Any], made: int) -> None:
-        """Continue after `made` steps. Batches are drawn again if this run draws in another way."""
+        """Continue after `made` steps. If this run draws in another way, draw batches anew."""
         alike = (state["sampling"], state["size"]) == (self.sampling, self.size)
         self._made, self._ahead = made, [*state["ahead"]] if alike else []
 
 
 def by_chance(n: int, size: int, sampling: str, generator: np.random.Generator) -> Tensor:
-    """Draw indices below n: for "poisson", each of them with probability size/n, in order; else
-    `size` distinct ones, every subset equally likely, in no particular order.
+    """Draw indices below n. "poisson" takes each index with probability size/n, in ascending order.
+    Otherwise draw `size` distinct indices in no particular order, every subset equally likely.
     """
     if sampling == "poisson":
         return torch.from_numpy(np.flatnonzero(generator.random(n) < size / n))
@@ -63,7 +63,7 @@ def by_chance(n: int, size: int, sampling: str, generator: np.random.Generator) 
 
 
 def cyclic(n: int, size: int, t: int) -> Tensor:
-    """Return the `size` indices of step t in a cycle below n, fewer at its end."""
+    """Return the indices of step t in a cycle over n records: `size`, or fewer at its end."""
     start = t % -(-n // size) * size
     return torch.arange(start, min(start + size, n))
 
@@ -76,8 +76,9 @@ class Batch:
         records: distinct indices in the data set, shape (b,); under Poisson sampling b varies, and
             may be 0.
         data: the loss's input: tensors, or lists, tuples and dicts of them. Their first dimension
-            is the b records, each made of its record alone.
-        flaw: why a record's part is not made of it alone, if that was found; then no step is made.
+            runs over the b records, and each row is made from its record alone.
+        flaw: a message if some row was found to be made from other records too; no step is made
+            then.
     """
 
     records: Tensor
@@ -102,8 +103,8 @@ class PrivateSampler(Sampler[Any]):
     Args:
         optimiser: a `NoisyZOGD`.
         dataset: the n records, by index.
-        epoch: how many steps are drawn at once; if None, all that remain. Steps that were made
-            already have no records, since a resumed loop skips them.
+        epoch: the number of steps in one pass over the loader; if None, all that remain. Steps of
+            the pass that were made already have no records, since a resumed loop skips them.
     """
 
     def __init__(self, optimiser: Any, dataset: Any, epoch: int | None = None) -> None:
@@ -122,9 +123,9 @@ class PrivateSampler(Sampler[Any]):
     def loader(
         self, collate_fn: Callable[[list[Any]], Any] = default_collate, **options: Any
     ) -> DataLoader[Any]:
-        """Make a loader of the remaining steps' batches. It takes the options of `DataLoader`,
-        except those that choose records. `collate_fn` must make each record's part of the batch
-        from that record alone.
+        """Make a loader of the remaining steps' batches. `options` are those of `DataLoader`,
+        except the options that choose records. `collate_fn` must make each record's part of the
+        batch from that record alone.
         """
         return DataLoader(
             self.dataset, batch_sampler=self, collate_fn=Collate(collate_fn), **options
@@ -132,17 +133,17 @@ class PrivateSampler(Sampler[Any]):
 
 
 class Last(list[Any]):
-    """The records of a run's last batch, or their numbers."""
+    """The records of a run's last batch, or their indices."""
 
 
 def drawn(optimiser: Any, t: int) -> list[int]:
-    """Return the numbers of the records in an optimiser's step t."""
+    """Return the indices of the records in an optimiser's step t."""
     found = optimiser.drawn(t).tolist()
     return Last(found) if t + 1 == optimiser.setting.T else found
 
 
 def is_rare(count: int) -> bool:
-    """Whether a check that becomes ever rarer is due: at 1, 4, 16, 64 and so on."""
+    """Return whether a check that becomes ever rarer is due: at 1, 4, 16, 64 and so on."""
     return count.bit_count() == 1 and count.bit_length() % 2 == 1
 
 
@@ -159,7 +160,7 @@ class Numbered(Dataset[Any]):
         return i, self.dataset[i]
 
     def __getitems__(self, records: list[int]) -> list[tuple[int, Any]]:
-        """Read a batch's records one by one: a data set may mix those that it reads at once."""
+        """Read a batch's records one by one, since a data set may mix records read together."""
         kind: type[list[Any]] = type(records)
         return kind(map(self.__getitem__, records))
 
@@ -189,13 +190,13 @@ TOGETHER = (
     "a collator makes a record's part of the batch of other records too, as of their mean, and no clip bounds what a record says "
     "there: prepare every record by itself, with public constants"
 )
-HALVED = 16  # some half separates two records that are fewer places apart than this
+HALVED = 16  # two records fewer places apart than this are in different halves at least once
 
 
 def are_apart(collate_fn: Callable[[list[Any]], Any], records: list[Any]) -> bool:
-    """Whether a collator treats records separately. Half of the records are replaced by copies of
-    the other half, several times; what is made of those that stay must not change. Parts whose
-    shape changes, or that chance changes too, tell nothing.
+    """Return whether a collator treats records separately. Several times, half of the records are
+    replaced by copies of the other half; what the collator makes of the other half must not change.
+    Tensors whose shape changes, or which also change by chance, tell nothing.
     """
     b = len(records)
 
@@ -223,13 +224,13 @@ NOBODY = np.zeros(0, np.int64)
 
 
 class SeenRecords:
-    """Checksums of the records as steps last took them, and of the public records that told the
-    scale.
+    """Keeps checksums of the records as steps last took them, and of the public records that told
+    the scale.
     """
 
     def __init__(self, n: int, public: np.ndarray = NOBODY) -> None:
         self._sums, self._known = np.zeros(n, np.int64), np.zeros(n, bool)
-        # the records that told the scale, and those of them that came back
+        # the public records that told the scale, and those of them that steps have taken
         self.public, self._met = public, NOBODY
 
     def state_dict(self) -> dict[str, Tensor]:
@@ -242,12 +243,12 @@ class SeenRecords:
 
     @property
     def told_scale(self) -> bool:
-        """Whether most of the public records that told the scale are among these data."""
+        """Whether steps have taken most of the public records that told the scale."""
         return 2 * len(self._met) > len(self.public)
 
     def note(self, records: Tensor, data: Any) -> str:
-        """Record a batch. Returns a message if a record came with another one's data, as after a
-        change of order.
+        """Note a batch. Return a message if a record came with data that another record had before,
+        as after a change of order; otherwise return "".
         """
         at, sums = records.numpy(), of_records(data, len(records))
         self._met = np.union1d(self._met, np.intersect1d(self.public, sums))
@@ -274,12 +275,12 @@ def taken(optimiser: Any, dataset: Any, collate_fn: Callable[[list[Any]], Any] |
             "collate_fn is not allowed for tensors, which are cut: give records that are taken by index"
         )
     data, records = plain(dataset), optimiser.drawn(made)
-    # all records are in order: no copy is needed
+    # if the batch has all n records, they are in order, and no copy is needed
     return Batch(records, data if len(records) == n else part(data, records))
 
 
 def check_size(dataset: Any, n: int) -> None:
-    """Raises ValueError unless a data set has n records."""
+    """Raise ValueError unless a data set has n records."""
     if _is_columns(dataset):
         sizes = {tuple(x.shape[:1]) for x in _tensors(plain(dataset))}
     else:
@@ -292,12 +293,12 @@ def check_size(dataset: Any, n: int) -> None:
 
 
 def checked(batch: Any, drawn: Tensor, device: torch.device) -> Any:
-    """Return the data of a batch on the device, if the batch is the drawn one.
+    """Check that a batch is the one drawn, and return its data on the device.
 
     Raises:
         TypeError: the batch does not come from the optimiser or its sampler.
-        ValueError: the batch has other records than drawn, or a tensor with another number of
-            records.
+        ValueError: the batch does not have the records that were drawn, or one of its tensors has
+            another number of records.
     """
     if not isinstance(batch, Batch):
         raise TypeError(
@@ -330,7 +331,7 @@ def number_of(batch: Any) -> int:
 
 
 def plain(batch: Any) -> Any:
-    """Turn mappings, such as a tokeniser's, into dicts, and arrays into tensors."""
+    """Turn a batch's mappings, such as a tokeniser's, into dicts, and its arrays into tensors."""
     if isinstance(batch, Mapping):
         return {name: plain(x) for name, x in batch.items()}
     if isinstance(batch, tuple | list) and not hasattr(batch, "_fields"):
@@ -355,5 +356,5 @@ def _tensors(batch: Any) -> list[Tensor]:
 
 
 def _is_columns(dataset: Any) -> bool:
-    """Whether a data set consists of tensors that hold all records."""
+    """Return whether a data set consists of tensors or arrays that hold all records."""
     return isinstance(dataset, Tensor | np.ndarray | tuple | Mapping)

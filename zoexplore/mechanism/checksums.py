@@ -1,9 +1,11 @@
-"""Checksums of tensors' bits, and a model's fingerprint, which shows whether other code changed it.
+"""Computes checksums of tensors' bits, and a model's fingerprint, which shows whether other code
+changed the model.
 
-A checksum is the sum, modulo 2^64, of a tensor's words of at most 32 bits, each times the 32-bit
-multiplier of its place: a multilinear hash (Carter, Wegman 1979, doi:10.1016/0022-0000(79)90044-8).
-Random multipliers would miss a change with a chance of at most 2^-31. The multipliers are fixed and
-public, so that checksums can be saved and compared. They do not stop a deliberate forgery.
+A checksum is the sum, modulo 2^64, of a tensor's words of at most 32 bits, each multiplied by the
+32-bit multiplier of its position: a multilinear hash (Carter, Wegman 1979,
+doi:10.1016/0022-0000(79)90044-8). With random multipliers a change would go unnoticed with
+probability at most 2^-31. The multipliers are fixed and public, so that checksums can be saved and
+compared. So checksums do not stop a deliberate forgery.
 """
 
 import itertools
@@ -21,20 +23,21 @@ from zoexplore.mechanism.parallel import digest
 MULTIPLIERS = torch.from_numpy(
     np.random.Generator(np.random.PCG64(2**61 - 1)).integers(1, 2**32, 2**18)
 )
-# an odd factor of the sum so far, each time the multipliers begin again
+# the odd factor that multiplies the sum so far whenever the multipliers start over
 STRIDE = 0x1E3779B97F4A7C15
-STRIDE_OF_COLUMNS = 0x2545F4914F6CDD1D  # an odd factor of the sum, at each further tensor
-WORDS = {1: torch.uint8, 2: torch.int16}  # by a number's bytes; longer numbers are 32-bit words
+STRIDE_OF_COLUMNS = 0x2545F4914F6CDD1D  # the odd factor that does so at each further tensor
+WORDS = {1: torch.uint8, 2: torch.int16}  # by a number's bytes; a longer number is 32-bit words
 
 
 def checksums(tensors: Iterable[Tensor]) -> list[int]:
-    """Return a checksum of each tensor, the same on every device for equal bits in equal order.
+    """Return a checksum of each tensor. Equal bits in equal order have equal checksums on every
+    device.
 
     Raises:
         ValueError: a tensor is sparse, or on the meta device.
     """
     found = [_of_one(tensor) for tensor in tensors]
-    # wait for a GPU once
+    # wait for a GPU only once
     return torch.cat([x.to(found[0].device) for x in found]).tolist() if found else []
 
 
@@ -47,7 +50,7 @@ def _of_one(tensor: Tensor) -> Tensor:
 
 
 def _parts(tensor: Tensor) -> list[Tensor]:
-    """List a tensor's plain parts, such as the whole numbers and scales of a quantised one."""
+    """List a tensor's plain parts, such as the integers and scales of a quantised tensor."""
     if type(tensor) in (Tensor, nn.Parameter) or not hasattr(tensor, "__tensor_flatten__"):
         return [tensor]
     return [
@@ -97,19 +100,19 @@ class Changed(RuntimeError):
     """Parameters or buffers differ from those after the run's last step."""
 
 
-_owners = WeakTensorKeyDictionary()  # the run that moved each tensor
+_owners = WeakTensorKeyDictionary()  # the run that has moved each tensor
 
 
 class Fingerprint:
     """The checksums of a whole model after a run's last step, which show whether other code changed
-    it.
+    the model.
 
     Args:
         objective: holds the `trained` tensors, the `rest` of the model, and the names that are
             `saved`. Unsaved buffers, such as caches, may be made anew in another shape.
 
     Raises:
-        ValueError: a part is no plain tensor.
+        ValueError: a part of the model is not a plain tensor.
     """
 
     def __init__(self, objective: Any) -> None:
@@ -126,12 +129,12 @@ class Fingerprint:
         self.renew()
 
     def renew(self) -> None:
-        """Renew the checksums of trained tensors after a step. Those of the rest stay."""
+        """Renew the checksums of trained tensors after a step. The others stay as they are."""
         self.last, self.seen = bits(self.trained), self.versions()
 
     def goes_back(self, kept: Sequence[int]) -> bool:
-        """Whether the trained tensors have one of the digests `kept`. If so, the run stands there
-        now.
+        """Return whether the trained tensors have one of the digests `kept`, which belong to saved
+        states. If so, take the tensors as they are now for those after the last step.
         """
         is_back = digest(bits(self.trained)) in kept
         if is_back:
@@ -139,12 +142,12 @@ class Fingerprint:
         return is_back
 
     def changes(self, *, by_versions: bool = False) -> str:
-        """Say what other code changed since the last step; empty if nothing.
+        """Say what other code changed since the last step; return "" if it changed nothing.
 
         Args:
-            by_versions: whether to compare frozen tensors only by torch's count of writes and their
-                place in memory. Only hashing finds a write that torch does not count, as through
-                `data`.
+            by_versions: whether to hash the frozen tensors only if torch's count of writes or their
+                place in memory has changed. This misses a write that torch does not count, as
+                through `data`.
         """
         if names := differing(self.last, bits(self.trained)):
             return f"{_listed(names)} changed since the last step, and not by this run"
@@ -154,25 +157,25 @@ class Fingerprint:
             return ""
         now = bits(rest)
         before, after = kinds(self._frozen), kinds(now)
-        # caches may be made anew in another shape; they are not saved
+        # unsaved buffers, such as caches, may be made anew in another shape
         if names := [
             name
             for name in differing(self._frozen, now)
             if name in saved or before.get(name) == after.get(name)
         ]:
-            self._marks = {}  # so that the next call finds it again
+            self._marks = {}  # so that the next call finds the change again
             return f"{_listed(names)}, which this run does not train, changed since it began"
         self._frozen = now
         return ""
 
     def check(self, *, by_versions: bool = False) -> None:
-        """Raises Changed if anything changed; `by_versions` as in `changes`."""
+        """Raise Changed if `changes` finds a change."""
         if found := self.changes(by_versions=by_versions):
             raise Changed(found)
 
     def versions(self) -> list[int]:
         """Return torch's count of writes to each trained tensor; -1 for inference tensors, which
-        have none.
+        have no count.
         """
         return [-1 if t.is_inference() else t._version for t in self.trained.values()]
 
@@ -181,7 +184,7 @@ class Fingerprint:
         return self.last, self.frozen()
 
     def bits_of(self, tensors: Iterable[Tensor]) -> dict[str, str]:
-        """Return the checksums of `tensors`, by the names of the trained ones."""
+        """Return the checksums of `tensors`, under the names of the trained tensors."""
         return bits(dict(zip(self.trained, tensors, strict=True)))
 
     def frozen(self) -> dict[str, str]:
@@ -192,11 +195,11 @@ class Fingerprint:
         return {name: bits for name, bits in self._frozen.items() if name in saved}
 
     def claim(self, *, whole: bool = False) -> None:
-        """Claim the trained tensors for this run, or the whole model."""
+        """Claim the trained tensors for this run; if `whole`, claim the whole model."""
         claim((self.trained | self.rest() if whole else self.trained).values(), self.run)
 
     def check_unclaimed(self) -> None:
-        """Raises RuntimeError if another run, or an unknown one, has moved part of the model."""
+        """Raise RuntimeError if another run, or an unknown run, has moved part of the model."""
         tensors = self.trained | self.rest()
         if not (name := claimed(tensors, self.run)):
             return
@@ -216,9 +219,9 @@ UNKNOWN = object()  # stands for a run of which nothing is known
 
 
 def mark_moved(module: nn.Module) -> None:
-    """Mark a module whose weights were loaded, such as from a checkpoint of a private run. A
-    `NoisyZOGD` refuses to move the module until it loads the state saved with the weights: its
-    report would miss the steps that led to them.
+    """Mark a module whose weights were loaded, for example from a checkpoint of a private run. A
+    `NoisyZOGD` refuses to move the module until the state saved with the weights is loaded too,
+    since its report would otherwise miss the steps that led to the weights.
     """
     claim(itertools.chain(module.parameters(), module.buffers()), UNKNOWN)
 
@@ -249,8 +252,8 @@ def bits(tensors: dict[str, Tensor]) -> dict[str, str]:
 
 
 def _marks(tensors: dict[str, Tensor]) -> dict[str, object]:
-    """Note where each tensor lies and torch's count of writes to it. A tensor without a count gets
-    a new mark at each call.
+    """Return a mark of each tensor, made of its place in memory and torch's count of writes to it.
+    A tensor without a count has a new mark at each call.
     """
 
     def mark(t: Tensor) -> object:
@@ -267,7 +270,7 @@ def kinds(bits: dict[str, str]) -> dict[str, str]:
 
 
 def differing(before: dict[str, str], now: dict[str, str]) -> list[str]:
-    """Return the sorted names whose bits differ, or that stand on one side alone."""
+    """Return the sorted names whose bits differ, or that only one of the two has."""
     return sorted(name for name in before | now if before.get(name) != now.get(name))
 
 

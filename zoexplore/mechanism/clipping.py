@@ -1,4 +1,4 @@
-"""Clips quotients, which bounds one record's influence on a step."""
+"""Clips quotients, to bound one record's influence on a step."""
 
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ def each(quotients: Tensor, clip: float | Tensor) -> Clipped:
         clip: Delta, a number or a tensor that broadcasts with the quotients.
 
     Returns:
-        values of the same shape; active of the same shape.
+        `Clipped`: values and active have the shape of the quotients.
     """
     limit = torch.as_tensor(clip, dtype=quotients.dtype, device=quotients.device)
     return Clipped(quotients.clamp(-limit, limit), quotients.abs() > limit)
@@ -37,7 +37,7 @@ def joint(quotients: Tensor, clip: float | Tensor) -> Clipped:
             (..., n, 1).
 
     Returns:
-        values of the same shape; active of shape (..., n).
+        `Clipped`: values have the shape of the quotients, active has the shape (..., n).
     """
     length = quotients.norm(dim=-1, keepdim=True)
     active = length > clip

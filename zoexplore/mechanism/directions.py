@@ -1,11 +1,11 @@
-"""The K orthonormal directions of a step, uniform on the Stiefel manifold, in memory or
-regenerated.
+"""The K orthonormal directions of a step, uniform on the Stiefel manifold, which are held in memory
+or regenerated.
 
-A dense frame is the matrix U, shape (d, K). A streamed frame has V = [v_1 .. v_K], unit vectors
+A dense frame holds the matrix U, shape (d, K). A streamed frame has V = [v_1 .. v_K], unit vectors
 that are independent and uniform on the sphere. It keeps only their seeds, and sums over columns
-block by block. Let A be the inverse of the Cholesky factor R of V'V = R'R: then U = V A is uniform
-on the manifold. For stretching the columns of V by independent chi variables makes a Gaussian
-matrix, whose orthonormal factor is the same U.
+block by block. Let R be the Cholesky factor in V'V = R'R, and A its inverse. Then U = V A is
+uniform on the manifold, because stretching the columns of V by independent chi variables makes a
+Gaussian matrix, and that matrix has the same orthonormal factor U.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ class Frame:
 
     Attributes:
         K: how many directions there are.
-        xi_factor: the factor by which `resolve` can lengthen a record's vector of K numbers; 1 if
+        xi_factor: the largest factor by which `resolve` can lengthen a vector of K numbers; 1 if
             probes are the directions.
     """
 
@@ -42,7 +42,7 @@ class Frame:
             block.add_(self.part(k, i), alpha=xi)
 
     def part(self, k: int, i: int) -> Tensor:
-        """Return block i of probe k, in the working dtype. It is valid until the next call."""
+        """Return block i of probe k, in the working dtype. The next call may overwrite it."""
         raise NotImplementedError
 
     def probe(self, k: int) -> Tensor:
@@ -50,13 +50,13 @@ class Frame:
         return torch.cat([self.part(k, i).clone() for i in range(len(self.parameters.sizes))])
 
     def resolve(self, slopes: Tensor) -> Tensor:
-        """Turn slopes along the probes, shape (b, K), into slopes along the directions, as if
-        slopes were linear.
+        """Turn slopes along the probes, shape (b, K), into slopes along the directions, as if a
+        slope were linear in its direction.
         """
         return slopes
 
     def coordinates(self) -> Tensor:
-        """Return <w, u_k>, shape (K,), float64, at the current parameters."""
+        """Return <w, u_k> for all k, shape (K,), float64, at the current parameters w."""
         blocks = [*enumerate(self.parameters.blocks)]
         inner = [
             sum(float(torch.dot(self.part(k, i).double(), block.double())) for i, block in blocks)
@@ -65,8 +65,8 @@ class Frame:
         return self.resolve(torch.tensor([inner], dtype=torch.float64))[0]
 
     def combined(self, coefficients: Tensor) -> Iterator[Tensor]:
-        """Yield sum_k c_k u_k block by block, in float64, so that nothing is rounded before noise
-        is added. The caller may change a block before taking the next.
+        """Yield sum_k c_k u_k block by block, in float64, so that sums are not rounded to fewer
+        digits before noise is added. The caller may change a block before taking the next.
         """
         raise NotImplementedError
 
@@ -91,8 +91,8 @@ class Dense(Frame):
 
 class Streamed(Frame):
     """A frame that is regenerated, column by column, whenever it is needed. Memory holds one block
-    at a time, or one of each column for the Gram matrix. 2K is at most d: beyond that
-    orthonormality would be lost to rounding.
+    at a time, or one block of each column for the Gram matrix. 2K must be at most d, since rounding
+    would spoil orthonormality beyond that.
     """
 
     def __init__(self, parameters: Parameters, K: int, directions: Generator) -> None:
@@ -124,19 +124,19 @@ class Streamed(Frame):
             yield total
 
     def _gram(self) -> Tensor:
-        """Compute V'V, summed over blocks in float64, with one wait for a GPU."""
+        """Compute V'V, summed over blocks in float64, and wait for a GPU only once."""
         gram = torch.zeros(self.K, self.K, dtype=torch.float64, device=self._buffer.device)
         for i in range(len(self.parameters.sizes)):
             rows = torch.stack([self.part(k, i).clone() for k in range(self.K)])
-            if rows.device.type != "cpu":  # single precision may be coarse there
+            if rows.device.type != "cpu":  # products in single precision may be coarse there
                 rows = rows.double()
             gram += rows @ rows.T
-        # the columns are unit vectors to more digits than their products
+        # the columns have length 1 to more digits than the product shows
         return gram.cpu().fill_diagonal_(1.0)
 
 
 def is_streamed(kind: str, parameters: Parameters, K: int) -> bool:
-    """Whether directions are streamed: on request, or if a dense frame would be large.
+    """Return whether directions are streamed: on request, or if a dense frame would be large.
 
     Raises:
         ValueError: the kind is unknown, or streaming is not allowed for so many directions.
@@ -154,7 +154,7 @@ def is_streamed(kind: str, parameters: Parameters, K: int) -> bool:
     return kind == "streamed" or (kind == "auto" and fits and large)
 
 
-ROUNDINGS = 256  # the most rounding errors by which a factorisation may miss orthonormality
+ROUNDINGS = 256  # by how many rounding errors a factor may miss orthonormality
 
 
 def stiefel(
@@ -169,10 +169,10 @@ def stiefel(
     """Draw K orthonormal directions in dimension d, uniform on the Stiefel manifold, as columns:
     shape (*runs, d, K).
 
-    A Gaussian matrix is U R with U uniform, if R's diagonal is positive: multiplying the matrix by
-    a rotation multiplies U and leaves R. The Cholesky factor of the Gram matrix costs a third of
-    Householder's R. It squares the condition number, which is small for 2K <= d: it serves only
-    there, and only if U passes a check.
+    A Gaussian matrix is U R, where U is uniform if R has a positive diagonal, because rotating the
+    matrix rotates U and leaves R unchanged. The Cholesky factor of the Gram matrix gives R in a
+    third of the time that Householder's method takes. But it squares the condition number, which is
+    small for 2K <= d. So it is used only there, and only if U passes a check.
 
     Args:
         d: the dimension, at least 1.
@@ -188,7 +188,7 @@ def stiefel(
         raise ValueError(f"K = {K!r} is not allowed: give a whole number from 1 to d = {d}")
     G = normal(generator, (*runs, d, K), dtype=dtype, device=device)
     if 2 * K <= d:
-        # if this fails, L holds nan or nonsense, and the check says so
+        # if this fails, L holds nan or nonsense, and the check notices
         L = torch.linalg.cholesky_ex(G.mT @ G).L
         U: Tensor = torch.linalg.solve_triangular(L.mT, G, upper=True, left=False)
         if _orthonormal(U):
@@ -199,6 +199,6 @@ def stiefel(
 
 
 def _orthonormal(U: Tensor) -> bool:
-    """Whether U'U maps a vector of ones to itself; false for nan."""
+    """Return whether U'U maps a vector of ones to itself; False if U has nan."""
     ones = U.new_ones(U.shape[-1], 1)
     return bool((U.mT @ (U @ ones) - ones).abs().amax() <= ROUNDINGS * torch.finfo(U.dtype).eps)

@@ -1,7 +1,8 @@
-"""Guarantees of the steps that a run made, which may differ or break assumptions.
+"""Computes guarantees for the steps that a run made. These may differ from one another, or break
+assumptions.
 
-The accountant knows constant runs only. This module reduces a run to constant ones that are no more
-private, or adds its steps up.
+The accountant knows constant runs only. So this module replaces a run by a constant run that is no
+more private, or adds up the costs of its steps.
 """
 
 from dataclasses import replace
@@ -24,8 +25,8 @@ SAME = 1e-8  # the relative difference up to which costs count as equal
 
 
 def composition(record: RunRecord, accounting: Accounting) -> Guarantee:
-    """Return composition's guarantee, for any loss. A declared length of gradients makes it
-    smaller.
+    """Return composition's guarantee, which holds for any loss. A declared Lipschitz constant can
+    lower its epsilon.
     """
     alike = alike_of(record)
     if alike is None:
@@ -36,9 +37,9 @@ def composition(record: RunRecord, accounting: Accounting) -> Guarantee:
 
 
 def alike_of(record: RunRecord) -> Setting | None:
-    """Return the constant run that costs what the entries do; None if their costs differ. If every
-    entry costs what the plan's steps do but for rounding, it is the plan with `record.steps` steps,
-    whose epsilon the target was compared with.
+    """Return a constant run whose steps cost as much as each entry of the record; None if the
+    entries' costs differ. If each entry costs as much as a step of the plan, up to rounding, that
+    run is the plan with `record.steps` steps, since the target was met by the plan's epsilon.
     """
     if record.skips_batches:
         return None
@@ -54,7 +55,7 @@ def alike_of(record: RunRecord) -> Setting | None:
 
 
 def of_last(record: RunRecord, bound: str, accounting: Accounting) -> Guarantee:
-    """Return a bound's guarantee of the last iterate. Call it only if `against` finds no reason."""
+    """Return a bound's guarantee for the last iterate. Call this only if `against` is empty."""
     if bound == "output-perturbation":  # only the last step's noise counts
         last = replace(record.last, R=max(step.R for step in record.moving))
         return guarantee(
@@ -65,7 +66,7 @@ def of_last(record: RunRecord, bound: str, accounting: Accounting) -> Guarantee:
 
 
 def against(record: RunRecord, bound: str) -> list[str]:
-    """List why a bound does not apply to a run, beyond the accountant's own conditions."""
+    """List why a bound does not apply to a run, apart from the accountant's own conditions."""
     if bound == "composition" or record.flaw:
         return [record.flaw] if record.flaw else []
     declared, last, d = record.declared, record.last, record.setting.d
@@ -76,7 +77,7 @@ def against(record: RunRecord, bound: str) -> list[str]:
         "losses were computed in half precision, whose rounding parts two runs where a proof brings them together": record.halves,
     }
     if bound != "output-perturbation":
-        # the share may change once: the last steps have the second one
+        # the share may change once; the last steps then have the second share
         varied = [*record.varies(*CONSTANT), *["beta"] * (len(record.shares) > 2)]
         missing |= {
             f"{', '.join(varied)} changed during the run, which the proof does not cover": varied,
@@ -94,7 +95,7 @@ CONSTANT = "K", "clipping", "batch", "sampling", "xi", "ridge", "R", "sigma", "c
 
 
 def _of_clip(record: RunRecord, bound: str) -> str:
-    """Say why a bound does not apply if the clip may act; empty if it applies."""
+    """Say why the clip keeps a bound from applying; return "" if it does not."""
     last, unproved = record.last, record.unproved
     if record.disproved or not unproved:
         return record.disproved
@@ -115,16 +116,18 @@ def refused(like: Guarantee, bound: str, reasons: list[str]) -> Guarantee:
 
 
 def constant(record: RunRecord) -> Setting:
-    """Return a run of one rate whose every bound is at least that of the given run. The given run's
-    rate may vary, and its share of the noise may change once, as in a cool-down.
+    """Return a run with one rate, whose epsilon by each bound is at least the given run's. The
+    given run's rate may vary, and its share of the noise may change once, as in a cool-down.
 
-    Adding independent noise turns a run with the least step's noise into the given one. Given the
-    added noise, the same vector shifts the step maps for both data sets. So every bound holds then,
-    and holds for the mixture. The bounds use the factor by which two runs approach each other. They
-    also use the most that a record (eta clip, or eta times its loss's slope) and two points (eta
-    xi) move a step. The factor is convex in eta, so it is worst at the least or the largest eta.
-    Which of the two depends on the norm's order, so both count (`VariedSetting`). The worse of two
-    constant runs, each at its best order, may be too small.
+    Take a run in which every step has the noise of the least noisy step. Adding independent noise
+    turns it into the given run. Conditionally on the added noise, the same vector shifts the step
+    maps for both data sets. So every bound holds conditionally, and hence for the mixture.
+
+    The bounds use the factor by which two runs approach each other. They also use the most that a
+    record (eta clip, or eta times the slope of its loss) and two-point quotients (eta xi) move a
+    step. The factor is convex in eta, so it is largest at the least or the largest eta. Which of
+    the two that is depends on the norm's order, so both count (`VariedSetting`): the larger epsilon
+    of two constant runs, each at its best order, may be too small.
     """
     rates, shares = [step.eta for step in record.moving], record.shares
     eta, part = max(rates), min(rates) / max(rates)
@@ -139,8 +142,8 @@ def constant(record: RunRecord) -> Setting:
 
 
 def _added_up(record: RunRecord, accounting: Accounting) -> Guarantee:
-    """Compose steps that differ: add their budgets up, and compose the privacy losses of those on
-    sampled batches.
+    """Compose steps that differ. Compose the privacy losses of the steps on secret batches, and add
+    up the budgets of all other steps.
     """
     how, first = accounting.replace(sensitivity="clip"), next(iter(record.looked))
     for step in {(s.sampling, s.on_all(record.setting.n)): s for s in record.looked}.values():
@@ -169,22 +172,22 @@ def _added_up(record: RunRecord, accounting: Accounting) -> Guarantee:
 
 
 def cost(record: RunRecord, step: Step) -> float:
-    """Return mu, how far a record moves a step that uses it, in standard deviations of the noise in
-    the span.
+    """Return mu, how far a record moves a step that uses it, in standard deviations of the step's
+    noise within the span.
     """
     return _moved(record.setting, step)
 
 
 def _moved(setting: Setting, of: Step | Setting) -> float:
-    """Return the `cost` of a step on the setting's data."""
+    """Return the `cost` of a step, or of a run's step, on the setting's data."""
     noise = of.sigma * sqrt(of.beta + (1 - of.beta) * of.K / setting.d)
     share = float(RunArrays.of(setting).person_share)
     return share * 2 * of.clip_each / (of.batch or setting.n) / noise
 
 
 def _budget(record: RunRecord) -> float:
-    """Add up half the squared costs of the steps on all records, and of the cyclic steps that held
-    the most-used record.
+    """Add up half the squared costs of the steps on all records, and of the cyclic steps on the
+    record that these cost most.
     """
     n, t, met = record.setting.n, 0, dict[int, np.ndarray]()
     for step, count in record.stages:

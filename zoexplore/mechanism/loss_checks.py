@@ -1,7 +1,8 @@
-"""Checks of the losses: each depends on its own record alone, leaves the module as it was, and is
+"""Checks that each loss depends on its own record alone, leaves the module as it was, and is
 precise enough.
 
-No clip bounds a record's influence on the losses of others, nor the rounding error of close losses.
+A clip bounds neither a record's influence on other records' losses nor the rounding error of close
+losses.
 """
 
 from collections.abc import Callable
@@ -20,8 +21,8 @@ from zoexplore.mechanism.slopes import at, made_of
 
 ENOUGH = 2  # the fewest records in a batch that can be checked for mixing
 MEASURED = 64  # the most records whose losses are measured for precision
-ULPS = 16  # how many roundings a loss may be off by
-ROUNDED = 0.1  # rounding below this part of the signal is not the cause of a difference
+ULPS = 16  # by how many rounding errors a loss may be off
+ROUNDED = 0.1  # rounding below this fraction of the signal does not explain a difference
 LOOKED_AT = 16  # the most records compared, spread over the batch
 OWN = "a loss must depend on its own record alone"
 BY_CHANCE = "and not on chance (dropout: call eval(); sums in no fixed order: torch.use_deterministic_algorithms(True))"
@@ -33,9 +34,9 @@ TOGETHER = (
 
 
 class LossChecks:
-    """Checks losses when a check is due. A change of the module's parts, switches, hooks or buffers
-    calls for a new check, as does a resumed run. Since a loss may have a hidden memory, the 4th,
-    16th, 64th step and so on, and the last, are checked too.
+    """Checks losses when a check is due. A check is due after a change of the module's parts,
+    switches, hooks or buffers, and when a run is resumed. Since a loss may have a hidden memory,
+    the 4th, 16th, 64th step and so on, and the last step, are checked too.
     """
 
     def __init__(self) -> None:
@@ -43,7 +44,7 @@ class LossChecks:
         self._together, self._structure, self._steps = 0, (), 0
 
     def is_due(self, data: Any, structure: tuple[Any, ...], *, is_last: bool) -> bool:
-        """Whether to check the current step, which is counted if it has enough records."""
+        """Return whether to check the current step. Count the step if it has enough records."""
         records = number_of(data)
         enough = records >= ENOUGH
         self._steps += enough
@@ -52,16 +53,16 @@ class LossChecks:
         return enough and (is_last or is_rare(self._steps))
 
     def saw_change(self, structure: tuple[Any, ...]) -> bool:
-        """Whether the module or the loss has visibly changed since the last check. If so, that
-        check vouches for the steps between.
+        """Return whether the module or the loss has visibly changed since the last check. If so,
+        that check vouches for the steps since then.
         """
         return self._together >= ENOUGH and structure != self._structure
 
     def make(
         self, losses: Losses, perturbed: Perturbed, data: Any, step: Step, *, moved: bool
     ) -> None:
-        """Check losses where steps have led or, before any step, away from the start, whose
-        symmetry might hide dependences.
+        """Check the losses at the current parameters. If no step has moved these yet, check the
+        losses away from the start, whose symmetry might hide dependences.
 
         Raises:
             ValueError, RuntimeError: a loss depends on other records or on chance, it changed the
@@ -94,7 +95,7 @@ class Mixed(ValueError):
 
 
 class Kept(Mixed):
-    """The module keeps something of the records that it has seen."""
+    """The module remembers something about the records that it has seen."""
 
 
 Numbers = Callable[[Any], Tensor]  # computes a number of each record of a batch, shape (b,)
@@ -103,22 +104,23 @@ Numbers = Callable[[Any], Tensor]  # computes a number of each record of a batch
 def check_independence(
     what: str, numbers_of: Numbers, batch: Any, kind: torch.dtype, scale: float
 ) -> None:
-    """Check that a record's number depends on it alone. If other records are exchanged, the numbers
-    of those that stay must not change in any bit. Alone, in another order or among fewer, they may
-    change up to a tolerance, since kernels round differently there.
+    """Check that each record's number depends on that record alone. If other records are exchanged,
+    the numbers of the records that stay must not change in any bit. If a record is evaluated alone,
+    in another order or among fewer records, its number may change up to a tolerance, since kernels
+    round differently there.
 
-    It costs two evaluations of all records and some two hundred more, at the current parameters.
-    These should be away from the start, where symmetry (all parameters 0, for example) may hide
-    dependences.
+    The check evaluates all records twice, and some two hundred records more, at the current
+    parameters. These should be away from the start, where symmetry (all parameters 0, for example)
+    may hide dependences.
 
     Args:
         what: the compared quantity, in words.
         numbers_of: computes the quantity of each record.
         kind: the least precise dtype of the computation.
-        scale: the size that differences are compared with if the numbers are smaller.
+        scale: the least size that differences are compared with.
 
     Raises:
-        Mixed: a record's loss depends on others, on their order, on their number or on chance.
+        Mixed: a record's loss depends on other records, on their order or number, or on chance.
     """
     b, look = number_of(batch), _Look(what, numbers_of, batch)
     chosen = torch.linspace(0, b - 1, min(b, LOOKED_AT), dtype=torch.float64).round().long()
@@ -149,8 +151,9 @@ def check_independence(
 
 
 def check_kept(losses: Losses, batch: Any) -> None:
-    """Evaluate a batch, and then one of the same shape whose first half replaces the second. Raises
-    Kept if a buffer is not the same after both: it would remember records that no noise covers.
+    """Evaluate a batch, and then a batch of the same shape in which the first half of the records
+    replaces the second. Raise Kept if a buffer is not the same after both, since the buffer would
+    remember records that no noise covers.
     """
     losses.here(batch)
     before, b = bits(losses.objective.buffers()), number_of(batch)
@@ -164,7 +167,7 @@ def check_kept(losses: Losses, batch: Any) -> None:
 
 @dataclass(frozen=True)
 class _Look:
-    """Comparisons of the values of a batch's records."""
+    """Compares the numbers of a batch's records."""
 
     what: str
     numbers_of: Numbers
@@ -175,8 +178,8 @@ class _Look:
         return self.numbers_of(part(self.batch, records)).double().cpu()
 
     def exchange(self, own: Tensor, records: Tensor, others: Tensor) -> None:
-        """Replace the records `others` (bool) by copies of those that stay, whose numbers must be
-        `own` bit by bit.
+        """Replace the records `others` (bool) by copies of those that stay. The numbers of those
+        that stay must then be `own`, bit for bit.
         """
         kept, exchanged = records[~others], records.clone()
         exchanged[others] = kept[torch.arange(int(others.sum())) % len(kept)]
@@ -200,7 +203,7 @@ class _Look:
         tolerance: Tensor | None = None,
         hint: str = "",
     ) -> None:
-        """Raises Mixed if `own` and `found` differ."""
+        """Raise Mixed if `own` and `found` differ by more than the tolerance."""
         same = _same(own, found, tolerance)
         if same.all():
             return
@@ -213,7 +216,9 @@ class _Look:
 
 
 def _same(own: Tensor, found: Tensor, tolerance: Tensor | None = None) -> Tensor:
-    """Compare two numbers of each record. All numbers that are not finite count as equal."""
+    """Return for each record whether its two numbers are equal, up to a tolerance if one is given.
+    All numbers that are not finite count as equal.
+    """
     neither = own.isfinite().logical_not() & found.isfinite().logical_not()
     return ((own == found) if tolerance is None else (own - found).abs() <= tolerance) | neither
 
@@ -221,9 +226,9 @@ def _same(own: Tensor, found: Tensor, tolerance: Tensor | None = None) -> Tensor
 def check_precision(
     losses: Losses, perturbed: Perturbed, batch: Any, xi: float, kind: torch.dtype
 ) -> None:
-    """Raises ValueError if quotients over 2 xi and 4 xi differ by more than their size, and
-    rounding in `kind`, which comes back divided by xi, may be the cause. Scores in whole numbers
-    are not rounded.
+    """Raise ValueError if quotients over the distances 2 xi and 4 xi differ by more than their
+    size, and rounding in `kind`, which the quotients divide by xi, may be the cause. Losses that
+    are whole numbers, such as scores, are exempt, since they are not rounded.
     """
     some = part(batch, slice(0, min(number_of(batch), MEASURED)))
     values = torch.stack([at(losses, perturbed, some, x) for x in (xi, -xi, 2 * xi, -2 * xi)])

@@ -1,5 +1,5 @@
-"""The records' losses of a module or a flat vector, at the current parameters and as a function of
-them.
+"""Computes the records' losses of a module or a flat vector, at the current parameters or at
+others.
 """
 
 import pickle
@@ -25,7 +25,7 @@ LOSS_OF = ("outputs", "model")
 
 
 class Vector(nn.Module):
-    """One flat vector as a module, which returns it."""
+    """A module that holds one flat vector and returns it."""
 
     def __init__(self, start: Tensor) -> None:
         super().__init__()
@@ -45,12 +45,12 @@ class Objective:
 
     For a loss of outputs a batch is `(inputs, targets)`; inputs in a tuple or list go to the module
     as its arguments. Only parameters with `requires_grad` are trained, in the order of
-    `named_parameters`, tied ones once.
+    `named_parameters`; tied parameters count once.
 
     Attributes:
         trained: the trained tensors by name; `tensors` has them in order.
-        plain: the trained module, without what torch.compile wraps it in.
-        is_compiled: whether torch.compile wraps it.
+        plain: the trained module, without the wrapper of torch.compile.
+        is_compiled: whether the module has that wrapper.
 
     Raises:
         ValueError: `loss_of` is unknown.
@@ -81,8 +81,8 @@ class Objective:
             return self._of(self.module, batch)
 
     def losses_at(self, parts: list[Tensor], batch: Any) -> Tensor:
-        """Compute the losses with other tensors in place of the trained ones, by plain attention:
-        no other kernel of attention supports forward derivatives or vmap.
+        """Compute the losses with other tensors in place of the trained ones. Use plain attention,
+        since no other kernel of attention supports forward derivatives or vmap.
         """
         named = zip(self.trained, parts, strict=True)
         moved = {f"module.{name}": part for name, part in named}
@@ -103,7 +103,7 @@ class Objective:
         return self.loss(model(*many), targets)
 
     def check(self) -> None:
-        """Raises RuntimeError if the module's parameters have been replaced."""
+        """Raise RuntimeError if the module's parameters have been replaced."""
         now = dict(self.plain.named_parameters())
         if any(now.get(name) is not p for name, p in self.trained.items()):
             raise RuntimeError(
@@ -111,8 +111,8 @@ class Objective:
             )
 
     def structure(self) -> tuple[Any, ...]:
-        """Identify everything that could make losses mix records: the loss, the module's parts,
-        writes to buffers.
+        """Identify everything that could make losses mix records: the loss, the module's parts, and
+        the writes to buffers.
         """
         versions = tuple((id(b), _version(b)) for b in self.buffers().values())
         return id(self.loss), *(_structure(module) for module in self._modules().values()), versions
@@ -144,7 +144,9 @@ class Objective:
         }
 
     def _modules(self) -> dict[str, nn.Module]:
-        """Return the module, and the loss if it is one, by the prefix of their names."""
+        """Return the module, and the loss if it is a module or a method of one, by the prefix of
+        their names.
+        """
         holder = (
             self.loss if isinstance(self.loss, nn.Module) else getattr(self.loss, "__self__", None)
         )
@@ -156,7 +158,7 @@ class Objective:
 
 
 class Whole(nn.Module):
-    """A loss as a module that holds the trained one, so that both see moved tensors."""
+    """A loss as a module that holds the trained module, so that both see moved tensors."""
 
     def __init__(self, module: nn.Module, of: Callable[[nn.Module, Any], Tensor]) -> None:
         super().__init__()
@@ -194,8 +196,8 @@ class Losses:
         return self._checked(lambda piece: self.objective.losses_at(parts, piece), piece)
 
     def use_halves(self, batch: Any) -> bool:
-        """Whether any part of a record's loss is computed in half precision, or by products as
-        coarse.
+        """Return whether any part of a record's loss is computed in half precision, or by products
+        that are as coarse.
         """
         with (seen := _Kinds(self.objective.plain)):
             self.here(part(batch, slice(0, 1)))
@@ -205,7 +207,7 @@ class Losses:
         before = self.fingerprint.versions()
         try:
             found = losses(piece)
-        finally:  # a loss that fails may have moved tensors before
+        finally:  # a loss that fails may have moved tensors before it failed
             if self.fingerprint.versions() != before:
                 raise Changed(
                     "the loss, or the module, moved its own parameters while losses were computed"
@@ -220,8 +222,8 @@ class Losses:
 
 
 class _Kinds(TorchDispatchMode):
-    """Notes, while active, whether a module computes anything in half precision, or a product in
-    fewer digits.
+    """Notes, while active, whether a module computes anything in half precision, or any product as
+    coarsely.
     """
 
     def __init__(self, module: nn.Module) -> None:
@@ -263,14 +265,14 @@ def _switches(part: nn.Module) -> Iterator[tuple[Any, ...]]:
 
 
 def _version(buffer: Tensor) -> int:
-    """Return torch's count of writes to a buffer; -1 for inference tensors, which have none."""
+    """Return torch's count of writes to a buffer; -1 for inference tensors, which have no count."""
     return -1 if buffer.is_inference() else buffer._version
 
 
 @contextmanager
 def _slow_path() -> Iterator[None]:
-    """Switch off the fused encoder layers that torch uses in eval(). They have no derivatives. They
-    also pack all records' tokens, so that a record's rounding depends on the others' padding.
+    """Switch off the fused encoder layers that torch uses in eval(). Those have no derivatives, and
+    they pack all records' tokens, so that a record's rounding depends on the others' padding.
     """
     before = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)

@@ -13,13 +13,15 @@ from zoexplore.mechanism.rng import Sources, normal, words
 
 
 def deviations(sigma: Any, beta: Any, eta: Any, d: int, K: int) -> tuple[Any, Any]:
-    """Return (s1, s2), the deviations of the noise along each direction and in every coordinate."""
+    """Return (s1, s2): the standard deviations of the noise along each direction, and of the noise
+    in every coordinate.
+    """
     return eta * sigma * (beta / K) ** 0.5, eta * sigma * ((1 - beta) / d) ** 0.5
 
 
 class Released(NamedTuple):
-    """What a step releases: the noisy coefficients `along` its directions, shape (K,), float64, and
-    the `key` of the noise in every coordinate, empty if there is none.
+    """What a step releases. `along` has the noisy coefficients of its directions, shape (K,),
+    float64. `key` makes the noise in every coordinate; it is empty if there is no such noise.
     """
 
     along: Tensor
@@ -27,7 +29,7 @@ class Released(NamedTuple):
 
 
 def noisy(step: Step, estimate: Tensor, d: int, noise: np.random.Generator) -> Released:
-    """Add a step's noise to its estimate g, shape (K,). The coefficients' noise is drawn first."""
+    """Add a step's noise to its estimate g, shape (K,). Draw the noise of the coefficients first."""
     inside, everywhere = deviations(step.sigma, step.beta, step.eta, d, step.K)
     along = -(step.eta / step.K) * estimate.double().cpu() + inside * normal(noise, (step.K,))
     return Released(along, tuple(words(noise).tolist()) if everywhere > 0 else ())
@@ -41,9 +43,9 @@ def apply(
     sources: Sources,
     rounding: torch.Generator | None,
 ) -> None:
-    """Move w to w - (eta/K) sum_k g_k u_k + noise, as `noisy` has released it. Sums stay in float64
-    until they contain all noise, so that rounding them to the parameters' dtype is post-processing.
-    The generator `rounding` rounds to half precision.
+    """Move w to w - (eta/K) sum_k g_k u_k + noise, by what `noisy` has released. Sums stay in
+    float64 until they contain all noise, so that rounding them to the parameters' dtype is
+    post-processing. The generator `rounding` decides how numbers round to half precision.
     """
     _, everywhere = deviations(step.sigma, step.beta, step.eta, parameters.d, step.K)
     noise = sources.keyed(released.key) if released.key else sources.noise  # not used without a key
