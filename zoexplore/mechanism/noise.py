@@ -29,7 +29,7 @@ class Released(NamedTuple):
 
 
 def noisy(step: Step, estimate: Tensor, d: int, noise: np.random.Generator) -> Released:
-    """Add a step's noise to its estimate g, shape (K,). Draw the noise of the coefficients first."""
+    """Add noise to a step's estimate g, shape (K,). Draw the noise of the coefficients first."""
     inside, everywhere = deviations(step.sigma, step.beta, step.eta, d, step.K)
     along = -(step.eta / step.K) * estimate.double().cpu() + inside * normal(noise, (step.K,))
     return Released(along, tuple(words(noise).tolist()) if everywhere > 0 else ())

@@ -28,48 +28,48 @@ UNDECLARED = Declared()
 
 
 class NoisyZOGD(torch.optim.Optimizer):
-    """Noisy zeroth-order gradient descent. A step takes the records i of a batch of b (b expected
-    ones under Poisson sampling) and directions U:
+    """Noisy zeroth-order gradient descent. A step takes a batch of b records i (under Poisson
+    sampling b is the expected number) and directions u_1 .. u_K:
 
         w <- project( w - (eta/K) sum_k g_k u_k + noise )
         g_k = (1/b) sum_i clip(l_i's difference quotient along u_k)
 
-    Every g_k also has ridge <w, u_k>, the exact derivative of 1/2 ridge |w|^2, outside the clip. A
-    training loop:
+    Then ridge <w, u_k>, the exact derivative of 1/2 ridge |w|^2, is added to every g_k; it is not
+    clipped. A training loop:
 
         for batch in optimiser.batches((X, y)):
             optimiser.step(batch)
 
-    It is a torch optimiser: schedulers may change its learning rate, eta/K, in `param_groups`,
-    hooks are called, and `state_dict` holds all that an exact resume needs. Every step is recorded
-    as it is made, and the report counts the record.
+    This is a torch optimiser: schedulers may change its learning rate, eta/K, in `param_groups`,
+    hooks are called, and `state_dict` holds all that an exact resume needs. Every step is written
+    into a ledger as it is made, and the report counts the ledger's entries.
 
     Args:
-        parameters: a module, trained in place, or the start as a flat vector, shape (d,).
+        parameters: a module, which is trained in place, or a flat vector to start from, shape (d,).
         loss: `loss(w, batch)` for a vector; `loss(outputs, targets)` for a module, whose batches
-            are `(inputs, targets)`. It returns one loss a record, shape (b,), each of its own
-            record alone, without the ridge.
+            are `(inputs, targets)`. It returns one loss for each record, shape (b,), which depends
+            on that record alone and does not contain the ridge.
         setting: the planned run, with an eta. If its xi is 0, derivatives are taken, otherwise
             two-point quotients.
         sources: the generators: `Sources(seed, noise_seed)` to try things out, `Sources.secure()`
             for a release.
-        declared: known constants of the loss; without them, only composition holds.
+        declared: known constants of the loss; without them, no bound that needs them applies.
         loss_of: "model" for `loss(module, batch)`, "outputs" for a loss of the module's outputs.
-        directions: "dense", K vectors in memory; "streamed", regenerated from seeds; "auto" by
-            size.
-        microbatch: the records evaluated at once; the whole batch if None.
-        keep_copy: whether to move the parameters in place and restore them from a copy; if None,
-            only if they are few. Otherwise each operation gets moved copies of the parameters that
-            it reads. A compiled module always has a copy.
-        group: the group of `torch.distributed` whose processes make every step together. All must
-            have the same arguments. They begin with the first one's parameters, directions and
-            batches, and use its noise alone.
+        directions: "dense" keeps K vectors in memory, "streamed" regenerates them from seeds, and
+            "auto" decides by their size.
+        microbatch: how many records are evaluated at once; the whole batch if None.
+        keep_copy: whether to move the parameters in place and restore them from a copy. If not,
+            each operation gets moved copies of the parameters that it reads. If None, a small model
+            has a copy. A compiled module always has one.
+        group: the group of `torch.distributed` whose processes make every step together. All
+            processes must have the same arguments. They take over the first process's parameters,
+            directions and batches, and use its noise alone.
 
     Attributes:
-        counts: steps made, and how often the clip was active (`record.Counts`).
+        counts: how many steps were made, and how often the clip was active (`record.Counts`).
 
     Raises:
-        ValueError: an argument is not allowed, or two of them contradict each other.
+        ValueError: an argument is not allowed, or two arguments contradict each other.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         arguments.check_trained(parameters)
         arguments.check_processes(group)
         arguments.check(setting, microbatch)
-        declared.describe(setting)  # refuses constants that cannot be
+        declared.describe(setting)  # refuses constants that contradict the setting
         self.objective = Objective(parameters, loss, loss_of)
         self._ranks = Ranks(group)
         self._ranks.agree("the kind of its sources", lambda: sources.is_secure)
@@ -135,29 +135,30 @@ class NoisyZOGD(torch.optim.Optimizer):
         **options: Any,
     ) -> "NoisyZOGD":
         """Make the optimiser with the least noise that meets a target by composition, and print its
-        choices. By default the clip is joint, all noise is along the directions, and the sources
-        are secure. The run finds what is "auto" or None in its first steps, which are as private as
-        the others (docs/mechanism.md, "A scale that the run finds"). A step that would exceed the
-        target is refused. A state of another plan goes on with the noise that keeps the target.
+        plan. By default the clip is joint, all noise is along the directions, and the sources are
+        secure. The run's first steps find each of lr, clip and xi that is "auto" or None; they are
+        as private as the others (docs/mechanism.md, "A scale that the run finds"). A step that
+        would exceed the target is refused. If the state of another plan is loaded, the run goes on
+        with the noise that keeps to the target.
 
         Args:
             parameters, loss: as in `NoisyZOGD`.
             epsilon, delta: the target, which holds even if every iterate is seen.
             n: how many records there are.
-            T, K: the number of steps, probes included, and of directions a step (1 if only T is
-                given).
+            T: the number of steps, probes included.
+            K: the number of directions a step; 1 if T is given and K is not.
             passes: forward passes a record, which determine T and K if these are left out
                 (`zoexplore.recommend`).
-            lr: the learning rate eta/K: a step is lr times the gradient's part along the K
-                directions, plus noise. If the run finds the rate, `param_groups` has 1.0, and
-                schedulers set a part of the rate found.
+            lr: the learning rate eta/K: a step is lr times the gradient's component in the span of
+                the K directions, plus noise. If the run finds the rate, `param_groups` has 1.0, and
+                schedulers set a fraction of the rate found.
             clip: the longest vector of K directional derivatives that a record may have.
             xi: half the distance between two points; 0 for derivatives.
-            decay: how the rate falls over the training steps: "linear" to 0, or "constant"; if
-                None, "linear" only if the run finds the rate.
+            decay: how the rate falls over the training steps: "linear" to 0, or "constant". None
+                means "linear" if the run finds the rate, and "constant" otherwise.
             scale_from: a batch of public data, with none of the n records, that tells the scale in
                 place of probes.
-            show: prints the choices.
+            show: called with the plan in words, to print it.
             options: those of `arguments.setting_for` (batch, sampling, neighbours, beta, clipping,
                 R, ridge) and of `NoisyZOGD`.
 
@@ -188,8 +189,8 @@ class NoisyZOGD(torch.optim.Optimizer):
         sources: Sources | None = None,
         **options: Any,
     ) -> "NoisyZOGD":
-        """Make the optimiser of a plan, at a scale that `public` data tell or that the run finds.
-        Then it has a little more noise than is counted.
+        """Make the optimiser of a plan. If `public` data tell the scale, or if the run finds it,
+        the optimiser has a little more noise than is counted.
         """
         finds = bool(scale.choices.auto)
         plan = counted.replace(sigma=counted.sigma * (1 + HEADROOM)) if finds else counted
@@ -210,7 +211,7 @@ class NoisyZOGD(torch.optim.Optimizer):
 
     @property
     def steps(self) -> int:
-        """Steps made, probes among them."""
+        """The number of steps made, probes among them."""
         return self._run.counts.steps
 
     @property
@@ -224,8 +225,8 @@ class NoisyZOGD(torch.optim.Optimizer):
         return self._run.scale.found(self._run.plan)
 
     def left(self) -> Left:
-        """Return epsilon spent, the target of `for_epsilon`, and how many more planned steps keep
-        to it.
+        """Return the epsilon spent, the target of `for_epsilon`, and how many more steps of the
+        plan keep to the target.
 
         Raises:
             ValueError: the optimiser has no target.
@@ -234,7 +235,7 @@ class NoisyZOGD(torch.optim.Optimizer):
 
     @property
     def w(self) -> Tensor:
-        """The iterate, a copy, shape (d,)."""
+        """A copy of the iterate, shape (d,)."""
         return self._run.parameters.vector()
 
     @property
@@ -247,11 +248,11 @@ class NoisyZOGD(torch.optim.Optimizer):
         return privacy_report(self.record, **options)
 
     def drawn(self, t: int) -> Tensor:
-        """Draw the records of step t, indices of shape (b,), as the setting's `sampling` says. They
-        stay the same until the step is made.
+        """Draw the records of step t, as the setting's `sampling` says. Return their indices, shape
+        (b,), which stay the same until the step is made.
 
         Raises:
-            ValueError: step t was made already, or is none of the T steps.
+            ValueError: step t was made already, or is not one of the T steps.
         """
         return self._run.batch_of(t)
 
@@ -276,8 +277,8 @@ class NoisyZOGD(torch.optim.Optimizer):
     def batches(
         self, dataset: Any, *, collate_fn: Callable[[list[Any]], Any] | None = None
     ) -> Iterator[Batch]:
-        """Yield the batches of all remaining steps, as `batch` takes them. Give each to `step`
-        before you take the next.
+        """Yield the batches of all remaining steps, as `batch` takes them. Give each batch to
+        `step` before you take the next.
         """
         while (before := self.steps) < self.setting.T:
             yield self.batch(dataset, collate_fn=collate_fn)
@@ -288,17 +289,18 @@ class NoisyZOGD(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, batch: Batch) -> float:  # type: ignore[override]
-        """Make one step. It takes no closure, since it evaluates the losses itself.
+        """Make one step. There is no closure, since this method evaluates the losses itself.
 
         Args:
-            batch: the next one, from `batch`, `batches` or a loader of `PrivateSampler`.
+            batch: the next batch, from `batch`, `batches` or a loader of `PrivateSampler`.
 
         Returns:
             The mean loss of the batch, which no epsilon covers; nan if nothing was computed.
 
         Raises:
-            TypeError, ValueError: the batch is not the one that was drawn, the losses are not one a
-                record or depend on other records, or rounding swamps the two-point quotients.
+            TypeError, ValueError: the batch is not the one that was drawn, there is not one loss
+                for each record, a loss depends on other records, or rounding swamps the two-point
+                quotients.
             RuntimeError: all T steps are done, another step is being made, or parameters were
                 changed since the last step.
         """
@@ -310,12 +312,12 @@ class NoisyZOGD(torch.optim.Optimizer):
                 raise
 
     def state_dict(self, *, weights: bool = True) -> dict[str, Any]:
-        """Return all that an exact resume needs, for `torch.save`. It is as secret as the iterates
-        are.
+        """Return all that an exact resume needs, for `torch.save`. The state is as secret as the
+        iterates.
 
         Args:
-            weights: whether to include the parameters. If not, the state has their checksums: save
-                the model beside it, and load the model first.
+            weights: whether to include the parameters. If not, the state has only their checksums:
+                save the model beside the state, and load the model first.
 
         Raises:
             RuntimeError: a step is being made, or the last one was interrupted while it moved the
@@ -325,14 +327,14 @@ class NoisyZOGD(torch.optim.Optimizer):
             return saved.state_of(self._run, self.param_groups[0], weights)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state_dict` was taken: the same numbers follow, unless the sources are
-        secure.
+        """Go on where `state_dict` was taken. The same random numbers follow, unless the sources
+        are secure.
 
-        The setting may differ, such as by a larger T or another sigma: the report counts the
-        recorded steps and the new ones.
+        This run's setting may differ from the saved run's; for example, T may be larger or sigma
+        different. The report counts the saved steps and the new ones, each as it was made.
 
         Raises:
-            ValueError: the saved run was on other data or another model, declared something else,
+            ValueError: the saved run was on other data or another model, declared other constants,
                 or drew from sources of another kind. Nothing is changed then.
             RuntimeError: a step is being made.
         """
@@ -341,8 +343,8 @@ class NoisyZOGD(torch.optim.Optimizer):
             self._ranks.share(self.sources)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Refuse another group after construction, because the account depends on the number of
-        parameters.
+        """Add the group that the constructor makes. Refuse any later group, because the account
+        depends on the number of parameters.
         """
         if self.param_groups:
             raise ValueError(

@@ -1,9 +1,10 @@
 """Processes that make the steps of one run together, each on a part of the batch.
 
-They share the seeds of directions and batches, and so draw the same. Each process evaluates its own
-records, and sends their clipped quotients to all. The first process alone draws the noise along the
-directions. It also draws a key, as secret as the noise, for the noise in every coordinate. So all
-processes make the step that one alone would, bit by bit.
+They share the seeds of directions and batches, and so draw the same ones. Each process evaluates
+its own records, and sends their clipped quotients to all processes. Only the first process draws
+the noise along the directions. It also draws a key for the noise in every coordinate, which is as
+secret as the noise. So all processes make the same step that a single process would make, bit for
+bit.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +22,7 @@ GONE = "another process of this run has ended, or does not answer: start all of 
 
 
 class Drifted(RuntimeError):
-    """Processes of one run have come to differ."""
+    """The processes of one run have come to differ."""
 
 
 class Flawed(RuntimeError):
@@ -41,10 +42,9 @@ class Ranks:
         self._shared = True
 
     def share(self, sources: Sources, tensors: Sequence[Tensor] = ()) -> None:
-        """Give all processes the first one's tensors and generators, except that of the noise."""
+        """Give all processes the first process's tensors, and its generators except the noise's."""
         if self.size == 1:
             return
-        # the noise's generator is not shared
         state = self.from_first(lambda: sources.states("directions", "data"))
         with _answering():
             for tensor in tensors:
@@ -52,16 +52,16 @@ class Ranks:
         sources.restore(state)
 
     def records(self, b: int, microbatch: int) -> slice:
-        """Return this process' part of a batch, in whole microbatches, so that each is evaluated as
-        by one process alone.
+        """Return this process's part of a batch of b records. It consists of whole microbatches, so
+        that each is evaluated as a single process would evaluate it.
         """
         pieces = -(-b // microbatch)
         first, last = (pieces * r // self.size * microbatch for r in (self.rank, self.rank + 1))
         return slice(first, min(last, b))
 
     def agree(self, what: str, value: Callable[[], object]) -> None:
-        """Raises Drifted, naming the first process that differs, if `value` is not the same in
-        all.
+        """Raise Drifted if `value()` is not the same in all processes. The message names the first
+        process that differs.
         """
         if self.size > 1:
             self._compare(what, self._gather(digest(value())))
@@ -88,7 +88,7 @@ class Ranks:
 
     @contextmanager
     def telling(self, is_flawed: Callable[[], bool]) -> Iterator[None]:
-        """Tell the other processes, which wait for an answer, of a failure before `gather`."""
+        """Tell the other processes of a failure before `gather`, since they wait for an answer."""
         self._shared = False
         try:
             yield
@@ -98,7 +98,7 @@ class Ranks:
             raise
 
     def from_first(self, own: Callable[[], Any]) -> Any:
-        """Give all processes what the first one makes."""
+        """Return what `own` makes in the first process, in every process."""
         sent = [own() if self.rank == 0 else None]
         if self.size > 1:
             with _answering():

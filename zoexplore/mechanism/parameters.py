@@ -13,10 +13,11 @@ from zoexplore.run.setting import Setting
 BLOCK = 2**16
 # the numbers in a block on other devices, where every operation costs a launch
 LAUNCHED = 2**23
-# the sizes up to which a model's directions, and a copy of it, are kept in memory
+# the most parameters of which directions are kept in memory, and of which a copy is
 SMALL, MIDDLING = 2**19, 2**22
 HALVES = (torch.bfloat16, torch.float16)
-EXPONENT, LEAST_NORMAL = 0x7F800000, torch.finfo(torch.float32).tiny  # both of a float32
+# the bits of a float32's exponent, and the least normal float32
+EXPONENT, LEAST_NORMAL = 0x7F800000, torch.finfo(torch.float32).tiny
 KINDS = (torch.float64, torch.float32, *HALVES)
 
 
@@ -24,16 +25,15 @@ class Parameters:
     """The trained tensors, whose concatenated entries are the iterate w.
 
     Args:
-        tensors: with or without gradients, on one device, of floating-point kinds.
-        block: the most numbers in a block; chosen by the device if None.
+        tensors: floating-point tensors on one device, with or without gradients.
+        block: the most numbers in a block; if None, the device decides.
 
     Attributes:
         d: how many numbers there are.
         sizes: how many numbers each block has.
-        firsts: the number of each tensor's first block.
-        displaced: whether the parameters are on their way to another point, or an interruption left
-            them there.
-        working: the dtype of sums: float64, or float32 if all tensors are less precise.
+        firsts: the index of each tensor's first block.
+        displaced: whether the parameters are being moved, or an interruption left them displaced.
+        working: the dtype of directions: float64 if all tensors have it, otherwise float32.
 
     Raises:
         ValueError: there is no tensor, or the tensors are on several devices, sparse, sharded, not
@@ -74,7 +74,7 @@ class Parameters:
         return [part for t in self.tensors for part in flat(t).split(self.longest_block)]
 
     def vector(self) -> Tensor:
-        """Return a copy of w, shape (d,), in the most precise of the tensors' kinds."""
+        """Return a copy of w, shape (d,), in the most precise of the tensors' dtypes."""
         return torch.cat(self.blocks)
 
     def parts(self, w: Tensor) -> list[Tensor]:
@@ -96,7 +96,7 @@ class Parameters:
         return float(torch.linalg.vector_norm(torch.stack(lengths)))
 
     def check_start(self, setting: Setting) -> None:
-        """Raises ValueError if the parameters cannot start a run with this setting."""
+        """Raise ValueError if a run with this setting cannot start from the parameters."""
         if self.d != setting.d:
             raise ValueError(
                 f"d = {setting.d} is not allowed: there are {self.d} parameters to train"
@@ -109,7 +109,7 @@ class Parameters:
             )
 
     def check_in_place(self) -> None:
-        """Raises RuntimeError if `model.to(...)` has changed a tensor's device or kind."""
+        """Raise RuntimeError if `model.to(...)` has changed a tensor's device or dtype."""
         devices = {t.device for t in self.tensors}
         if devices != {self.device} or [t.dtype for t in self.tensors] != self._kinds:
             raise RuntimeError(
@@ -117,7 +117,7 @@ class Parameters:
             )
 
     def _check_apart(self) -> None:
-        """Raises ValueError if two tensors share numbers, which would move and count twice."""
+        """Raise ValueError if two tensors share numbers, which would move and count twice."""
         spans = sorted((t.data_ptr(), t.nbytes) for t in self.tensors)
         if any(start + size > after for (start, size), (after, _) in pairwise(spans)):
             raise ValueError(
@@ -126,9 +126,9 @@ class Parameters:
 
 
 def add(block: Tensor, update: Tensor, rounding: torch.Generator | None) -> None:
-    """Add `update`, shape (numbers,), to a block. `update` may be overwritten. Half precision
-    rounds the sum up or down at random, so that updates below the last digit count on average. The
-    sum contains the noise, so rounding it is post-processing.
+    """Add `update`, shape (numbers,), to a block. `update` may be overwritten. In half precision
+    the sum is rounded up or down at random, so that updates smaller than the last digit count on
+    average. The sum contains the noise, so rounding it is post-processing.
     """
     if block.dtype not in HALVES or rounding is None:
         # several times as fast as adding in place with fewer digits

@@ -1,7 +1,7 @@
-"""The parameters at points w + xi v along a direction, where losses are evaluated.
+"""Puts the parameters at points w + xi v along a probe v, where losses are evaluated.
 
-Either the parameters move in place and back, or each operation that reads one gets a moved copy.
-Copies keep w exact in every dtype, even after an interruption. Memory holds one copy at a time.
+Either the parameters move in place and back, or each operation that reads a parameter gets a moved
+copy of it. Copies keep w exact in every dtype, even after an interruption.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ class Perturbed:
     """The parameters during a step: at w, or at a point where losses are evaluated.
 
     Attributes:
-        point: (k, xi) at w + xi v_k, where k is the number of a probe; None at w.
+        point: (k, xi) at w + xi v_k, where k is the index of a probe; None at w.
     """
 
     def __init__(self, parameters: Parameters, frame: Frame) -> None:
@@ -49,7 +49,7 @@ class InPlace(Perturbed):
         self._copy: list[Tensor] = []
 
     def to(self, k: int, xi: float) -> None:
-        """Go to w + xi v_k. From w - xi v_k the copy of w suffices: the probe is not made again."""
+        """Go to w + xi v_k. From w - xi v_k this takes only the copy of w, not the probe again."""
         blocks = self.parameters.blocks
         if self.point == (k, -xi):
             for own, block in zip(self._copy, blocks, strict=True):
@@ -71,7 +71,7 @@ class InPlace(Perturbed):
 
 
 class Lent(Perturbed, TorchDispatchMode):
-    """Leaves w in place: torch's operations, even `data` and `detach`, get copies at w + xi v_k."""
+    """Leaves w as it is: torch's operations, even `data` and `detach`, get copies at w + xi v_k."""
 
     def __init__(self, parameters: Parameters, frame: Frame) -> None:
         TorchDispatchMode.__init__(self)
@@ -95,7 +95,7 @@ class Lent(Perturbed, TorchDispatchMode):
         return operation(*args, **kwargs)
 
     def _moved(self, x: Any) -> Any:
-        """Return a trained tensor's copy at the point, and anything else as it is."""
+        """Return a copy of a trained tensor at the point; return anything else as it is."""
         if id(x) not in self._numbers or self.point is None:
             return x
         (k, xi), moved = self.point, x.detach().clone()

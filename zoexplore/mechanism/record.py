@@ -19,9 +19,9 @@ ANY = Setting(n=LARGEST_INTEGER, d=LARGEST_INTEGER, K=1, T=1, sigma=1.0, beta=1.
 
 @dataclass(frozen=True)
 class Step:
-    """An entry of a ledger, in the fields of `Setting`. Its mean is over `batch` records. A step of
-    `eta` 0 moved nothing and looked at no data. A "probe" moved nothing either, but costs what a
-    step with its noise costs.
+    """An entry of a ledger, with fields of `Setting`. The step's mean divides by `batch`. A step
+    with `eta` 0 moved nothing and looked at no data. A "probe" moved nothing either, but costs as
+    much as a step with its noise.
     """
 
     K: int
@@ -58,9 +58,9 @@ class Step:
 
 @dataclass(frozen=True)
 class Counts:
-    """The counts of steps made, of quotients (records, for a joint clip) that were looked at and
-    clipped, and of quotients that were not finite and count as 0. All but the steps depend on the
-    data.
+    """Four counts: the steps made, the quotients looked at, the quotients clipped, and the
+    quotients that were not finite and count as 0. For a joint clip, records are looked at and
+    clipped. All counts but that of steps depend on the data.
     """
 
     steps: int = 0
@@ -77,12 +77,12 @@ class Found(NamedTuple):
 
     Args:
         length: r, the length of a random move that doubles the loss of a quarter of the records.
-        quotient: c, the median of the quotients' sizes; None if it was not looked for.
+        quotient: c, the median of the quotients' sizes; None if no probe sought it.
         xi: half the distance between two points.
         clip: the clip on a quotient.
         rate: the first learning rate, eta/K.
         decay: how the rate falls.
-        public: whether public data told r and c.
+        public: whether r and c were found on public data.
     """
 
     length: float
@@ -96,18 +96,18 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Declared:
-    """The constants of every record's loss, at every point that the data may lead to. Omitted
-    constants are unknown.
+    """Constants that hold for every record's loss, at every point that the data may lead to.
+    Omitted constants are unknown.
 
     Args:
-        regime: "strongly-convex", "convex" or "non-convex", for the clipped loss, without the
-            ridge.
-        M: the smoothness of the data's part, plus the ridge.
-        m: the strong convexity, with the ridge; needed in the regime "strongly-convex".
-        lipschitz: the Lipschitz constant of the data's part, which is clipped, on the ball of
-            radius R + xi. inf claims nothing, as None does: the clip may act.
-        linear: whether the data's part is a function of one linear form of the parameters, as in
-            `Setting`; used only if M is declared.
+        regime: "strongly-convex", "convex" or "non-convex": the regime of the loss that is clipped,
+            without the ridge.
+        M: the smoothness of the loss, including the ridge.
+        m: the strong convexity, including the ridge; needed in the regime "strongly-convex".
+        lipschitz: the Lipschitz constant of the loss that is clipped, without the ridge, on the
+            ball of radius R + xi. Both inf and None claim nothing, so that the clip may act.
+        linear: whether the loss without the ridge is a function of one linear form of the
+            parameters, as in `Setting`; used only if M is declared.
 
     Raises:
         ValueError: a constant is not a positive number, m exceeds M, or m is missing.
@@ -135,7 +135,7 @@ class Declared:
             )
 
     def describe(self, setting: Setting) -> Setting:
-        """Return the setting with the declared constants in place of its own. Its step size stays.
+        """Return the setting with the declared constants in place of its own. The step size stays.
 
         Raises:
             ValueError: the setting's ridge exceeds the declared m or M.
@@ -150,12 +150,12 @@ class Declared:
 
 
 def why_not_idle(declared: Declared, step: Step, resolved: bool = False) -> str:
-    """Say why a step's clip may act; empty if it provably never does.
+    """Say why a step's clip may act; return "" if it provably never does.
 
     A quotient is at most the Lipschitz constant L, by the mean value theorem. So is the length of a
-    record's K-vector of derivatives, by Bessel's inequality. If xi > 0, each entry of the vector is
-    off by up to (M - ridge) xi/2. Quotients that were taken along other unit vectors and `resolved`
-    are bounded as the vector is; the step's xi must allow for that.
+    record's K-vector of derivatives, by Bessel's inequality. If xi > 0, each quotient differs from
+    the derivative by up to (M - ridge) xi/2. Quotients that were taken along other unit vectors and
+    `resolved` have the same bound, if the step's xi contains the factor of resolving.
     """
     L = declared.lipschitz
     if L is None or L == inf:
@@ -179,8 +179,9 @@ class RunRecord:
     """A run up to its last step. Only the steps made are accounted, whatever is set afterwards.
 
     Args:
-        setting: the planned run. Its n, d, delta and neighbours count, and T in the report's text.
-            Its regime, M, m and linear give way to those of `declared`.
+        setting: the planned run. Guarantees use its n, d, delta, neighbours and records_per_person,
+            and the report's text its T. Its regime, M, m and linear give way to those of
+            `declared`.
         stages: the steps made, in order; each comes with how many equal ones were made in a row.
         counts: counts of the steps so far.
         declared: the user's constants of the loss.
@@ -190,17 +191,18 @@ class RunRecord:
         rounded: whether parameters are in half precision, whose rounding no proof about distances
             covers.
         flaw: why the steps may have revealed more than planned; empty if not.
-        checked: the last step whose losses were checked and found each record's own; 0 if there is
-            none.
+        checked: the last step at which losses were checked and each depended on its own record
+            alone; 0 if there is none.
         halves: whether losses were computed in half precision, whose rounding no proof about
             distances covers.
         returned: whether the parameters went back to a saved iterate of this run, which the data
             may have chosen.
         root: the run's name, which its copies, forks and continuations share; empty if unknown.
-        is_secure: whether every run and branch draws other noise (`Sources.secure()`).
+        is_secure: whether every run and branch draws noise of its own (`Sources.secure()`).
         found: the scale that the run found; None if it found none.
         target: the epsilon that the run keeps to; None if it has none.
-        plan: the plan as it is counted, whose steps no entry should exceed in cost.
+        plan: the plan as it is counted, if the run finds its scale. No entry should cost more than
+            a step of this plan.
     """
 
     setting: Setting
@@ -221,7 +223,7 @@ class RunRecord:
     plan: Setting | None = None
 
     def after(self, step: Step, counts: Counts, xi_factor: float) -> "RunRecord":
-        """Return the record with one more step, whose own counts are `counts`."""
+        """Return the record with one more step and that step's counts."""
         before, made = self.stages, 0
         if before and before[-1][0] == step:
             before, made = before[:-1], before[-1][1]
@@ -244,14 +246,14 @@ class RunRecord:
 
     @cached_property
     def looked(self) -> dict[Step, int]:
-        """The different entries that looked at the data, and how many of each. All have eta 1, as
-        no cost depends on it.
+        """The distinct entries that looked at the data, and the number of each. Here all entries
+        have eta 1, since no cost depends on eta.
         """
         return _counted((replace(step, eta=1.0), count) for step, count in self.stages if step.eta)
 
     @cached_property
     def moving(self) -> dict[Step, int]:
-        """The different steps that moved anything, and how many of each."""
+        """The distinct steps that moved anything, and the number of each."""
         return _counted((step, count) for step, count in self.stages if step.moves)
 
     @cached_property
@@ -280,7 +282,7 @@ class RunRecord:
 
     @property
     def skips_batches(self) -> bool:
-        """Whether some of the cyclic batches moved nothing."""
+        """Whether some step on a cyclic batch moved nothing."""
         return any(step.sampling == "cyclic" and step.eta == 0 for step, _ in self.stages)
 
     @property
@@ -294,9 +296,9 @@ class RunRecord:
         return [name for name in fields if len({getattr(step, name) for step in self.moving}) > 1]
 
     def of(self, step: Step, count: int, **changes: Any) -> Setting:
-        """Return the setting of `count` equal steps, with the declared constants. The clip may act
-        unless the declared constants prove it idle. xi includes `xi_factor`; if the factor exceeds
-        1, the setting is not linear.
+        """Return the setting of `count` steps equal to `step`, with the declared constants. The
+        clip may act unless the declared constants prove it idle. xi includes `xi_factor`; if the
+        factor exceeds 1, the setting is not linear.
         """
         fields = {name: x for name, x in asdict(step).items() if name != "kind"}
         fields |= {"xi": step.xi * self.xi_factor, "T": count, "cooldown": 0} | changes
@@ -311,14 +313,14 @@ class RunRecord:
                 self.declared.lipschitz or inf, nextafter(fields["clip"], inf)
             )
         described = self.declared.describe(self.setting.replace(**supposed | fields))
-        # a sum of quotients is no odd function of its own direction
+        # a combination of quotients along probes is no odd function of a direction
         if described.xi > 0 and self.xi_factor > 1:
             return described.replace(linear=False)
         return described
 
     @cached_property
     def unproved(self) -> str:
-        """Why the clip may act; empty if the declared constants prove that it never does.
+        """Why the clip may act; "" if the declared constants prove that it never does.
 
         A clip that was never seen to act is no proof: the neighbouring data set, or another draw of
         the noise, might have made it act.
@@ -333,7 +335,7 @@ class RunRecord:
 
     @property
     def disproved(self) -> str:
-        """An event that contradicts the declared constants; empty if there was none."""
+        """An event that contradicts the declared constants; "" if there was none."""
         if self.counts.not_finite:
             return (
                 f"{self.counts.not_finite} quotients were not finite, which no loss as declared has"
@@ -347,7 +349,7 @@ class RunRecord:
 
 
 def _counted(stages: Iterable[tuple[Step, int]]) -> dict[Step, int]:
-    """Count the steps of each kind."""
+    """Add up the numbers of equal steps."""
     found: dict[Step, int] = {}
     for step, count in stages:
         found[step] = found.get(step, 0) + count

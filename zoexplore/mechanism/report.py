@@ -30,10 +30,9 @@ class Report:
     Args:
         record: the run.
         released: which of the iterates others may see, "last" or "all".
-        guarantees: each bound's guarantee; one that does not apply to this run has epsilon inf, and
-            a reason.
-        checks: the assumptions that were checked. A bound that needs an unmet one has epsilon inf,
-            and the reason.
+        guarantees: the guarantee of each bound. If a bound does not apply to this run, its epsilon
+            is inf, and its reason says why.
+        checks: the assumptions, with the results of those that could be checked.
     """
 
     record: RunRecord
@@ -43,7 +42,7 @@ class Report:
 
     @property
     def epsilon(self) -> float:
-        """The least of the bounds' epsilons: each of them holds, so the least does."""
+        """The least epsilon of all bounds, which holds because each of them holds."""
         return min(g.epsilon for g in self.guarantees.values())
 
     @cached_property
@@ -83,8 +82,8 @@ class Report:
         )
 
     def card(self) -> str:
-        """Write a model card's section in Markdown: epsilon for both meanings of neighbours, this
-        report, and how to compute epsilon again.
+        """Write a section of a model card in Markdown. It has epsilon for both meanings of
+        neighbours, this report, and how to compute epsilon again.
         """
         own, alike = self.guarantees["composition"], alike_of(self.record)
         return written(
@@ -112,18 +111,18 @@ def privacy_report(
     conversion: str = "gaussian",
     sensitivity: str = "least",
 ) -> Report:
-    """Report every bound's guarantee of the steps that a run made.
+    """Report every bound's guarantee for the steps that a run made.
 
     Args:
         record: the run.
-        released: "last" if nobody else ever sees another iterate; "all" if somebody may.
-        conversion: how a budget becomes epsilon, as in `Accounting`. Steps that differ do not need
-            it.
-        sensitivity: as in `Accounting`. A declared length of gradients counts only if M is declared
+        released: "last" if nobody else ever sees any iterate but the last; "all" if somebody may.
+        conversion: how a budget becomes epsilon, as in `Accounting`. Composition of steps that
+            differ does not use it.
+        sensitivity: as in `Accounting`. A declared Lipschitz constant counts only if M is declared
             too.
 
     Raises:
-        ValueError: an option is unknown, or no step was made yet.
+        ValueError: an option is unknown, or no step has been made yet.
     """
     if released not in RELEASED:
         raise ValueError(
@@ -149,8 +148,8 @@ def privacy_report(
 
 
 def _checks(record: RunRecord, released: str) -> Iterator[Check]:
-    """List the checks: flaws found, declared constants, whether the clip may act, and what the user
-    vouches for.
+    """Yield the checks: whether a flaw was found, whether the clip may act, whether events agree
+    with the declared constants, and what the user vouches for.
     """
     flaw = record.flaw
     yield Check(
@@ -167,8 +166,8 @@ def _checks(record: RunRecord, released: str) -> Iterator[Check]:
 
 
 def vouched_for(record: RunRecord, released: str) -> list[str]:
-    """List what the report assumes and cannot check, as docs/mechanism.md does under "What you
-    vouch for".
+    """List what the report assumes and cannot check. docs/mechanism.md has the same list under
+    "What you vouch for".
     """
     sampled = {step.sampling for step in record.looked if not step.on_all(record.setting.n)}
     given = {"record": record, "released": released, "sampled": sampled}

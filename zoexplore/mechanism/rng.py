@@ -1,4 +1,4 @@
-"""Random numbers: directions, noise and data order each have a generator of their own.
+"""Draws random numbers. Directions, noise and data order each have a generator of their own.
 
 The directions may become known after the run; the noise must not. So the noise's seed is never made
 from the other seed: it is drawn separately from the operating system, or given separately.
@@ -26,7 +26,7 @@ SECURE = (
     "floating-point numbers, whose gaps and lowest bits can distinguish neighbouring data sets (Mironov 2012, "
     "doi:10.1145/2382196.2382264); how long a step takes; a look into this process's memory."
 )
-# the count of forks that led to this process: in a new namespace a fork may have its parent's pid
+# how many forks led to this process; in a new namespace a fork may have its parent's pid
 FORKS = [0]
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: FORKS.append(FORKS.pop() + 1))
@@ -34,7 +34,7 @@ REKEYED = "Noise and data order of a secure run go on with new keys; the old one
 
 
 def process() -> tuple[int, int]:
-    """Identify this process apart from its forks, even those that Python does not see."""
+    """Return what tells this process from its forks, even from forks that Python does not see."""
     return os.getpid(), FORKS[0]
 
 
@@ -43,13 +43,13 @@ class Sources:
     another.
 
     Args:
-        seed: the seed from which those of directions and of data order are spawned; drawn from the
+        seed: the seed from which the seeds of directions and data order are spawned; drawn from the
             operating system if None.
         noise_seed: the seed of the noise; drawn from the operating system if None. A run repeats
             only if both seeds are given.
 
     Raises:
-        ValueError: a seed is not a whole number from 0 on, or both are the same.
+        ValueError: a seed is not a whole number from 0 on, or both seeds are the same.
     """
 
     def __init__(self, seed: int | None = None, noise_seed: int | None = None) -> None:
@@ -78,8 +78,8 @@ class Sources:
 
     @classmethod
     def secure(cls) -> "Sources":
-        """Make the sources for a release: noise and data order come from ChaCha20 (20 rounds),
-        keyed by the operating system. `description` names the limits.
+        """Make the sources for a release: noise and data order come from ChaCha20 (20 rounds) with
+        keys from the operating system. `description` names the limits.
 
         Raises:
             ImportError: randomgen is missing.
@@ -112,7 +112,7 @@ class Sources:
         return ("directions",) if self.is_secure else ("directions", "noise", "data")
 
     def states(self, *names: str) -> dict[str, Any]:
-        """Return the states of the named generators, which are as secret as what they draw."""
+        """Return the states of these generators. A state is as secret as what follows from it."""
         return {name: getattr(self, name).bit_generator.state for name in names}
 
     def restore(self, states: dict[str, Any]) -> None:
@@ -124,7 +124,7 @@ class Sources:
         self._noise, self._data, self._process = _chacha(), _chacha(), process()
 
     def _leave_keys_to_the_parent(self) -> None:
-        """Take new keys in a forked process, which would draw the same noise as its parent."""
+        """Take new keys in a forked process, which would else draw the same noise as its parent."""
         if self.is_secure and process() != self._process:
             self._take_new_keys()
 
@@ -172,7 +172,7 @@ class Sources:
 
 @contextmanager
 def untouched_on_error(generator: Generator) -> Iterator[None]:
-    """Reset the generator after an error."""
+    """Reset the generator if the block raises an error."""
     before = generator.bit_generator.state
     try:
         yield
@@ -193,12 +193,12 @@ def normal(
 
 
 class Replay:
-    """A unit vector, uniform on the sphere, any block of which can be regenerated.
+    """A random unit vector, uniform on the sphere, any block of which can be regenerated.
 
-    A vector of normal numbers over its length is uniform. The lengths of its blocks, which are chi
-    variables, are independent of their directions. So the lengths are drawn first, and every block
-    is normalised separately. A block has a seed of its own, so that layers may use theirs in the
-    order in which they run.
+    A vector of normal numbers divided by its length is uniform on the sphere. The lengths of its
+    blocks, which are chi variables, are independent of the blocks' directions. So the lengths are
+    drawn first, and every block is normalised separately. Each block has a seed of its own, so that
+    layers may use their blocks in any order.
 
     Args:
         generator: the source of the seeds.
@@ -218,7 +218,7 @@ class Replay:
         out.normal_(generator=self._source.manual_seed(self._seeds[block]))
         # unlike `vector_norm`, this is right to the last digits in single precision
         square: Tensor | float = torch.dot(out, out)
-        # on a CPU a number is quicker than a tensor; on a GPU one would have to wait for it
+        # on a CPU a float is quicker than a tensor; on a GPU one would have to wait for the float
         if out.device.type == "cpu":
             square = float(square)
         return out.mul_(self.lengths[block] / (square + torch.finfo(out.dtype).tiny) ** 0.5)
@@ -232,7 +232,7 @@ def words(generator: Generator) -> np.ndarray:
 def _chacha(key: int | None = None) -> Generator:
     """Make a ChaCha20 generator from a 256-bit key, drawn from the operating system if None."""
     try:
-        from randomgen import ChaCha  # here, as only secure runs need it
+        from randomgen import ChaCha  # imported here, since only secure runs need it
     except ImportError as missing:
         raise ImportError(
             "Sources.secure() draws from randomgen's ChaCha20: pip install 'zoexplore[train]'"

@@ -1,5 +1,5 @@
-"""Refuses what rounds losses more coarsely than their own dtype: autocast, and products in TF32 or
-bfloat16.
+"""Refuses settings of torch that round losses more coarsely than their own dtype: autocast, and
+products in TF32 or bfloat16.
 """
 
 from typing import Any
@@ -9,12 +9,12 @@ from torch import nn
 from torch.nn.modules.conv import _ConvNd
 
 COARSE = ("tf32", "bf16")
-# the layers whose products have a precision of their own, by torch's name for it
+# the layers whose products have a precision setting of their own, by torch's name for the setting
 PRODUCTS = {"conv": _ConvNd, "rnn": nn.RNNBase}
 
 
 def check_rounding(device: torch.device, module: nn.Module) -> None:
-    """Raises RuntimeError under autocast, or if products are coarse: either would round small
+    """Raise RuntimeError under autocast, or if products are coarse, since either would round small
     differences of losses away.
     """
     if torch.is_autocast_enabled(device.type):
@@ -31,8 +31,8 @@ def check_rounding(device: torch.device, module: nn.Module) -> None:
 
 
 def coarse_products(device: torch.device, module: nn.Module) -> tuple[str, str] | None:
-    """Find the first of a module's single-precision products that torch now computes more coarsely,
-    and in which dtype; None if there is none.
+    """Return (name, kind) for the first kind of product in a module that torch would compute more
+    coarsely than in single precision: its name, and the dtype used. Return None if there is none.
     """
     on_cpu = device.type == "cpu"
     own: Any = torch.backends.mkldnn if on_cpu else torch.backends.cudnn

@@ -1,4 +1,4 @@
-"""The state of a run: what its steps share, its report reads, and a file saves."""
+"""The state of a run, which its steps share, its report reads and a file saves."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,15 +22,15 @@ from zoexplore.mechanism.target import HEADROOM, Left, spent, steps_left
 from zoexplore.mechanism.watch import INTERRUPTED, Watch
 from zoexplore.run.setting import Setting
 
-# the least eta sigma allowed: each coordinate's part of the noise is far from underflow
+# the least eta sigma allowed, with which the noise of a coordinate is far from underflow
 LEAST_NOISE = 1e-270
 NONE = Counts()
 FIXED = ("K", "sigma", "clip", "clipping", "batch", "xi", "ridge", "R", "sampling")
 
 
 class RunState:
-    """A run of `NoisyZOGD` up to the last step made. It holds the run's arguments, ledger, next
-    batches, scale, target and watch.
+    """The state of a run of `NoisyZOGD` after the last step made. It holds the run's arguments,
+    ledger, next batches, scale, target and watch.
     """
 
     def __init__(
@@ -51,12 +51,12 @@ class RunState:
         self.plan, self.scale = setting, Scale(GIVEN)
         self.target: float | None = None
         self.counted: Setting | None = None
-        self.rate = setting.eta / setting.K  # what schedulers begin with
+        self.rate = setting.eta / setting.K  # the rate that schedulers begin with
         self._lock = Lock()
 
     def aim(self, target: float, scale: Scale, counted: Setting | None) -> None:
-        """Keep to a target, and find the scale. `counted` is the plan as it is counted, with a
-        little less noise.
+        """Set the target to keep to and the scale to find. `counted` is the plan as it is counted,
+        with a little less noise than the run's; None if the run does not find its scale.
         """
         self.target, self.scale, self.counted = target, scale, counted
         self.rate = 1.0 if "lr" in scale.choices.auto else self.rate
@@ -64,7 +64,7 @@ class RunState:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Raises RuntimeError if a step is being made."""
+        """Keep others from making a step meanwhile; raise RuntimeError if a step is being made."""
         if not self._lock.acquire(blocking=False):
             raise RuntimeError(
                 "a step is being made, by another thread or by this one's loss: make one after the other"
@@ -110,7 +110,7 @@ class RunState:
         """Return the records of step t.
 
         Raises:
-            ValueError: step t was made already, or is none of the T steps.
+            ValueError: step t was made already, or is not one of the T steps.
         """
         if not self.counts.steps <= t < self.setting.T:
             raise ValueError(
@@ -119,7 +119,7 @@ class RunState:
         return self.draws.of(t)
 
     def check_steps_left(self) -> None:
-        """Raises RuntimeError if no step is left."""
+        """Raise RuntimeError if no step is left."""
         if self.counts.steps >= self.setting.T:
             raise RuntimeError(
                 f"all T = {self.setting.T} steps are done; for more, make the optimiser with a larger T and load this one's "
@@ -127,10 +127,10 @@ class RunState:
             )
 
     def next_step(self, lr: float) -> Step:
-        """Return the next entry, which is a probe while the scale is looked for.
+        """Return the next entry, which is a probe until the scale is found.
 
         Raises:
-            RuntimeError: no step is left, the last one was interrupted, or the next one would
+            RuntimeError: no step is left, the last step was interrupted, or the next step would
                 exceed the target.
             ValueError: the rate is not allowed.
         """
@@ -163,7 +163,7 @@ class RunState:
 
     @property
     def finds_rate(self) -> bool:
-        """Whether the run finds its learning rate, of which schedulers then set a part."""
+        """Whether the run finds its learning rate. If so, schedulers set a fraction of it."""
         return "lr" in self.scale.choices.auto
 
     def answered(self, mean: float) -> None:
@@ -172,17 +172,17 @@ class RunState:
         self._settle()
 
     def settle(self) -> None:
-        """Make the plan the run's setting, in the numbers that were found."""
+        """Make the plan the run's setting, in the numbers of the scale once that is found."""
         self.setting = self.scale.applied(self.plan)
 
     def _settle(self) -> None:
-        """Take over what the scale's probes have found."""
+        """Take over the scale once probes have found it, and have the losses checked again."""
         if self.setting is self.plan and self.scale.choices.auto and self.scale.is_found:
             self.settle()
             self.watch.begin_again()
 
     def _keep_target(self, step: Step) -> None:
-        """Raises RuntimeError if a step would exceed the target. The plan's T steps never do."""
+        """Raise RuntimeError if a step would exceed the target. The plan's T steps never do."""
         if self.target is None or step.eta == 0:
             return
         record, planned = self.entries(self.ledger), probe_of(self.plan, self.plan.batch)
@@ -215,13 +215,13 @@ class RunState:
             self.watch.fingerprint.claim()
 
     def entries(self, ledger: RunRecord) -> RunRecord:
-        """Return a ledger with the plan as its setting, as the target counts it."""
+        """Return a ledger as it is counted against the target, with the plan as its setting."""
         return replace(ledger, setting=self.plan, plan=self.counted)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the lock."""
         self._check_between_steps()
-        self.draws.of(self.counts.steps)  # so that no copy draws another batch
+        self.draws.of(self.counts.steps)  # so that all copies have the same next batch
         return {name: x for name, x in self.__dict__.items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

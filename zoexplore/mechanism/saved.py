@@ -1,4 +1,4 @@
-"""Saves a run's state, and loads it once all of it has been read."""
+"""Saves a run's state, and loads a state after all of it has been read."""
 
 import warnings
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from zoexplore.mechanism.scale import Scale, probe_of
 from zoexplore.mechanism.target import noise_for, spent
 from zoexplore.run.setting import Setting
 
-VERSION = 1  # the version of saved states
+VERSION = 1  # the version of the format of saved states
 SHARED = ("n", "d", "neighbours")  # fields that two phases of one run must share
 # the fields of a ledger that are saved
 LEDGER = "stages", "xi_factor", "flaw", "checked", "halves", "returned", "root"
@@ -26,7 +26,8 @@ WHOLE = "give one as state_dict() made it"
 
 
 def state_of(run: RunState, group: dict[str, Any], weights: bool) -> dict[str, Any]:
-    """Return the state in tensors, numbers and text, with the parameters or their checksums.
+    """Return a run's state as tensors, numbers and text. It has the parameters' checksums and, if
+    `weights`, the parameters.
 
     Raises:
         RuntimeError: the last step was interrupted while it moved the parameters.
@@ -54,14 +55,14 @@ def state_of(run: RunState, group: dict[str, Any], weights: bool) -> dict[str, A
 
 
 def load(run: RunState, state: dict[str, Any], group: dict[str, Any]) -> None:
-    """Go on from a saved state, once all of it has been read.
+    """Go on from a saved state, after all of it has been read.
 
     Raises:
         ValueError: the state is damaged, of another version, of other data or of another model.
             Nothing is changed then.
     """
     loaded = _read(run, state)
-    # the parameters are where the state's steps led, whoever moved them before
+    # now the parameters are where the state's steps led, whoever moved them before
     run.watch.fingerprint.claim(whole=True)
     # an interruption from here on leaves neither the old run nor the saved one
     run.parameters.displaced = True
@@ -69,7 +70,7 @@ def load(run: RunState, state: dict[str, Any], group: dict[str, Any]) -> None:
         for tensor, saved in zip(run.parameters.tensors, state["w"], strict=True):
             tensor.data.copy_(saved)
     run.watch.fingerprint.renew()
-    # a flaw of this model counts too
+    # flaws of this run and of its model count too
     flaw = run.ledger.flaw or run.watch.fingerprint.changes() or loaded["ledger"].flaw
     run.watch.seen = loaded.pop("seen")
     vars(run).update(loaded)
@@ -84,7 +85,7 @@ def load(run: RunState, state: dict[str, Any], group: dict[str, Any]) -> None:
 
 
 def _read(run: RunState, state: Any) -> dict[str, Any]:
-    """Make the parts of a run that a state describes, by name, without the weights.
+    """Return, by name, the parts of a run that a state describes, except the weights.
 
     Raises:
         ValueError: as in `load`.
@@ -128,12 +129,12 @@ def _read(run: RunState, state: Any) -> dict[str, Any]:
 
 
 def _with_noise_left(run: RunState, ledger: RunRecord, before: float) -> Setting:
-    """Return the plan with noise that keeps the target for all steps that are left. It tries the
-    plan's own noise, then that of the saved run, whose probes had the noise `before`, and then
-    solves for the least.
+    """Return the plan with noise that keeps to the target for all steps that are left. Try the
+    plan's own noise, then the saved run's, whose probes had the noise `before`. If neither keeps to
+    the target, solve for the least noise.
 
     Raises:
-        ValueError: no noise keeps the target.
+        ValueError: no noise keeps to the target.
     """
     left, record = run.plan.T - ledger.counts.steps, run.entries(ledger)
     probe = probe_of(run.plan, run.plan.batch)
@@ -160,7 +161,9 @@ def _shared(run: RunState) -> dict[str, Any]:
 
 
 def _check_state(run: RunState, state: dict[str, Any]) -> None:
-    """Raises ValueError if a state is of other data, of another model, or of a longer run."""
+    """Raise ValueError if a state is of other data, of another model or of a longer run, or if it
+    was changed.
+    """
     saved, own, bits_of = state["run"], _shared(run), run.watch.fingerprint.bits_of
     if name := next((name for name in saved | own if saved.get(name) != own.get(name)), ""):
         raise ValueError(

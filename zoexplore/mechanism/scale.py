@@ -1,9 +1,9 @@
-"""The scale that a run finds by itself: how far a step may lead, where to clip, and which rate
-follows.
+"""Finds the scale of a run: how far a step may lead, where to clip, and which rate follows.
 
 Probes find the scale: entries of the ledger that move nothing (docs/mechanism.md, "A scale that the
-run finds"). Each asks its batch a question that every record answers by -1, 0 or 1. It releases the
-mean with a step's noise, so that it costs what a step costs. All else follows from these means.
+run finds"). Each probe asks its batch a question, which every record answers by -1, 0 or 1. The
+probe releases the mean answer with a step's noise, so it costs as much as a step. All else follows
+from these means.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,10 +21,10 @@ from zoexplore.questions.recommendation import LEAST_CLIP, MOST_CLIP, PROBES
 from zoexplore.run.setting import Setting
 
 COUNTED = 5  # how many of the last logarithms are averaged
-# the largest change of a logarithm, and its factor from one probe to the next
+# the largest change of a logarithm, and the factor that it shrinks by from one probe to the next
 FIRST, SHRINK = 2.0, 0.8
-FAR = 30.0  # the length r over the distance of a point from w
-SPREAD = 0.65  # roughly the variance of clipped quotients over the squared clip
+FAR = 30.0  # the length r divided by the distance of a point from w
+SPREAD = 0.65  # roughly the variance of clipped quotients divided by the squared clip
 AUTO = "auto"
 DECAYS: Mapping[str, Callable[[float], float]] = {
     "constant": lambda part: 1.0,
@@ -33,8 +33,8 @@ DECAYS: Mapping[str, Callable[[float], float]] = {
 
 
 class Choices(NamedTuple):
-    """The choices that `for_epsilon` leaves to a run: which of "lr", "clip" and "xi" it finds, how
-    its rate falls, and whether public data tell its scale.
+    """What `for_epsilon` leaves to a run: which of "lr", "clip" and "xi" the run finds, how its
+    rate falls, and whether public data tell its scale.
     """
 
     auto: frozenset[str]
@@ -46,14 +46,14 @@ GIVEN = Choices(frozenset(), "constant", False)
 
 
 class Scale:
-    """The scale of a run, whose plan is in units of the scale.
+    """The scale of a run, as far as it is found. The run's plan is in units of the scale.
 
     Args:
         choices: what is to be found.
 
     Attributes:
         means: the means that probes have released.
-        first: the first entry after the probes; None until it is known.
+        first: the index of the first entry after the probes; None until it is known.
     """
 
     def __init__(self, choices: Choices) -> None:
@@ -86,16 +86,17 @@ class Scale:
 
     @property
     def quotient(self) -> float:
-        """c, which half of the quotients exceed. The search starts at 1/r."""
+        """c, the size that half of the quotients exceed. The search for it starts at 1/r."""
         return approached(self.means[PROBES:], -log(self.length), 0.0, 1, 3)
 
     def answers(self, losses: Losses, perturbed: Perturbed, batch: Any) -> Slopes:
-        """Ask the records the probe's question. An answer is 1 if the loss has more than doubled,
-        or if the quotient exceeds c or is not finite. It is 0 if the loss did not change, as the
-        constant loss of a missing record does not. Otherwise it is -1.
+        """Ask the records the probe's question: does your loss more than double or, in later
+        probes, does your quotient exceed c in size? Yes counts 1 and no counts -1; a number that is
+        not finite says yes. A loss that does not change, such as the constant loss of a missing
+        record, counts 0.
 
         Raises:
-            ValueError: a loss is below 0, which does not double.
+            ValueError: a loss is below 0, so that it cannot double.
         """
         if len(self.means) < PROBES:
             mean, there = losses.here(batch), at(losses, perturbed, batch, self.length)
@@ -115,7 +116,7 @@ class Scale:
         return Slopes(answers.double().unsqueeze(1), float(mean[mean.isfinite()].double().mean()))
 
     def take(self, mean: float, made: int) -> None:
-        """Go on from the mean that a probe released, which is entry `made` of the ledger."""
+        """Go on from the mean that a probe released. The probe is entry `made` of the ledger."""
         self.means.append(mean)
         if self.is_found and not self.choices.public:
             self.first = made + 1
@@ -142,7 +143,7 @@ class Scale:
         )
 
     def applied(self, plan: Setting) -> Setting:
-        """Return the plan in numbers, or as it is until they are found."""
+        """Return the plan in numbers; return it as it is until the scale is found."""
         if (found := self.found(plan)) is None:
             return plan
         part = found.clip / plan.clip_each
@@ -151,13 +152,13 @@ class Scale:
         )
 
     def decayed(self, T: int, t: int) -> float:
-        """Return the part of the first rate that is left at entry t of T."""
+        """Return the fraction of the first rate that is left at entry t of T."""
         first = self.first or 0
         return DECAYS[self.choices.decay]((t - first) / (T - first))
 
     def _walk(self, plan: Setting) -> float:
-        """Return the length of all training steps together over that of one at full rate. Steps
-        lead in random directions.
+        """Return how far all training steps lead together, in lengths of a step at full rate. Their
+        squared lengths add up, since steps lead in random directions.
         """
         entries = range(self.first or 0, plan.T)
         return sqrt(sum(self.decayed(plan.T, t) ** 2 for t in entries)) or 1.0
@@ -166,15 +167,15 @@ class Scale:
         return {"first": self.first, "means": [*self.means]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where a run stopped. What that run did not look for is looked for next."""
+        """Go on where a run stopped. Whatever that run did not look for is looked for next."""
         if self.choices.auto and state["means"]:
             self.means = [float(x) for x in state["means"][: self.sought]]
             self.first = state["first"] if self.is_found else None
 
 
 def approached(means: Sequence[float], start: float, share: float, turn: int, full: int) -> float:
-    """Approach a positive number by noisy means of answers, in logarithms. Returns the number to
-    ask about next or, after the last mean, the one found.
+    """Approach a positive number by noisy means of answers, in logarithms. Return the number to ask
+    about next or, after the last mean, the number found.
 
     Args:
         means: the means of answers from -1 to 1.
@@ -191,8 +192,8 @@ def approached(means: Sequence[float], start: float, share: float, turn: int, fu
 
 
 def probe_of(plan: Setting, batch: int | None) -> Step:
-    """Make a probe that costs what a step of the plan costs. All its noise is along its one
-    direction, and an answer is at most 1.
+    """Make a probe that costs as much as a step of the plan. It has one direction, with all noise
+    along it, and an answer is at most 1.
     """
     noise = plan.sigma / plan.clip_each * sqrt(plan.beta + (1 - plan.beta) * plan.K / plan.d)
     return Step(

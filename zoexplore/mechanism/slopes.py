@@ -1,4 +1,4 @@
-"""The losses' slopes along each direction: two-point quotients, or forward-mode derivatives."""
+"""Measures losses' slopes along directions, by two-point quotients or forward-mode derivatives."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -16,9 +16,9 @@ from zoexplore.mechanism.record import Counts
 
 
 class Slopes(NamedTuple):
-    """Slopes along the directions, shape (b, K), or a step's mean of them with the ridge, shape
-    (K,), both float64. A slope that was not finite is 0. The mean loss and the counts of slopes
-    come with them.
+    """Slopes, with the mean loss and with counts. `values` are each record's slopes along the
+    directions, shape (b, K), or a step's mean of these with the ridge, shape (K,), in float64. A
+    slope that was not finite is 0.
     """
 
     values: Tensor
@@ -27,8 +27,8 @@ class Slopes(NamedTuple):
 
 
 def measure(losses: Losses, perturbed: Perturbed, batch: Any, xi: float) -> Slopes:
-    """Measure all slopes of a step, one direction after the other. Afterwards the parameters may
-    still be away from w, until `perturbed` brings them back.
+    """Measure all slopes of a step, one direction after the other. The parameters may be away from
+    w afterwards, until `perturbed` brings them back.
     """
     along = _two_points if xi > 0 else _derivative
     columns, values = zip(
@@ -37,7 +37,7 @@ def measure(losses: Losses, perturbed: Perturbed, batch: Any, xi: float) -> Slop
     slopes = torch.stack(columns, 1)
     finite = slopes.isfinite()
     resolved = perturbed.frame.resolve(slopes.where(finite, 0.0))
-    sums = resolved.isfinite()  # no clip would shorten what is not finite
+    sums = resolved.isfinite()  # a clip cannot shorten a vector that is not finite
     found = torch.cat(values).double()
     loss = float(found[found.isfinite()].mean())
     counts = Counts(not_finite=int((~finite).sum()) + int((~sums).sum()))
@@ -48,18 +48,19 @@ def quotient(ahead: Tensor, behind: Tensor, xi: float) -> Tensor:
     """Return the quotients (l_i(w + xi u) - l_i(w - xi u))/(2 xi), shape (b,), at least in single
     precision.
 
-    Close losses are subtracted, and their rounding error comes back divided by xi.
+    The two losses are close, so their rounding errors, divided by 2 xi, may matter.
     """
     kind = torch.promote_types(ahead.dtype, torch.float32)
     return (ahead.to(kind) - behind.to(kind)) / (2 * xi)
 
 
 def derivative(losses: Callable[[Any], Tensor], w: Any, u: Any) -> tuple[Tensor, Tensor]:
-    """Compute the derivatives <grad l_i(w), u> in forward mode, nan if the loss is not finite, and
-    the losses, shape (b,) each.
+    """Return (slopes, losses) of the records, shape (b,) each: the derivatives <grad l_i(w), u> in
+    forward mode, nan if a loss is not finite, and the losses.
 
     Args:
-        losses: the records' losses, shape (b,), of parameters w: a tensor, or any tree of them.
+        losses: computes the records' losses, shape (b,), from parameters like w.
+        w: the parameters, as a tensor or any tree of tensors.
         u: a direction, in tensors shaped like w's.
     """
     values, slopes = cast(tuple[Tensor, Tensor], jvp(losses, (w,), (u,)))
@@ -67,9 +68,9 @@ def derivative(losses: Callable[[Any], Tensor], w: Any, u: Any) -> tuple[Tensor,
 
 
 def made_of(losses: Losses, perturbed: Perturbed, xi: float) -> dict[str, Callable[[Any], Tensor]]:
-    """Return functions of a batch that compute its records' losses and, if xi is 0, derivatives,
-    shape (b,), at the current parameters. Derivatives may mix records even if losses do not (`x -
-    x.detach()`).
+    """Return functions of a batch, by name. They compute the records' losses and, if xi is 0, their
+    derivatives, shape (b,), at the current parameters. Derivatives may mix records even if losses
+    do not (`x - x.detach()`).
     """
     found: dict[str, Callable[[Any], Tensor]] = {"loss": losses.here}
     if xi == 0:
@@ -106,8 +107,8 @@ def _derivative(
 
 @contextmanager
 def _forward_mode() -> Iterator[None]:
-    """Raises ValueError in place of torch's own error if an operation has no derivative in forward
-    mode.
+    """Raise ValueError instead of torch's own error if an operation has no forward-mode
+    derivative.
     """
     try:
         yield

@@ -1,5 +1,5 @@
-"""How a run makes a step: it measures a batch's slopes along new directions, clips them, releases
-their noisy mean, and moves along it.
+"""Makes the steps of a run: measures a batch's slopes along new directions, clips them, releases
+their noisy mean, and moves the parameters along it.
 
 `watch` checks that nothing else happens.
 """
@@ -55,7 +55,7 @@ class Steps:
                 return self._made(step, drawn, data)
 
     def _made(self, step: Step, drawn: Tensor, data: Any) -> float:
-        """Measure slopes, release their noisy mean, and move along it, or take a probe's answer."""
+        """Measure slopes, release their noisy mean and, unless the step is a probe, move along it."""
         run, watch = self.run, self.run.watch
         losses, directions = self._losses(len(drawn)), self._directions(step.K)
         with self.moved(run.parameters, directions) as perturbed:
@@ -97,7 +97,7 @@ class Steps:
     def _slopes(
         self, step: Step, losses: Losses, perturbed: Perturbed, data: Any, records: int
     ) -> Slopes:
-        """Measure the slopes of this process' part of the batch, or a probe's answers."""
+        """Measure the slopes, or a probe's answers, of this process's part of the batch."""
         own = self.ranks.records(records, losses.microbatch)
         if own.start >= own.stop:
             return Slopes(torch.zeros(0, step.K, dtype=torch.float64), nan)
@@ -107,7 +107,7 @@ class Steps:
         return measure(losses, perturbed, part, step.xi)
 
     def _released(self, step: Step, found: Slopes) -> Released:
-        """Return what the first process releases of the step (`noisy`)."""
+        """Return in every process what `noisy` releases in the first one."""
         run = self.run
         released: Released = self.ranks.from_first(
             lambda: noisy(step, found.values, run.parameters.d, run.sources.noise)
@@ -115,8 +115,8 @@ class Steps:
         return released
 
     def _rounding(self) -> torch.Generator | None:
-        """Make the generator that rounds half-precision parameters. It is as public as the
-        directions, since rounding follows the noise.
+        """Make the generator that rounds half-precision parameters. The generator may be as public
+        as the directions, since rounding comes after the noise.
         """
         if not self.run.parameters.has_halves:
             return None
@@ -134,16 +134,16 @@ class Steps:
 
 
 def clipped(slopes: Slopes, step: Step) -> Slopes:
-    """Clip a process' slopes, and count those that the clip changed."""
+    """Clip a process's slopes, and count those that the clip changed."""
     values, active = RULES[step.clipping](slopes.values, step.clip)
     counts = Counts(looked_at=active.numel(), clipped=int(active.sum())) + slopes.counts
     return Slopes(values.cpu(), slopes.loss, counts)
 
 
 def estimated(parts: list[Slopes], step: Step, n: int, ridge: Tensor | float) -> Slopes:
-    """Average the slopes of all processes. Each sum is rounded once, so that it depends on no order
-    and no record exceeds its clip. The mean divides by the setting's batch size, however many
-    records were drawn.
+    """Average the slopes of all processes, and add the ridge. Each sum is rounded only once, so
+    that it does not depend on the records' order, and no record adds more than the clip. The mean
+    divides by the step's `batch`, however many records were drawn.
     """
     columns = torch.cat([part.values for part in parts]).T.tolist()
     sums = torch.tensor([fsum(column) for column in columns], dtype=torch.float64)
@@ -154,6 +154,6 @@ def estimated(parts: list[Slopes], step: Step, n: int, ridge: Tensor | float) ->
 
 
 def into_ball(parameters: Parameters, R: float) -> None:
-    """Project onto the ball of radius R around 0."""
+    """Project the parameters onto the ball of radius R around 0."""
     if R < inf and (length := parameters.length()) > R:
         parameters.scale(R / length)

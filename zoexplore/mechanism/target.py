@@ -10,8 +10,8 @@ from zoexplore.run.refusals import LARGEST_INTEGER
 from zoexplore.run.setting import Accounting
 
 CLOSE = 1e-4  # the relative excess that solved noise may have over the least
-POWERS = range(-200_000, 200_000)  # the powers of 1 + `CLOSE` to try: 2e-9 to 5e8 times
-# the relative margin below the target that noise is solved for: epsilon is not smooth in it
+POWERS = range(-200_000, 200_000)  # the powers of 1 + `CLOSE` to try, from 2e-9 to 5e8
+# noise is solved for epsilon this far below the target, relatively, as epsilon is not smooth in it
 MARGIN = 1e-5
 HEADROOM = 1e-9  # the relative excess of planned noise over the least, for rounding
 
@@ -20,7 +20,7 @@ class Left(NamedTuple):
     """What a run may still spend.
 
     Args:
-        spent: epsilon so far, by composition: it holds even if every iterate is seen.
+        spent: epsilon so far by composition, which holds even if every iterate is seen.
         target: the largest epsilon allowed.
         steps: how many more steps like the next one keep to the target.
     """
@@ -31,14 +31,14 @@ class Left(NamedTuple):
 
 
 def spent(record: RunRecord, step: Step | None = None, count: int = 0) -> float:
-    """Return epsilon by composition of a record's entries, and of `count` more like `step`."""
+    """Return epsilon by composition for a record's entries and `count` more entries like `step`."""
     stages = (*record.stages, (step, count)) if step is not None and count else record.stages
     whole = replace(record, stages=stages)
     return composition(whole, Accounting(sensitivity="clip")).epsilon if whole.steps else 0.0
 
 
 def steps_left(record: RunRecord, step: Step, target: float) -> int:
-    """Count how many more entries like `step` keep to a target."""
+    """Return how many more entries like `step` keep to a target."""
 
     def reached(count: int) -> float:
         return spent(record, step, count)
@@ -50,8 +50,8 @@ def steps_left(record: RunRecord, step: Step, target: float) -> int:
 
 
 def noise_for(record: RunRecord, step: Step, count: int, target: float) -> float:
-    """Find the least sigma, but for `CLOSE`, with which `count` more entries like `step` keep to a
-    target.
+    """Find the least sigma, up to a factor of 1 + `CLOSE`, with which `count` more entries like
+    `step` keep to a target.
 
     Raises:
         ValueError: the record exceeds the target already, or leaves nothing for more entries.

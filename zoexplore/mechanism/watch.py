@@ -1,6 +1,6 @@
-"""Checks around the steps of a run. Before a step the model must be as the last step left it.
-During a step each loss must be its record's own, and processes must agree. After a step the model
-must be what the step made. The ledger and the report say what failed.
+"""Checks the surroundings of a run's steps. Before a step the model must be as the last step left
+it. During a step each loss must depend on its own record alone, and processes must agree. After a
+step the model must be what the step made. The ledger and the report say what failed.
 """
 
 from collections.abc import Iterator
@@ -27,12 +27,12 @@ GONE = (
 
 
 class Watch:
-    """Watches a run (`state.RunState`), whose ledger keeps the first flaw.
+    """Watches a run (`run_state.RunState`), whose ledger keeps the first flaw.
 
     Attributes:
         fingerprint: the checksums of the whole model after the last step.
         checks: the checks of the losses.
-        seen: the checksums of the records that steps have had.
+        seen: the checksums of the records that steps have taken.
     """
 
     def __init__(self, run: Any, objective: Objective, ranks: Ranks) -> None:
@@ -41,17 +41,17 @@ class Watch:
         self.checks, self.seen, self._due = LossChecks(), SeenRecords(run.setting.n), False
 
     def note(self, flaw: str) -> None:
-        """Record a flaw, unless there is one already."""
+        """Record a flaw, unless the ledger has one already."""
         self.run.note(flaw=self.run.ledger.flaw or flaw)
 
     def telling(self) -> Any:
-        """Tell the other processes, which wait for an answer, of a failure inside the context."""
+        """Return a context that tells waiting processes of a failure inside it."""
         return self.ranks.telling(lambda: bool(self.run.ledger.flaw))
 
     @contextmanager
     def step(self, step: Step, drawn: Tensor, data: Any) -> Iterator[None]:
-        """Check that the model is as the last step left it, and that the records are those of
-        before. A step that fails changes neither.
+        """Check that the model is as the last step left it, and that records have not changed
+        places. If the step fails, the checksums stay those of the step before.
         """
         run, fingerprint = self.run, self.fingerprint
         check_processes(self.ranks.group)
@@ -76,7 +76,9 @@ class Watch:
             raise Changed(f"{found}: {GONE}") from None
 
     def batch(self, batch: Batch) -> None:
-        """Refuse a batch whose records were mixed. How many earlier batches were so is unknown."""
+        """Refuse a batch in which records were mixed. If earlier steps may have had such batches,
+        record a flaw.
+        """
         if batch.flaw and self.run.ledger.has_looked:
             self.note(
                 f"at step {self.run.counts.steps + 1} {batch.flaw}; how many of the steps before were so is not known"
@@ -85,8 +87,8 @@ class Watch:
             raise Mixed(batch.flaw)
 
     def losses(self, losses: Losses, perturbed: Perturbed, data: Any, step: Step) -> None:
-        """Check the losses if a check is due. If they mix records though nothing has visibly
-        changed, the first step that did is unknown, which ends the guarantee.
+        """Check the losses if a check is due. If they mix records although nothing has visibly
+        changed, nobody knows since which step they do, and that ends the guarantee.
         """
         ledger, made, structure = self.run.ledger, self.run.counts.steps, self.objective.structure()
         self._due = self.checks.is_due(data, structure, is_last=made + 1 == self.run.setting.T)
@@ -107,7 +109,7 @@ class Watch:
         self.run.note(checked=made + 1, halves=ledger.halves or losses.use_halves(data))
 
     def evaluated(self) -> None:
-        """Check, once back at w, for writes to the model that torch does not count."""
+        """Check that evaluating the losses has not changed the model, once that is back at w."""
         self.fingerprint.check(by_versions=not self._due)
 
     def gather(self, step: Step, drawn: Tensor, data: Any, part: Any) -> list[Any]:
@@ -115,14 +117,14 @@ class Watch:
         if self.ranks.size == 1:
             return [part]
         records = drawn.numpy().tobytes(), of_records(data, len(drawn)).tobytes()
-        # probes leave no trace in the parameters
+        # the scale counts too, since probes leave no trace in the parameters
         at = self.run.counts.steps, self.run.ledger.root, self.run.scale.state_dict()
         return self.ranks.gather((at, step, records, self.fingerprint.bits()), part)
 
     @contextmanager
     def moving(self) -> Iterator[None]:
-        """Let the step move the parameters inside the context. After it their checksums are taken,
-        and must be the same in all processes.
+        """Let the step move the parameters inside the context. Take their checksums afterwards,
+        which must be the same in all processes.
         """
         parameters = self.run.parameters
         parameters.displaced = True
@@ -136,8 +138,8 @@ class Watch:
         parameters.displaced = False
 
     def model(self) -> None:
-        """Record a flaw if somebody else changed the model. Before the first step, the model's
-        current state is the start.
+        """Record a flaw if other code changed the model. Before the first step, take the model as
+        it is for the start.
         """
         if not self.run.ledger.has_looked:
             self.fingerprint.start()
@@ -149,17 +151,17 @@ class Watch:
         self.note(found)
 
     def in_place(self) -> None:
-        """Raises RuntimeError if an interruption left the parameters displaced."""
+        """Raise RuntimeError if an interruption left the parameters displaced."""
         if self.run.parameters.displaced:
             raise RuntimeError(INTERRUPTED)
 
     def begin_again(self) -> None:
-        """Forget earlier checks of the losses, which may have changed, as in a copy."""
+        """Forget earlier checks, since the losses may have changed, as in a copy of the run."""
         self.checks = LossChecks()
 
     def _note_order(self, step: Step, drawn: Tensor, data: Any) -> None:
-        """Record a flaw if a cyclic run's records changed places, or if the public records that
-        told the scale are among the data.
+        """Record a flaw if a cyclic run's records changed places, or if most of the public records
+        that told the scale are among the data.
         """
         is_cyclic = step.sampling == "cyclic" and not step.on_all(self.run.setting.n)
         if not len(drawn) or not (is_cyclic or len(self.seen.public)):
