@@ -10,7 +10,7 @@ from tests.effort import examples
 from tests.training.small import small_task
 from zoexplore import Accounting
 from zoexplore.training import METHODS, frontier, load, save
-from zoexplore.training.results import as_dict, from_json, of_dict
+from zoexplore.training.results import as_dict, of_dict
 
 
 @pytest.fixture(scope="module")
@@ -42,14 +42,18 @@ def test_a_frontier_without_points(found):
 
 @examples(40)
 @given(content=st.binary(max_size=200))
-def test_any_bytes_are_refused(content):
+def test_any_bytes_are_refused(content, tmp_path_factory):
+    path = tmp_path_factory.getbasetemp() / "frontier.json"
+    path.write_bytes(content)
     with pytest.raises(ValueError, match="this is no frontier"):
-        from_json(content)
+        load(path)
 
 
 @pytest.mark.parametrize(
     "content", ["{}", "[]", "[1, 2]", "3", '"text"', "null", "true", "[" * 100_000]
 )
-def test_json_of_another_kind_is_refused_in_words(content):
+def test_json_of_another_kind_is_refused_in_words(content, tmp_path):
+    path = tmp_path / "frontier.json"
+    path.write_text(content)
     with pytest.raises(ValueError, match="this is no frontier saved as JSON, or it is damaged: "):
-        from_json(content)
+        load(path)

@@ -396,8 +396,8 @@ class RunArrays(Sensitivity):
 
 def _columns(setting: Setting) -> dict[str, Any]:
     whole = {
-        "batch": setting.n if setting.batch is None else setting.batch,
-        "lipschitz": setting.clip if setting.lipschitz is None else setting.lipschitz,
+        "batch": setting.b,
+        "lipschitz": setting.longest_gradient,
         "cooldown_beta": 0.5 if setting.cooldown_beta is None else setting.cooldown_beta,
     }
     return {

@@ -195,7 +195,7 @@ def described(setting: Setting, epsilon: float, scale: Scale) -> str:
         signal=signal_to_noise(setting),
         meanings=meanings(setting),
         noise=noise,
-        scale=in_words(auto, noise * sqrt(setting.batch or setting.n), scale.choices.decay),
+        scale=in_words(auto, noise * sqrt(setting.b), scale.choices.decay),
         auto=auto,
         rarely=RARELY,
         remark=remark_on_delta(setting),

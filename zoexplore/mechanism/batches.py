@@ -23,7 +23,7 @@ class BatchDraws:
     """The records of every step of a run, drawn by `sources.data`."""
 
     def __init__(self, setting: Setting, sources: Sources) -> None:
-        self.n, self.sampling, self.size = setting.n, setting.sampling, setting.batch or setting.n
+        self.n, self.sampling, self.size = setting.n, setting.sampling, setting.b
         self.sources = sources
         # how many steps were made, and the batches drawn for the next steps
         self._made, self._ahead = 0, list[Tensor]()

@@ -99,7 +99,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         trained.check_start(setting)
         streamed = is_streamed(directions, trained, setting.K)
         microbatch = microbatch or (
-            setting.n if group is None else -(-(setting.batch or setting.n) // self._ranks.size)
+            setting.n if group is None else -(-setting.b // self._ranks.size)
         )
         few = trained.d <= MIDDLING if keep_copy is None else keep_copy
         in_place = few or setting.xi == 0 or self.objective.is_compiled

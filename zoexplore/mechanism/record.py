@@ -239,11 +239,6 @@ class RunRecord:
         """Whether an entry looked at the data."""
         return any(step.eta > 0 for step, _ in self.stages)
 
-    @property
-    def has_moved(self) -> bool:
-        """Whether a step moved the parameters."""
-        return any(step.moves for step, _ in self.stages)
-
     @cached_property
     def looked(self) -> dict[Step, int]:
         """The distinct entries that looked at the data, and the number of each. Here all entries

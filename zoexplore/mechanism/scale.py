@@ -125,7 +125,7 @@ class Scale:
         """Return the scale in numbers, for a plan in units of it; None until it is known, or if
         nothing is sought.
         """
-        auto, sigma, b = self.choices.auto, plan.sigma / plan.clip_each, plan.batch or plan.n
+        auto, sigma, b = self.choices.auto, plan.sigma / plan.clip_each, plan.b
         if not auto or not self.is_found:
             return None
         r, clip, c = self.length, plan.clip_each, self.quotient if "clip" in auto else None

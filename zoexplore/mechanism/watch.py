@@ -95,7 +95,7 @@ class Watch:
         if not self._due:
             return
         try:
-            self.checks.make(losses, perturbed, data, step, moved=ledger.has_moved)
+            self.checks.make(losses, perturbed, data, step, moved=bool(ledger.moving))
         except Mixed as found:
             unseen = isinstance(found, Kept) or not self.checks.saw_change(structure)
             if ledger.has_looked and unseen:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from zoexplore.bounds import BOUNDS, curve
-from zoexplore.bounds.epsilons import DEFAULT
+from zoexplore.bounds.epsilons import DEFAULT, on_this_run
 from zoexplore.bounds.lower import PUBLIC
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.run.setting import Accounting, Setting
@@ -66,7 +66,7 @@ def gain_along(
     (['sharp', 'composition'], True, 'β = 1')
     """
     values = np.asarray(list(values), float)
-    names = [bound for bound, entry in BOUNDS.items() if entry.of_this_run]
+    names = on_this_run()
     epsilons = curve(setting, field, values, names, accounting.replace(printed=False))
     rows = np.array([epsilons[name] for name in names])
     composition, least = epsilons[PUBLIC], rows.min(axis=0)

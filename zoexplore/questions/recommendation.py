@@ -67,7 +67,7 @@ def signal_to_noise(setting: Setting) -> float:
     >>> signal_to_noise(run)
     6.25
     """
-    slope = setting.clip if setting.lipschitz is None else setting.lipschitz
+    slope = setting.longest_gradient
     longest = min(setting.clip_each * sqrt(setting.K), slope * sqrt(setting.K / setting.d))
     return longest / (setting.K * setting.sigma)
 
@@ -79,7 +79,7 @@ def passes_of(setting: Setting) -> float:
     >>> passes_of(Setting(n=1000, d=10**6, K=16, T=100, sigma=0.01, beta=1.0, batch=50))
     160.0
     """
-    return 2 * setting.K * setting.T * (setting.batch or setting.n) / setting.n
+    return 2 * setting.K * setting.T * setting.b / setting.n
 
 
 def recommend(
@@ -198,7 +198,7 @@ def _splits(base: Setting, passes: float, known: Collection[str], is_hidden: boo
             f"passes = {passes:g} is not allowed: one step in one direction takes {need:.3g}; give at least that",
             "passes",
         )
-    work = min(passes * base.n / (2 * (base.batch or base.n)), LARGEST_INTEGER)  # K times T
+    work = min(passes * base.n / (2 * base.b), LARGEST_INTEGER)  # K times T
     if "T" in known:
         return [base.replace(K=min(int(work // base.T), base.d))]
     if "K" in known:
@@ -219,7 +219,7 @@ def _planned(run: Setting, epsilon: float, bound: str, accounting: Accounting) -
     if g.bound != "composition" and run.beta_at(run.T - 1) < 1:
         at, by = run.replace(beta=1.0, cooldown=0), "composition"
         public = calibrate(at, "sigma", epsilon=epsilon, bound=by, accounting=accounting)
-    noise = run.sigma / run.clip_each * sqrt(run.batch or run.n)
+    noise = run.sigma / run.clip_each * sqrt(run.b)
     reasons = written(
         "questions/texts/plan.txt",
         run=run,

@@ -4,11 +4,11 @@ options.
 `Setting` says which values are allowed; the ranges here are those of sliders and figures.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
+
+from zoexplore.run.text import table_beside
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,7 @@ class Field:
         return f"{self.symbol} {self.label or self.noun}"
 
 
-_TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+_TABLES: dict[str, Any] = table_beside(__file__)
 FIELDS = {about["name"]: Field(**about) for about in _TABLES["fields"]}
 # the options of `Setting` and `Accounting`, each with the names of its values
 OPTIONS: dict[str, dict[str, str]] = _TABLES["options"]

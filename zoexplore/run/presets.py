@@ -6,20 +6,19 @@ d, K, sigma, beta, delta) so that the bounds apply. The curves have the paper's 
 always its heights.
 """
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from zoexplore.run.fields import FIELDS
 from zoexplore.run.formatting import format_count, format_short
 from zoexplore.run.published import RUNS
 from zoexplore.run.setting import Accounting, Setting
+from zoexplore.run.text import table_beside
 
 # the paper's figures suppose that the clip is idle, and still count a record by the clip
 PAPER_CONVENTION = Accounting(sensitivity="clip")
 AS_PRINTED = PAPER_CONVENTION.replace(conversion="mironov", printed=True)
-_TABLE = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+_TABLE = table_beside(__file__)
 _BASES = {name: Setting(**own) for name, own in _TABLE["runs"].items()}
 # A run that learns: logistic loss of two classes, with a ridge outside the clip and 520 parameters.
 # Rows have length 1, and gradients therefore at most 1 (docs/training.md).

@@ -2,13 +2,12 @@
 (docs/published.md).
 """
 
-import json
 from dataclasses import dataclass
 from math import sqrt
-from pathlib import Path
 
 from zoexplore.run.formatting import format_number
 from zoexplore.run.setting import Setting
+from zoexplore.run.text import table_beside
 
 FIGURES = 4  # digits of every epsilon here, rounded up
 _SHUFFLED = "Batches are cut from a shuffled list but accounted as Poisson samples."
@@ -89,9 +88,4 @@ class Published:
         return " ".join(filter(None, (why, _HIDDEN, _NOISE, self.reading)))
 
 
-RUNS = {
-    key: Published(**about)
-    for key, about in json.loads(
-        Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-    ).items()
-}
+RUNS = {key: Published(**about) for key, about in table_beside(__file__).items()}

@@ -17,12 +17,13 @@ LONGEST_SHOWN = 500  # characters of a refused value that a message quotes
 LEAST_DELTA = 1e-300  # parts of a smaller delta would be subnormal doubles, which have fewer digits
 LARGEST_INTEGER = 2**53  # larger whole numbers are not exact as floats
 _ABOVE_0, _SHARE = {"above": 0.0}, {"least": 0.0, "most": 1.0}
+_UNBOUNDED = _ABOVE_0 | {"infinite": True}
 LIMITS: dict[str, dict[str, Any]] = {  # arguments of `number`, by field
     "sigma": _ABOVE_0,
     "clip": _ABOVE_0,
-    "R": _ABOVE_0 | {"infinite": True},
-    "M": _ABOVE_0 | {"infinite": True},
-    "lipschitz": _ABOVE_0 | {"infinite": True},
+    "R": _UNBOUNDED,
+    "M": _UNBOUNDED,
+    "lipschitz": _UNBOUNDED,
     "beta": _SHARE,
     "cooldown_beta": _SHARE,
     "delta": {"least": LEAST_DELTA, "below": 1.0},

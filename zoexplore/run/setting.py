@@ -171,7 +171,7 @@ class Setting:
 
     def _at(self, rates: dict[str, Any]) -> "Setting":
         """Return the run with `rates`, the numbers that `of` takes, in place of fields."""
-        run, drawn = self, Fraction(self.batch or self.n)  # records per step
+        run, drawn = self, Fraction(self.b)  # records per step
         if "sample_rate" in rates:
             drawn = decimal("sample_rate", rates["sample_rate"], most=1.0) * self.n
             run = run.replace(batch=ceil(drawn), sigma=self.sigma * float(drawn / ceil(drawn)))
@@ -204,7 +204,7 @@ class Setting:
         1.28
         """
         along = (self.beta + (1 - self.beta) * self.K / self.d) ** 0.5
-        return float((self.batch or self.n) * self.sigma * along / self.clip_each)
+        return float(self.b * self.sigma * along / self.clip_each)
 
     @property
     def clip_each(self) -> float:
@@ -220,8 +220,18 @@ class Setting:
         return 0.5 if self.cooldown_beta is None else self.cooldown_beta
 
     @property
+    def b(self) -> int:
+        """The number of records per step, which is n for a full batch."""
+        return self.batch or self.n
+
+    @property
     def full_batch(self) -> bool:
-        return self.batch is None or self.batch == self.n
+        return self.b == self.n
+
+    @property
+    def longest_gradient(self) -> float:
+        """The greatest length of a record's gradient: `lipschitz`, or `clip` if that is None."""
+        return self.clip if self.lipschitz is None else self.lipschitz
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -282,7 +292,7 @@ def supposition(setting: Setting, accounting: Accounting) -> str:
     >>> supposition(run, Accounting()), supposition(run.replace(lipschitz=1.0), Accounting())
     ('nothing is known of gradients: the clip may act', "every record's gradient is at most L = 1 long")
     """
-    slope = setting.clip if setting.lipschitz is None else setting.lipschitz
+    slope = setting.longest_gradient
     if accounting.sensitivity == "clip" and slope <= setting.clip:
         return "the paper's convention: the clip is assumed idle, but bounds a record's effect"
     if slope == inf:

@@ -2,6 +2,7 @@
 
 import codecs
 import io
+import json
 import sys
 from functools import cache
 from math import inf
@@ -39,6 +40,11 @@ def decoded(raw: bytes) -> str:
         UnicodeDecodeError: the text is neither.
     """
     return raw.decode("utf-16" if raw.startswith(UTF_16) else "utf-8-sig")
+
+
+def table_beside(module: str) -> Any:
+    """Read the JSON file that has the name of a module, given the module's `__file__`."""
+    return json.loads(Path(module).with_suffix(".json").read_text(encoding="utf-8"))
 
 
 def printable(text: str) -> str:

@@ -4,14 +4,13 @@ A method's runs are `Configuration`s.
 All methods share data, clip, noise scale and number of steps, and each has its own account.
 """
 
-import json
 from dataclasses import dataclass
 from hashlib import sha256
 from math import inf
-from pathlib import Path
 from typing import Any
 
 from zoexplore.run.setting import Setting
+from zoexplore.run.text import table_beside
 from zoexplore.training.tasks import Task
 
 RECORDS = 30  # the greatest number of recorded steps
@@ -120,5 +119,4 @@ class Method:
         return Configuration(self.name, setting, self.noisy, self.every_direction, hidden)
 
 
-_TABLE = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
-METHODS = {about["name"]: Method(**about) for about in _TABLE}
+METHODS = {about["name"]: Method(**about) for about in table_beside(__file__)}

@@ -99,10 +99,9 @@ class Problem:
                 total += (flat @ X).view(len(w), self.d)
         return total / (count or max(1, len(records[0]))), longest
 
-    def records(self, rows: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    def records(self, rows: Tensor | None) -> list[Tensor]:
         """Return features, labels and lengths of the training rows `rows`; of all if None."""
-        found = self.X, self.y, self.length
-        return found if rows is None else (found[0][rows], found[1][rows], found[2][rows])
+        return [part if rows is None else part[rows] for part in (self.X, self.y, self.length)]
 
     def _slopes(self, X: Tensor, residual: Tensor, U: Tensor | None) -> Tensor:
         """Return the records' derivatives along the directions, shape (C, n, K), from `residual`,

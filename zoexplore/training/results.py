@@ -121,15 +121,7 @@ def load(path: str | Path) -> Frontier:
         ValueError: the file does not hold a frontier.
         OSError: the file cannot be read.
     """
-    return from_json(Path(path).read_bytes())
-
-
-def from_json(content: str | bytes) -> Frontier:
-    """Return the frontier in a file's content.
-
-    Raises:
-        ValueError: the content is not a frontier.
-    """
+    content = Path(path).read_bytes()
     try:
         return of_dict(json.loads(content))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

@@ -104,9 +104,9 @@ def normals(generators: list[np.random.Generator], size: int) -> Tensor:
 
 def drawn(setting: Setting, generator: np.random.Generator) -> Tensor | None:
     """Draw the records of one step's batch by `setting.sampling`; return None for all records."""
-    if setting.full_batch or setting.batch is None:
+    if setting.full_batch:
         return None
-    return batches.by_chance(setting.n, setting.batch, setting.sampling, generator)
+    return batches.by_chance(setting.n, setting.b, setting.sampling, generator)
 
 
 def hybrid(U: Tensor, sigma: Any, beta: Any, eta: Any, draw: Callable[[int], Tensor]) -> Tensor:

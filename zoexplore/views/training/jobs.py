@@ -147,7 +147,7 @@ def _operations(asked: Asked) -> float:
     directions of every seed.
     """
     s = asked.setting
-    return 4.0 * SEEDS * s.T * s.d * (len(SCALES) * (s.batch or s.n) + s.K * s.K)
+    return 4.0 * SEEDS * s.T * s.d * (len(SCALES) * s.b + s.K * s.K)
 
 
 def expected_seconds(asked: Asked) -> float:
