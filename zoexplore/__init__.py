@@ -1,4 +1,6 @@
-"""zoexplore: the privacy loss of zeroth-order training by several bounds, and a page to explore it."""
+"""Bounds the privacy loss of zeroth-order training in several ways, and serves a page to explore
+it.
+"""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -36,7 +38,7 @@ def explore(setting: Setting | None = None, accounting: Accounting | None = None
     if not isinstance(setting, Setting | None):
         made = "of a run file: zoexplore.questions.export.from_yaml(text).setting"
         raise ValueError(f"setting = {shown(setting)} is not allowed: give a Setting; {made}")
-    from zoexplore.views import Explorer  # not above, so that the accountant needs no Panel
+    from zoexplore.views import Explorer  # imported here, so that the accountant needs no Panel
 
     return Explorer(setting, accounting)
 

@@ -156,7 +156,7 @@ def _read(
             raise Wrong(f"--set {change}: give FIELD=VALUE, such as --set K=52")
         fields = _over(fields, {name: value})
     if missing := not_given(fields, needed):
-        # an unknown field may be a misspelt field that is missing
+        # an unknown name may be a misspelt name of a missing field
         raise Wrong("; ".join([f"{file}: {missing}{needs}", *unknown(fields)]))
     loaded = from_fields(fields, UNASSUMING)
     if loaded.problems:

@@ -2,7 +2,7 @@
 
 Answers are cached. A call that should take less time than a redraw is computed at once, so that a
 figure follows the slider. All other calls go to the pool of processes, and so does a call that no
-figure waits for. Each call is timed, which predicts the time of the next call of its kind.
+figure waits for. Each call is timed, to predict the time of the next call of its kind.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from zoexplore.compute.session_task import event_loop_is_running, own_session
 from zoexplore.run.setting import Setting
 
 REDRAW = 0.05  # seconds that a call may take on the event loop
-_FEW_DIGITS = 4  # every figure for a T of at most so many digits took less than a redraw
+_FEW_DIGITS = 4  # figures for a T of at most this many digits took less than a redraw
 
 # the seconds of each kind's latest two calls; two, because one may have loaded compiled code
 _latest: dict[tuple[Any, ...], tuple[float, float]] = {}

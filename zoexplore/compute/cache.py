@@ -40,7 +40,7 @@ def cached(
 
 
 def lookup(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """Return the cached answer of a call. Raises KeyError if there is none."""
+    """Return the cached answer of a call. Raise KeyError if there is none."""
     with _lock:
         return _answers[function.cache_key(*args)]  # type: ignore[attr-defined]
 

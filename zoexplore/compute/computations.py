@@ -28,7 +28,7 @@ from zoexplore.run.setting import Accounting, Setting
 _EVEN, _FEW = np.linspace(0.01, 0.99, 99), np.geomspace(1e-6, 0.01, 81)
 # rates of false alarms: evenly spaced, and denser towards 0 and 1
 RATES = np.unique(np.concatenate([_FEW, _EVEN, 1 - _FEW]))
-COARSE = 5  # a sketch has one of so many points of a curve
+COARSE = 5  # how many points of a curve there are for each point of its sketch
 
 
 def timed(function: Callable[..., Any], *args: Any) -> tuple[Any, float]:
@@ -125,8 +125,8 @@ def said_of_truth(setting: Setting) -> str:
 def forgotten(
     setting: Setting, accounting: Accounting, steps: tuple[int, ...]
 ) -> tuple[np.ndarray, str]:
-    """Return (epsilons, reason): one epsilon for each of these numbers of steps without the
-    record, and why they are unknown, "" if they are known.
+    """Return (epsilons, reason): epsilon after each of these numbers of steps without the record,
+    and why it is unknown, or "" if it is known.
     """
     last = forgetting(setting, steps[-1], accounting)
     found = [forgetting(setting, N, accounting).epsilon if last.valid else inf for N in steps]

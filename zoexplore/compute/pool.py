@@ -153,8 +153,8 @@ class Pool:
             return len(self._running), len(self._queue)
 
     def drop(self, call: Call) -> None:
-        """Note that one caller no longer waits for a call. If nobody else does, take the call out
-        of the queue, or end it after `grace` seconds if it is running.
+        """Note that one caller no longer waits for a call. If no other caller waits, take the call
+        out of the queue, or end it after `grace` seconds if it is running.
         """
         with self._changed:
             call.waiting -= 1
@@ -283,8 +283,8 @@ class LongWork:
             async for update in updates: ...
 
     Raises:
-        Died: the process ended; the loop raises it.
-        Exception: what the generator raised; the loop raises it.
+        Died: the process ended. The `async for` raises this.
+        Exception: the generator raised it. The `async for` raises it again.
     """
 
     def __init__(self, function: Callable[..., Any], *args: Any) -> None:

@@ -29,7 +29,7 @@ def ignored(_: Any) -> None:
 
 class Process(subprocess.Popen[bytes]):
     """A new Python process that computes calls one after another. It works the same on every
-    system, and ends when this process ends, for whatever reason.
+    system, and ends when its parent process ends, for whatever reason.
     """
 
     def __init__(self) -> None:

@@ -63,7 +63,7 @@ def work(calls: BinaryIO, answers: BinaryIO) -> None:
             for answer in _answers(call, args):
                 answers.write(pickle.dumps(answer))
                 answers.flush()
-            gc.enable()  # only now, since what the first call imports never becomes garbage
+            gc.enable()  # off until now, since what the first call imports never becomes garbage
 
 
 def _answers(call: Callable[..., Any], args: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:

@@ -1,4 +1,4 @@
-"""The privacy of a trained model: its report, also as data that are saved beside its weights."""
+"""Reports the privacy of a trained model, also as data to save beside the model's weights."""
 
 import json
 from dataclasses import asdict, replace

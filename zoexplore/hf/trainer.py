@@ -32,7 +32,7 @@ from zoexplore.run.text import say
 
 logger = logging.get_logger(__name__)
 NOT_TAKEN = ("optimizers", "optimizer_cls_and_kwargs", "compute_loss_func", "model_init")
-# methods that may not be replaced: they are not used here, or others could break the account
+# methods that may not be replaced: they are not used here, or other ones could break the account
 HOOKS = {
     "compute_loss": "give a loss a record: ZOTrainer(..., loss=)",
     "create_optimizer": "Noisy-ZOGD trains; options= go to it",

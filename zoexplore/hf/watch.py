@@ -58,7 +58,7 @@ class Watch(TrainerCallback):
             >= FEWEST
         ):
             self.trainer.log(self._measured(made, steps))
-        control.should_log = is_due  # `log` above sets it to False
+        control.should_log = is_due  # since `log` sets `should_log` to False
 
     def records(self, batch: Batch) -> None:
         """Warn once if records of a batch are equal, since they may be one person's."""
@@ -106,9 +106,10 @@ class Watch(TrainerCallback):
             logs["train_loss"] = fmean(self.losses or [nan])
 
     def _measured(self, made: NoisyZOGD, steps: int) -> dict[str, float]:
-        """Return three ratios. `step_over_noise` is the movement beyond what noise explains over
-        the movement by noise, `moved` is the movement over the length of the model at the start,
-        and `clipped` is the clipped fraction of records. Warn if either of the first two is small.
+        """Return three ratios: `step_over_noise`, the movement that noise does not explain,
+        relative to the noise; `moved`, the movement relative to the model's length at the start;
+        and `clipped`, the fraction of records that were clipped. Warn if either of the first two is
+        small.
         """
         setting, counts, now = made.setting, made.counts, sampled(made)
         moved, length = (

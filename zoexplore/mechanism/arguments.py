@@ -28,7 +28,7 @@ def check_kinds(**given: Any) -> None:
 
 
 def check(setting: Setting, microbatch: int | None) -> None:
-    """Raise ValueError, which names the argument, if the optimiser cannot make or count the run."""
+    """Raise ValueError if the optimiser cannot make or count the run; it names the argument."""
     # several releases have no account here; `privacy_report` is told which iterates are released
     if setting.releases != 1:
         raise ValueError(

@@ -26,7 +26,7 @@ MULTIPLIERS = torch.from_numpy(
 # the odd factor that multiplies the sum so far whenever the multipliers start over
 STRIDE = 0x1E3779B97F4A7C15
 STRIDE_OF_COLUMNS = 0x2545F4914F6CDD1D  # the odd factor that does so at each further tensor
-WORDS = {1: torch.uint8, 2: torch.int16}  # by a number's bytes; a longer number is 32-bit words
+WORDS = {1: torch.uint8, 2: torch.int16}  # by bytes of a number; longer ones count as 32-bit words
 
 
 def checksums(tensors: Iterable[Tensor]) -> list[int]:

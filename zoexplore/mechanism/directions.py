@@ -1,5 +1,5 @@
-"""The K orthonormal directions of a step, uniform on the Stiefel manifold, which are held in memory
-or regenerated.
+"""The K orthonormal directions of a step: uniform on the Stiefel manifold, and held in memory or
+regenerated.
 
 A dense frame holds the matrix U, shape (d, K). A streamed frame has V = [v_1 .. v_K], unit vectors
 that are independent and uniform on the sphere. It keeps only their seeds, and sums over columns

@@ -55,7 +55,7 @@ def alike_of(record: RunRecord) -> Setting | None:
 
 
 def of_last(record: RunRecord, bound: str, accounting: Accounting) -> Guarantee:
-    """Return a bound's guarantee for the last iterate. Call this only if `against` is empty."""
+    """Return a bound's guarantee for the last iterate. `against` must list nothing against it."""
     if bound == "output-perturbation":  # only the last step's noise counts
         last = replace(record.last, R=max(step.R for step in record.moving))
         return guarantee(
@@ -179,15 +179,15 @@ def cost(record: RunRecord, step: Step) -> float:
 
 
 def _moved(setting: Setting, of: Step | Setting) -> float:
-    """Return the `cost` of a step, or of a run's step, on the setting's data."""
+    """Return the `cost` of a step, or of each step of a run, on the setting's data."""
     noise = of.sigma * sqrt(of.beta + (1 - of.beta) * of.K / setting.d)
     share = float(RunArrays.of(setting).person_share)
     return share * 2 * of.clip_each / (of.batch or setting.n) / noise
 
 
 def _budget(record: RunRecord) -> float:
-    """Add up half the squared costs of the steps on all records, and of the cyclic steps on the
-    record that these cost most.
+    """Add up half the squared costs of the steps on all records, and of the cyclic steps that use
+    one record, the record for which this sum is largest.
     """
     n, t, met = record.setting.n, 0, dict[int, np.ndarray]()
     for step, count in record.stages:

@@ -131,7 +131,7 @@ def check_independence(
             whole, torch.arange(b), torch.ones(b, dtype=torch.bool).index_fill(0, chosen, False)
         )
     few = look.at(chosen)
-    for bit in range((s - 1).bit_length()):  # any two records differ in a bit of their places
+    for bit in range((s - 1).bit_length()):  # the places of any two records differ in some bit
         for side in (0, 1):
             others = places >> bit & 1 != side
             look.exchange(few[~others], chosen, others)

@@ -53,7 +53,8 @@ class NoisyZOGD(torch.optim.Optimizer):
             two-point quotients.
         sources: the generators: `Sources(seed, noise_seed)` to try things out, `Sources.secure()`
             for a release.
-        declared: known constants of the loss; without them, no bound that needs them applies.
+        declared: known constants of the loss. A bound that needs a constant applies only if the
+            constant is declared.
         loss_of: "model" for `loss(module, batch)`, "outputs" for a loss of the module's outputs.
         directions: "dense" keeps K vectors in memory, "streamed" regenerates them from seeds, and
             "auto" decides by their size.

@@ -2,9 +2,9 @@
 
 They share the seeds of directions and batches, and so draw the same ones. Each process evaluates
 its own records, and sends their clipped quotients to all processes. Only the first process draws
-the noise along the directions. It also draws a key for the noise in every coordinate, which is as
-secret as the noise. So all processes make the same step that a single process would make, bit for
-bit.
+the noise along the directions. It also draws a key, from which all processes make the noise in
+every coordinate; the key is as secret as that noise. So all processes make the same step that a
+single process would make, bit for bit.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -98,7 +98,7 @@ class Ranks:
             raise
 
     def from_first(self, own: Callable[[], Any]) -> Any:
-        """Return what `own` makes in the first process, in every process."""
+        """Return, in every process, what `own` returns in the first."""
         sent = [own() if self.rank == 0 else None]
         if self.size > 1:
             with _answering():

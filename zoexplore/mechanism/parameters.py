@@ -13,7 +13,7 @@ from zoexplore.run.setting import Setting
 BLOCK = 2**16
 # the numbers in a block on other devices, where every operation costs a launch
 LAUNCHED = 2**23
-# the most parameters of which directions are kept in memory, and of which a copy is
+# the most parameters for which directions, and for which a copy, are kept in memory
 SMALL, MIDDLING = 2**19, 2**22
 HALVES = (torch.bfloat16, torch.float16)
 # the bits of a float32's exponent, and the least normal float32
@@ -131,7 +131,7 @@ def add(block: Tensor, update: Tensor, rounding: torch.Generator | None) -> None
     average. The sum contains the noise, so rounding it is post-processing.
     """
     if block.dtype not in HALVES or rounding is None:
-        # several times as fast as adding in place with fewer digits
+        # several times as fast as adding in place in the block's own dtype
         block.copy_(update.double().add_(block))
         return
     total, kind = block.float().add_(update), torch.finfo(block.dtype)

@@ -49,7 +49,7 @@ class InPlace(Perturbed):
         self._copy: list[Tensor] = []
 
     def to(self, k: int, xi: float) -> None:
-        """Go to w + xi v_k. From w - xi v_k this takes only the copy of w, not the probe again."""
+        """Go to w + xi v_k. From w - xi v_k, use the copy of w rather than make the probe again."""
         blocks = self.parameters.blocks
         if self.point == (k, -xi):
             for own, block in zip(self._copy, blocks, strict=True):

@@ -59,8 +59,8 @@ class Step:
 @dataclass(frozen=True)
 class Counts:
     """Four counts: the steps made, the quotients looked at, the quotients clipped, and the
-    quotients that were not finite and count as 0. For a joint clip, records are looked at and
-    clipped. All counts but that of steps depend on the data.
+    quotients that were not finite and count as 0. With a joint clip, whole records are looked at
+    and clipped instead of quotients. All counts but that of steps depend on the data.
     """
 
     steps: int = 0
@@ -184,7 +184,7 @@ class RunRecord:
             `declared`.
         stages: the steps made, in order; each comes with how many equal ones were made in a row.
         counts: counts of the steps so far.
-        declared: the user's constants of the loss.
+        declared: the constants of the loss that the user declared.
         noise: where the noise came from.
         xi_factor: the largest factor by which `Frame.resolve` may have lengthened the distance
             between two points; 1 if it did not.

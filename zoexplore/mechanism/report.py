@@ -25,7 +25,7 @@ NEIGHBOURS = {
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """A run's privacy report, which prints in words.
+    """A run's privacy report, which prints as text.
 
     Args:
         record: the run.

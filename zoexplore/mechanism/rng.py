@@ -34,7 +34,7 @@ REKEYED = "Noise and data order of a secure run go on with new keys; the old one
 
 
 def process() -> tuple[int, int]:
-    """Return what tells this process from its forks, even from forks that Python does not see."""
+    """Return what distinguishes this process from its forks, even those that Python misses."""
     return os.getpid(), FORKS[0]
 
 
@@ -124,7 +124,7 @@ class Sources:
         self._noise, self._data, self._process = _chacha(), _chacha(), process()
 
     def _leave_keys_to_the_parent(self) -> None:
-        """Take new keys in a forked process, which would else draw the same noise as its parent."""
+        """Take new keys in a forked process, so that it draws other noise than its parent."""
         if self.is_secure and process() != self._process:
             self._take_new_keys()
 

@@ -40,7 +40,7 @@ def coarse_products(device: torch.device, module: nn.Module) -> tuple[str, str] 
     products |= {name: getattr(own, name) for name in PRODUCTS}
     kinds = {name: product.fp32_precision for name, product in products.items()}
     coarse = {name: kind for name, kind in kinds.items() if kind in COARSE}
-    # usually none, and walking through a model's parts takes as long as an operation
+    # usually nothing is coarse, and a walk through a model's parts takes as long as an operation
     if not coarse or all(p.dtype != torch.float32 for p in module.parameters()):
         return None
     used = {

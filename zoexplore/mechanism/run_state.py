@@ -64,7 +64,7 @@ class RunState:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep others from making a step meanwhile; raise RuntimeError if a step is being made."""
+        """Let no step be made meanwhile. Raise RuntimeError if a step is being made already."""
         if not self._lock.acquire(blocking=False):
             raise RuntimeError(
                 "a step is being made, by another thread or by this one's loss: make one after the other"
@@ -99,7 +99,7 @@ class RunState:
 
     @property
     def counts(self) -> Counts:
-        """The steps made, and what was counted in them."""
+        """How many steps were made, and what was counted in them."""
         return self.ledger.counts
 
     def note(self, **facts: Any) -> None:

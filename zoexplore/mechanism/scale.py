@@ -167,7 +167,7 @@ class Scale:
         return {"first": self.first, "means": [*self.means]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where a run stopped. Whatever that run did not look for is looked for next."""
+        """Go on where a run stopped. Whatever it did not look for, this run looks for next."""
         if self.choices.auto and state["means"]:
             self.means = [float(x) for x in state["means"][: self.sought]]
             self.first = state["first"] if self.is_found else None

@@ -55,7 +55,7 @@ class Steps:
                 return self._made(step, drawn, data)
 
     def _made(self, step: Step, drawn: Tensor, data: Any) -> float:
-        """Measure slopes, release their noisy mean and, unless the step is a probe, move along it."""
+        """Measure slopes, release their noisy mean and, unless it is a probe's, move along it."""
         run, watch = self.run, self.run.watch
         losses, directions = self._losses(len(drawn)), self._directions(step.K)
         with self.moved(run.parameters, directions) as perturbed:

@@ -11,7 +11,7 @@ from zoexplore.run.setting import Accounting
 
 CLOSE = 1e-4  # the relative excess that solved noise may have over the least
 POWERS = range(-200_000, 200_000)  # the powers of 1 + `CLOSE` to try, from 2e-9 to 5e8
-# noise is solved for epsilon this far below the target, relatively, as epsilon is not smooth in it
+# the relative margin below the target for which noise is solved: epsilon is not smooth in noise
 MARGIN = 1e-5
 HEADROOM = 1e-9  # the relative excess of planned noise over the least, for rounding
 

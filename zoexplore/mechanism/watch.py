@@ -1,4 +1,4 @@
-"""Checks the surroundings of a run's steps. Before a step the model must be as the last step left
+"""Checks what happens around a run's steps. Before a step the model must be as the last step left
 it. During a step each loss must depend on its own record alone, and processes must agree. After a
 step the model must be what the step made. The ledger and the report say what failed.
 """
@@ -45,7 +45,7 @@ class Watch:
         self.run.note(flaw=self.run.ledger.flaw or flaw)
 
     def telling(self) -> Any:
-        """Return a context that tells waiting processes of a failure inside it."""
+        """Return a context that tells the other processes, which wait, of a failure inside it."""
         return self.ranks.telling(lambda: bool(self.run.ledger.flaw))
 
     @contextmanager
@@ -88,7 +88,7 @@ class Watch:
 
     def losses(self, losses: Losses, perturbed: Perturbed, data: Any, step: Step) -> None:
         """Check the losses if a check is due. If they mix records although nothing has visibly
-        changed, nobody knows since which step they do, and that ends the guarantee.
+        changed, they may have done so for some steps, and that ends the guarantee.
         """
         ledger, made, structure = self.run.ledger, self.run.counts.steps, self.objective.structure()
         self._due = self.checks.is_due(data, structure, is_last=made + 1 == self.run.setting.T)
@@ -139,7 +139,7 @@ class Watch:
 
     def model(self) -> None:
         """Record a flaw if other code changed the model. Before the first step, take the model as
-        it is for the start.
+        it is as the run's start.
         """
         if not self.run.ledger.has_looked:
             self.fingerprint.start()

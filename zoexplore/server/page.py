@@ -133,7 +133,7 @@ class Preview(RequestHandler):
             raise HTTPError(414)
         try:
             made = await self.page.picture(self.request.query)
-        except Exception as error:  # of a computation; on the page its reader would see it
+        except Exception as error:  # an error of the computation, which the page would show
             raise HTTPError(503) from error
         self.set_header("Content-Type", "image/png")
         self.set_header("Cache-Control", f"public, max-age={DAY}")

@@ -126,9 +126,9 @@ def _scan_seldom() -> None:
     # A scan of the rest takes tenths of a second. Panel makes it in a lull, and `Staged` if there
     # is none.
     gc.set_threshold(*gc.get_threshold()[:2], NEVER)
-    # it would search all models of a new session for programming mistakes, which tests do already
+    # validation would search all models of a new session for programming mistakes, as tests do
     settings.perform_document_validation = False
-    # they would inspect the signatures of a session's thousand callbacks, for the same reason
+    # diagnostics would inspect the signatures of a session's thousand callbacks, to the same end
     settings.perform_error_diagnostics = False
 
 
