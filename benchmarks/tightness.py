@@ -107,7 +107,7 @@ def run(draws: int = 1000, delta: float = 1e-3) -> None:
     print(
         f"Sharper bound over truth, directions revealed: epsilon at delta = {delta:g}, truth +- two standard errors"
     )
-    rows = [against_truth(*parameters, draws, delta) for parameters in SETTINGS]
+    rows = [against_truth(*parameters, draws=draws, delta=delta) for parameters in SETTINGS]
     table(
         (
             "drift, size, steps, share",
@@ -123,14 +123,16 @@ def run(draws: int = 1000, delta: float = 1e-3) -> None:
     )
     header = ("run", "composition", "sharp", "truth", "+-", "sharp/truth")
     print("\nThe same where the clip acts")
-    table(header, [with_clip(*parameters, draws, delta) for parameters in ACTING])
+    table(header, [with_clip(*parameters, draws=draws, delta=delta) for parameters in ACTING])
     print("\nThe same where it is known that losses are of one linear form")
     linear = [
-        of_linear_models(*parameters, draws, delta) for parameters in ACTING if parameters[1] > 1
+        of_linear_models(*parameters, draws=draws, delta=delta)
+        for parameters in ACTING
+        if parameters[1] > 1
     ]
     table(("run", "any loss", *header[2:]), linear)
     print("\nThe same with released checkpoints")
-    table(header, [with_releases(*parameters, draws, delta) for parameters in RELEASED])
+    table(header, [with_releases(*parameters, draws=draws, delta=delta) for parameters in RELEASED])
     print("\nHidden batches on a line")
     table(header, [with_batches(*parameters, delta) for parameters in LINES])
     print(
@@ -160,6 +162,7 @@ def with_clip(
     beta: float,
     step: Any,
     ridge: float,
+    *,
     draws: int,
     delta: float,
 ) -> Any:
@@ -184,6 +187,7 @@ def of_linear_models(
     beta: float,
     step: Any,
     ridge: float,
+    *,
     draws: int,
     delta: float,
 ) -> Any:
@@ -204,7 +208,7 @@ def of_linear_models(
 
 
 def with_releases(
-    c: float, d: int, K: int, T: int, beta: float, releases: Any, draws: int, delta: float
+    c: float, d: int, K: int, T: int, beta: float, releases: Any, *, draws: int, delta: float
 ) -> Any:
     s = run_of(c, d, K, T, beta, delta=delta).replace(releases=releases)
     run, steps = Run.of(s), -(-T // releases)
@@ -269,7 +273,7 @@ def root(truth: Any, delta: float) -> Any:
 
 
 def against_truth(
-    c: float, d: int, K: int, T: int, beta: float, spread: Any, draws: int, delta: float
+    c: float, d: int, K: int, T: int, beta: float, spread: Any, *, draws: int, delta: float
 ) -> Any:
     s = run_of(c, d, K, T, beta, spread, delta=delta)
     bound, lowest, error = sharp_and_truth(s, c, "clip", draws)

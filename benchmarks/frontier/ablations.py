@@ -49,6 +49,7 @@ def run_of(
     reach: float,
     clip: float,
     n: int,
+    *,
     beta: float = 1.0,
     independent: bool = False,
 ) -> Run:

@@ -293,7 +293,7 @@ class TestComposed:
         secure, other = (run(optimiser(FREE, sources=Sources.secure()), 2) for _ in range(2))
         with pytest.raises(ValueError, match=r"only those of Sources\.secure\(\) are composed"):
             compose([secure.privacy_report(), run(optimiser(FREE), 2).privacy_report()])
-        secure._run.parameters.tensors[0].add_(1)
+        secure.param_groups[0]["params"][0].add_(1)
         found = compose([other.privacy_report(), secure.privacy_report()])
         assert found.epsilon == inf and "changed since the last step" in found.reason
 
