@@ -22,7 +22,7 @@ COLOURS = {
     "note-ink": ("#1d4a73", "#b9d9f5"),
     "note": ("#e8f1f9", "#1b2c3c"),
     "right": ("#00694f", "#4fd0a8"),
-    "wrong": ("#b4236b", "#ff8fc0"),  # also the world without a record, beside "accent" for the other
+    "wrong": ("#b4236b", "#ff8fc0"),  # also the world without a record
 }
 STYLES = {bound: words.style for bound, words in WORDS.items() if words.style}
 # the style of a bound that has none of its own

@@ -146,8 +146,8 @@ class Fingerprint:
 
         Args:
             by_versions: whether to hash the frozen tensors only if torch's count of writes or their
-                place in memory has changed. This misses a write that torch does not count, as
-                through `data`.
+                place in memory has changed. This misses a write that torch does not count, such as
+                one through `data`.
         """
         if names := differing(self.last, bits(self.trained)):
             return f"{_listed(names)} changed since the last step, and not by this run"

@@ -155,7 +155,7 @@ def why_not_idle(declared: Declared, step: Step, resolved: bool = False) -> str:
     A quotient is at most the Lipschitz constant L, by the mean value theorem. So is the length of a
     record's K-vector of derivatives, by Bessel's inequality. If xi > 0, each quotient differs from
     the derivative by up to (M - ridge) xi/2. Quotients that were taken along other unit vectors and
-    `resolved` have the same bound, if the step's xi contains the factor of resolving.
+    `resolved` have the same bound, if the step's xi includes the run's `xi_factor`.
     """
     L = declared.lipschitz
     if L is None or L == inf:

@@ -174,8 +174,8 @@ class Scale:
 
 
 def approached(means: Sequence[float], start: float, share: float, turn: int, full: int) -> float:
-    """Approach a positive number by noisy means of answers, in logarithms. Return the number to ask
-    about next or, after the last mean, the number found.
+    """Search for a positive number, in logarithms, by noisy means of answers. Return the number to
+    ask about next or, after the last mean, the number found.
 
     Args:
         means: the means of answers from -1 to 1.
