@@ -213,7 +213,7 @@ From Python:
 
 
 def _bars(counts: dict[str, float]) -> hv.Bars:
-    """A bar for each way to count, the first on top."""
+    """Draw a bar for each way to count, with the first on top."""
     return hv.Bars(list(counts.items())[::-1], "counted as", "ε").opts(
         invert_axes=True,
         ylim=(0, None),

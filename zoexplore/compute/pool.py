@@ -189,7 +189,7 @@ class Pool:
     def _new(self) -> Process:
         process = Process()
         if self.first:
-            with suppress(Exception):  # an error here comes again in the calls, which report it
+            with suppress(Exception):  # what fails here fails in calls too, which report it
                 process.compute(self.first)
         return process
 
@@ -288,7 +288,7 @@ class LongWork:
     """
 
     def __init__(self, function: Callable[..., Any], *args: Any) -> None:
-        self._coming = deque([Answer()])  # the values not delivered yet, and then the next one
+        self._coming = deque([Answer()])  # for values not delivered yet, and for the next
         self._call = trainings().submit(function, args, urgent=True, item=self._item)
         self._call.answer.add_done_callback(self._ended)
 

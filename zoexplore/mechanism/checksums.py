@@ -134,7 +134,7 @@ class Fingerprint:
 
     def goes_back(self, kept: Sequence[int]) -> bool:
         """Return whether the trained tensors have one of the digests `kept`, which belong to saved
-        states. If so, take the tensors as they are now for those after the last step.
+        states. If so, the run goes on from the tensors as they are now.
         """
         is_back = digest(bits(self.trained)) in kept
         if is_back:
