@@ -1,4 +1,6 @@
-"""Pins: settings that a reader keeps to compare with the current one. Free of Panel."""
+"""Pins: settings that a reader keeps to compare with the current one. This module does not import
+Panel.
+"""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,6 @@
-"""The picture of a run for whoever is sent its link: epsilon and two curves, as PNG. Free of Panel."""
+"""Draws a PNG of a run for whoever is sent the run's link: epsilon and two curves. This module does
+not import Panel.
+"""
 
 from io import BytesIO
 

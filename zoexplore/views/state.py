@@ -1,4 +1,6 @@
-"""The explorer's state: the reader's choices, always valid. Free of Panel."""
+"""The explorer's state: the reader's choices, which are always valid. This module does not import
+Panel.
+"""
 
 from dataclasses import fields
 from typing import Any

@@ -1,5 +1,5 @@
-"""What the Train tab trains, and its work for other processes. Free of Panel, and of torch until it
-trains.
+"""What the Train tab trains, and the work that it gives to other processes. This module does not
+import Panel, and imports torch only to train.
 """
 
 import os
