@@ -2,8 +2,8 @@
 
 from tests.views.train_jobs import frontier, point, without_noise
 from tools.comparison import describe_frontier
-from zoexplore.methods import ranked
-from zoexplore.views.training.compared import Compared
+from zoexplore.methods import look_of, ranked
+from zoexplore.views.training.compared import Compared, outcome
 
 
 def test_the_tab_opens_with_a_finished_comparison():
@@ -14,7 +14,7 @@ def test_the_tab_opens_with_a_finished_comparison():
     best = {dot["key"]: dot["y"] for dot in shown.chart.given["dots"]}  # at the largest epsilon
     assert best == {p.method: p.mean("accuracy") for p in sorted(noisy, key=lambda p: p.target)}
     said = shown.words.object
-    assert shown.comparison[shown.task].date[:10] in said and "price of tuning" in said
+    assert shown.comparison[shown.task].date[:10] in said and "does not cover that search" in said
 
 
 def test_methods_are_named_by_their_accuracy_at_the_middle_epsilon():
@@ -28,3 +28,20 @@ def test_methods_are_named_by_their_accuracy_at_the_middle_epsilon():
     assert list(ranked(drawn)) == ["non-private", "dp-sgd", "dpzero", "aggzo"]
     said = "Accuracy at ε = 2: Not private 0.950, DP-SGD 0.900, DPZero 0.700, Joint clip 0.600."
     assert describe_frontier(drawn) == said
+
+
+def test_the_comparison_says_what_comes_out():
+    def at(method, *accuracy):
+        return point(epsilon=2.0, accuracy=accuracy, method=method, target=2.0)
+
+    def said(*accuracy):
+        values = at("dpzero", 0.5, 0.5), at("aggzo", *accuracy)
+        return outcome(frontier(*values, at("dp-sgd", 0.8, 0.9), without_noise()))
+
+    assert "At ε\u00a0=\u00a02, loss values teach about as much as gradients." in said(0.8, 0.88)[0]
+    assert "teach less than gradients" in said(0.6, 0.6)[0]
+    assert "teach more than gradients" in said(0.99, 0.99)[0]
+    behind = said(0.99, 0.99)[1]
+    assert "Joint clip sees only loss values, and gets 99.0 of 100" in behind
+    assert "DP-SGD sees gradients, and gets 85.0 right" in behind and "beyond" in behind
+    assert all(look_of(name).short in Compared().words.object for name in ("dpzero", "dp-sgd"))

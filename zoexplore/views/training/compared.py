@@ -1,6 +1,7 @@
 """The finished comparison of methods."""
 
-from html import escape
+from math import hypot
+from operator import methodcaller
 
 import numpy as np
 import panel as pn
@@ -12,12 +13,13 @@ from zoexplore.run.formatting import format_delta, format_short
 from zoexplore.training import METHODS, TASKS, Frontier
 from zoexplore.training.comparison import load
 from zoexplore.views.figures.chart import Chart, dot, line, span
+from zoexplore.views.html import written
 from zoexplore.views.style import widgets
 from zoexplore.views.view import View
 
 MEASURED = (
-    "Every method was tuned for each ε on the same grids, judged on parts of the training records; ε does not cover the price of "
-    "tuning. Bars are one standard error, the test records' included. One record is added or removed."
+    "Every method was tuned for each ε on the same grids, judged on parts of the training records. ε does not cover that search. "
+    "Bars are one standard error, over training runs and test records. ε is of one record added or removed."
 )
 PUBLISHED = {
     "mnist": "Published figures are of more records: DP-SGD with a network on all 60 000 images, at δ = 10⁻⁵, reaches 0.95 at "
@@ -40,17 +42,42 @@ class Compared(View):
         self.param.task.default = self.task = next(iter(self.comparison))
         self.chart = Chart("results")
         self.menu = widgets.select("measured on", titles, "along", "long", of=self.param.task)
-        self.words = widgets.html("", "words", "plan", "numbers")
+        self.outcome, self.words = (
+            widgets.html("", "train_head", margin=(0, 0, 14, 0)),
+            widgets.html("", "words", "legend_of_words"),
+        )
 
     async def refresh(self) -> None:
         """Show the chosen task."""
         shown = self.comparison[self.task]
         said = f"Made {shown.date[:10]}. {MEASURED} {PUBLISHED.get(self.task, '')}"
         draw(self.chart, shown.frontier)
-        self.words.object = f"<p>{escape(said)}</p>"
+        self.outcome.object, behind = outcome(shown.frontier)
+        methods = {look_of(name).short: METHODS[name].summary for name in ranked(shown.frontier)}
+        self.words.object = behind + written("train", "methods", said, methods)
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return widgets.component("compared", self.menu, self.chart, self.words)
+        return widgets.component("compared", self.menu, self.outcome, self.chart, self.words)
+
+
+_accuracy, _error = methodcaller("mean", "accuracy"), methodcaller("error", "accuracy")
+
+
+def outcome(frontier: Frontier) -> tuple[str, str]:
+    """Say in HTML how the best method without gradients and the best with gradients compare at the
+    middle epsilon, and by which numbers.
+    """
+    targets = sorted({p.target for p in frontier.points if p.target is not None})
+    middle = targets[len(targets) // 2]
+    at = [p for p in frontier.points if p.target == middle]
+    values, gradients = (
+        max((p for p in at if METHODS[p.method].every_direction == whole), key=_accuracy)
+        for whole in (False, True)
+    )
+    gap, error = _accuracy(values) - _accuracy(gradients), hypot(*map(_error, (values, gradients)))
+    best = {look_of(p.method).short: _accuracy(p) for p in (values, gradients)}
+    alike = abs(gap) <= error
+    return written("train", "outcome", middle, gap, alike), written("train", "behind", best, alike)
 
 
 def draw(chart: Chart, frontier: Frontier) -> None:
