@@ -270,6 +270,7 @@ def test_the_table_says_every_number_and_why_one_is_absent():
         and not np.isfinite(y(view, "theorem")).any()
     )
     assert [key for key, each in shown.items() if each.get("best")] == ["sharp"]
+    assert all(0 < len(each["says"]) <= 34 for each in shown.values()), "a line beside the figure"
 
 
 def test_a_preset_and_a_reset_bring_the_axes_back():

@@ -14,6 +14,8 @@ from zoexplore.questions.statement import statement
 from zoexplore.run.formatting import THIN, format_number, format_percent
 from zoexplore.run.presets import DEMONSTRATION, PAPER_CONVENTION
 from zoexplore.views import Helps, Publish, State
+from zoexplore.views.figures.attack import Attack
+from zoexplore.views.figures.curves import Curves
 from zoexplore.views.figures.game import Game
 from zoexplore.views.panels.readouts import Headline, More, Warnings, assumptions, odds, times
 
@@ -174,8 +176,15 @@ def test_a_run_that_no_bound_covers_shows_why_nothing_drawn_and_the_cure(monkeyp
     state = State(DEMONSTRATION.replace(batch=200, sampling="poisson"))
     bars, drawn, game, helps = (each(state) for each in (Warnings, Publish, Game, Helps))
     assert "No bound covers this run</b>: batches of 200" in bars.why.object
-    assert not drawn.clouds.visible and not game.board.visible
+    assert not drawn.clouds.visible and not game.board.visible and not game.switch.visible
+    for view in (drawn, Curves(state), Attack(state)):
+        assert "There is no curve to draw" in view.chart.given["missing"]
     assert "No bound covers" in helps.words.object and "÷" not in helps.words.object
     bars.cure.clicks += 1
     assert state.neighbours == "add-remove" and not bars.lacking.visible
     assert drawn.clouds.visible and game.board.visible and "÷" in helps.words.object
+    assert not drawn.chart.given["missing"]
+    state.ask(records_per_person=3)
+    assert bars.lacking.visible and bars.cure.visible
+    bars.cure.clicks += 1
+    assert state.records_per_person == 1 and not bars.lacking.visible

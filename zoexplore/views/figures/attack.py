@@ -10,7 +10,7 @@ from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import RATES, attacks, guarantees, smallest
 from zoexplore.palette import COLOURS
 from zoexplore.run.formatting import THIN, format_share
-from zoexplore.views.figures.by_bound import OTHERS, lines_of, rows_of
+from zoexplore.views.figures.by_bound import OTHERS, lines_of, missing, rows_of
 from zoexplore.views.figures.chart import Chart, line, span
 from zoexplore.views.figures.legend import UNASKED, Legend, entry
 from zoexplore.views.html import written
@@ -70,6 +70,7 @@ class Attack(View):
                 span(_LEAST, 1, ticks=_TICKS, log=True, title=title, symbol=SYMBOL, percent=True),
                 span(_LEAST, 1, ticks=_TICKS, log=True),
                 unnamed=True,
+                missing=missing(found),
                 handle={"at": self.fpr, "label": fpr, "title": title},
             )
             self.legend.param.update(title=f"Caught, at {fpr} of outsiders accused", entries=rows)

@@ -10,9 +10,24 @@ from zoexplore.compute.computations import smallest
 from zoexplore.palette import style_of
 from zoexplore.views.figures.chart import line
 from zoexplore.views.figures.legend import entry
+from zoexplore.views.html import written
 
 STYLES = {bound: style_of(bound) for bound in BOUNDS}
+IN_SHORT = {  # what each bound counts, in a line of the table
+    "composition": "every step is published",
+    "output-perturbation": "only the last noise counts",
+    "corollary": "the theorem as a short formula",
+    "theorem": "what early steps leak wears off",
+    "sharp": "with less slack",
+    "noisy-gd": "what exact gradients would pay",
+}
 OTHERS = "For comparison"  # the heading of bounds that are not of this run
+
+
+def told_of(bound: str) -> dict[str, Any]:
+    """Return what a row says of its bound: a line that fits beside a figure, and a tooltip."""
+    summary = BOUNDS[bound].summary
+    return {"says": IN_SHORT.get(bound, summary), "tip": summary}
 
 
 def lack(g: Guarantee) -> str:
@@ -22,6 +37,11 @@ def lack(g: Guarantee) -> str:
     if g.valid:
         return ""
     return next((c.shortfall for c in g.checks if c.shortfall), g.reason).partition(";")[0]
+
+
+def missing(found: dict[str, Guarantee]) -> str:
+    """Return what stands in place of a figure that no bound gives a curve; else an empty text."""
+    return "" if smallest(found).valid else written("figures", "missing")
 
 
 def lines_of(
@@ -51,6 +71,5 @@ def rows_of(
     for bound, g in found.items():
         group = "" if BOUNDS[bound].of_this_run else OTHERS
         row = numbers[bound], whys.get(bound, ""), not g.valid, group
-        says = BOUNDS[bound].summary
-        rows.append(entry(bound, g.title, STYLES[bound], *row, best=g is best, says=says))
+        rows.append(entry(bound, g.title, STYLES[bound], *row, best=g is best, **told_of(bound)))
     return sorted(rows, key=lambda each: str(each["group"]))

@@ -70,8 +70,8 @@ class Chart {
   constructor(box, asks = () => {}, reads = () => {}) {
     Object.assign(this, {box, asks, reads, given: null, played: null, at: null}); // `at`: the place that is read, in pixels
     box.innerHTML = `<div class="frame"><svg tabindex="0" role="img"></svg><div class="pill" tabindex="0" role="slider" hidden></div></div>
-      <p class="sr" role="status"></p>`;
-    [this.svg, this.pill, this.heard] = ["svg", ".pill", ".sr"].map((each) => box.querySelector(each));
+      <div class="missing"></div><p class="sr" role="status"></p>`;
+    [this.svg, this.pill, this.missing, this.heard] = ["svg", ".pill", ".missing", ".sr"].map((each) => box.querySelector(each));
     box.querySelector(".frame").chart = this;
     new ResizeObserver(() => this.draw()).observe(this.svg);
     this.listens();
@@ -79,6 +79,8 @@ class Chart {
   }
   set(given) {
     this.given = given;
+    this.missing.innerHTML = given.missing ?? "";
+    this.box.classList.toggle("lacks", Boolean(given.missing));
     this.draw();
   }
   get shown() { return this.given.lines.filter(({key}) => !this.given.muted?.includes(key)); }

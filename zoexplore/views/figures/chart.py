@@ -146,8 +146,9 @@ class Chart(Script):
             said: the figure in one sentence, for screen readers and files.
             across, up: the axes, results of `span`.
             more: `handle`, with `at`, `label` and `title`; `dots`; `levels`; `values`, the true
-                values at the lines' places.
+                values at the lines' places; `missing`, what stands in place of the figure, as HTML.
         """
+        self.styles = {"--tall": "180px"} if more.get("missing") else {}
         self.given = {"title": title, "said": said, "across": across, "up": up, **more}
 
     def _followed(self, event: Any) -> None:

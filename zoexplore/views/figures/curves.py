@@ -13,7 +13,7 @@ from zoexplore.compute.computations import guarantees, smallest
 from zoexplore.run.axes import AXES, drawable, frame, steady
 from zoexplore.run.formatting import format_count, format_delta, format_number
 from zoexplore.views.figures import pins
-from zoexplore.views.figures.by_bound import STYLES, lack, lines_of, rows_of
+from zoexplore.views.figures.by_bound import STYLES, lack, lines_of, missing, rows_of
 from zoexplore.views.figures.chart import Chart, dot, dragged, field_span, handle, span
 from zoexplore.views.figures.legend import UNASKED, Legend
 from zoexplore.views.style import widgets
@@ -73,7 +73,7 @@ class Curves(View):
         best, numbers, whys = smallest(found), {}, {}
         for bound, g in found.items():
             numbers[bound] = format_number(g.epsilon)
-            remarks = lack(g) or ("least that applies" if g is best else "")
+            remarks = lack(g) or ("the least" if g is best else "")
             below = "below the log axis" if g.epsilon == 0 else ""
             whys[bound] = ", ".join(filter(None, [remarks, below]))
         rows = [*rows_of(found, numbers, whys), *pins.rows_of(self.pinned, self.pins.compare)]
@@ -105,6 +105,7 @@ class Curves(View):
             handle=at,
             dots=[dot(b, at["at"], e, STYLES[b]) for b, e in shown.items() if at and 0 < e < inf],
             values=self.drawn.values,
+            missing=missing(self.found),
         )
 
     def _fit(self, now: list[float], pinned: list[dict[str, Any]]) -> None:

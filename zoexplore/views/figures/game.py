@@ -73,7 +73,8 @@ class Game(View):
 
     async def refresh(self) -> None:
         found = await ask(guarantees, *self.state.run)
-        self.board.param.update(visible=smallest(found).valid, **allowed(found))
+        self.switch.visible = covered = smallest(found).valid
+        self.board.param.update(visible=covered, **allowed(found))
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("game", widgets.row("choices_of_game", self.switch), self.board)

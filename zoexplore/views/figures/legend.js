@@ -15,7 +15,7 @@ function tell(element, words) {
 }
 function row(model, entry) {
   const made = document.createElement("tr");
-  made.innerHTML = '<td><button type="button"></button></td><th scope="row"><span></span><small></small><small></small></th><td class="number"><span></span></td>';
+  made.innerHTML = '<td><button type="button"></button></td><th scope="row"><span></span><div><small></small><small></small></div></th><td class="number"><span></span></td>';
   const button = made.querySelector("button");
   button.append(swatch(entry));
   button.addEventListener("click", () => {
@@ -58,8 +58,8 @@ export function render({model}) {
       const made = rows.get(entry.key), shown = !model.muted.includes(entry.key) && !entry.absent, button = made.querySelector("button");
       tell(made.querySelector("th span"), entry.title);
       const [says, why] = made.querySelectorAll("small");
-      tell(says, model.symbol ? entry.says ?? "" : "");  // where no other table needs the room
-      made.title = entry.says ?? "";
+      tell(says, model.symbol && !entry.absent ? entry.says ?? "" : ""); // where no other table needs the room
+      made.title = entry.tip ?? "";
       tell(why, entry.why);
       tell(made.querySelector(".number span"), entry.number);
       made.className = `${entry.absent ? "absent" : ""} ${shown ? "" : "off"} ${entry.best ? "best" : ""}`;

@@ -41,7 +41,7 @@ def entry(
     **more: Any,
 ) -> dict[str, Any]:
     """Return a row: the curve's key, title and number, a remark such as why it is absent, and the
-    heading above its group. `more` may have `best`, a tooltip `says`, and a pin's place.
+    heading above its group. `more` may have `best`, a line `says`, a tooltip `tip`, and a pin's place.
     """
     told = {"key": key, "title": title, "number": number, "why": why}
     return {**told, "absent": absent, "group": group, **look_of(style), **more}

@@ -20,6 +20,7 @@ from zoexplore.palette import COLOURS, style_of
 from zoexplore.run.axes import AXES, T_MOST, nice
 from zoexplore.run.formatting import format_count, format_delta, format_number
 from zoexplore.views.component import Script
+from zoexplore.views.figures.by_bound import missing
 from zoexplore.views.figures.chart import (
     Chart,
     dot,
@@ -180,6 +181,7 @@ class Publish(View):
             span(0, self.ends[1], 4.01),
             handle=handle(AXES["T"], T),
             dots=dots,
+            missing=missing(self.found),
         )
 
     def _drew(self, event: Any) -> None:

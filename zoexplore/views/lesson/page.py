@@ -25,7 +25,7 @@ from zoexplore.run.formatting import format_delta, format_sentence, format_typed
 from zoexplore.run.setting import Accounting, Setting, supposition
 from zoexplore.views.address import Teaching
 from zoexplore.views.figures import chart
-from zoexplore.views.figures.by_bound import OTHERS
+from zoexplore.views.figures.by_bound import OTHERS, told_of
 from zoexplore.views.figures.legend import UNASKED, entry
 from zoexplore.views.figures.publish import CHOICES, FARTHEST, NAMES, STYLES, gaussian_of
 from zoexplore.views.first import previewed
@@ -175,7 +175,7 @@ def _bound(bound: str, accounting: Accounting) -> dict[str, Any]:
     style, known = style_of(bound), BOUNDS[bound]
     printed, group = bool(as_printed(bound, accounting)), "" if known.of_this_run else OTHERS
     title = known.title + (" (as printed)" if printed else "")
-    row = entry(bound, title, style, group=group, says=known.summary)
+    row = entry(bound, title, style, group=group, **told_of(bound))
     return {
         "line": _line(bound, style, title),
         "entry": row,

@@ -39,6 +39,7 @@ CURES = {  # a button's words for batches whose neighbours no bound covers
     ("poisson", "replace-one"): "Count one record more or less instead",
     ("without-replacement", "add-remove"): "Count one replaced record instead",
 }
+PERSONS = "Protect single records instead"
 FPR = 0.01
 _SAYS = """<h2>Statement to copy</h2>
 <p>For a paper or a model card: what is protected, what may be seen, what was assumed and what is not covered.</p>"""
@@ -150,17 +151,26 @@ class Warnings(View):
         self.printed = widgets.stack(widgets.row("bar", widgets.html(AS_PRINTED), off))
         self.why, self.cure = (
             widgets.html(),
-            widgets.button("", lambda: draw(self.state, self.state.sampling)),
+            widgets.button("", self._cover),
         )
         self.lacking = widgets.stack(widgets.row("bar", self.why, self.cure))
 
     async def refresh(self) -> None:
         found = await ask(guarantees, *self.state.run)
-        cure = CURES.get((self.state.sampling, self.state.neighbours), "")
+        s = self.state.setting
+        persons = s.records_per_person > 1 and not s.full_batch
+        cure = PERSONS if persons else CURES.get((s.sampling, s.neighbours), "")
         self.printed.visible = self.state.printed
         self.lacking.visible = not smallest(found).valid
         self.why.object = written("readouts", "uncovered", lack(found["composition"]))
         self.cure.param.update(label=cure, visible=bool(cure))
+
+    def _cover(self) -> None:
+        """Change the run to one that bounds cover."""
+        if self.cure.label == PERSONS:
+            self.state.ask(records_per_person=1)
+        else:
+            draw(self.state, self.state.sampling)
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("warnings", self.printed, self.lacking, sheet="")
