@@ -79,6 +79,15 @@ def test_reasons_are_sentences_without_ids():
     assert "never acts. The clip may act" in said and "2K ≤ d. 2K = 600 exceeds" in said
 
 
+def test_formulas_begin_with_their_symbols_and_the_values_of_the_run():
+    view = Theory(State(DEMONSTRATION.replace(n=1234)))
+    said = view.symbols.object
+    assert "<dt>n</dt><dd>records: <b>1\u202f234</b>" in said and "<dt>ridge</dt>" in said
+    plain_symbols = re.sub(r"</?sub>", "", said)
+    for symbol in ("ρ", "S, s2", "c̄1, c2", "δG(ε;s)", "τ(s)", "X̄, Y, λ", "J(A, C)"):
+        assert f"<dt>{symbol}</dt>" in plain_symbols
+
+
 def test_a_refusal_is_in_symbols():
     state = State()
     state.ask(sigma=-1.0)

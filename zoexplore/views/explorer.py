@@ -139,7 +139,8 @@ class Explorer(pn.viewable.Viewer):
         begin = widgets.button("2-minute tour", self._begin, "primary")
         invited = widgets.tools(begin, widgets.button("Later", self._met))
         new = widgets.html("<h2>New here?</h2>", "story")
-        self.invite = widgets.component("invite", new, invited, sheet="prompt")
+        # a stack hides the card as a whole, since its own style sheet would keep it visible
+        self.invite = widgets.stack(widgets.row("invite", new, invited))
 
     def _begin(self) -> None:
         self._met()
@@ -196,7 +197,7 @@ class Explorer(pn.viewable.Viewer):
         )
         # a stack hides each part as a whole, since a grid's own style sheet would keep it visible
         self.holder = stack(self.front)
-        self.side = stack(self.controls.whole, self.invite, css_classes=["zx-controls"])
+        self.side = stack(self.controls.whole, css_classes=["zx-controls"])
         # a link's prompts, and what is refused if no control is shown
         self.prompt = widgets.component("told", told, self.controls.notice, sheet="prompt")
         heading = _kept(
@@ -206,9 +207,10 @@ class Explorer(pn.viewable.Viewer):
                 self.tools.__panel__(): shows("tools"),
             }
         )
+        question = widgets.html(f"<h1>{QUESTION}</h1>", "question")
         answer = _kept(
             {
-                widgets.html(f"<h1>{QUESTION}</h1>", "question"): shows("title"),
+                widgets.row("asking", question, self.invite): shows("title"),
                 self.holder: shows("verdict"),
                 self.tabs.__panel__(): shows(*VIEWS),
                 self.more.fold: shows("table"),

@@ -21,23 +21,27 @@ from zoexplore.views.state import State
 from zoexplore.views.style import stylesheets, widgets
 from zoexplore.views.style.inputs import FieldSentence, Quick, nearest, rungs, typed
 
-HINTS = {  # explanations beside the labels of the fold
-    "R": "The iterates are projected onto a ball of this radius; ∞ for no ball.",
-    "eta": "Left empty, it follows K/M.",
-    "lipschitz": (
-        "How steep a record's loss may be. Up to Δ the clip never acts. Above it, or at ∞ if nothing is known, it may act. Then "
-        "only the ridge outside the clip pulls two runs together; the table says how large it must be."
-    ),
+HINTS = {  # explanations below the labels of the fold
+    "R": "After each step the parameters are pulled back into a ball of this radius. ∞ means no ball.",
+    "eta": "How far a step goes. Left empty, it is K/M.",
+    "clip": "A record's quotient is the slope of its loss along one direction. Δ cuts it off.",
+    "M": "The most that a record's loss may curve.",
+    "m": "The least that a record's loss curves. The larger m, the faster two runs draw together.",
+    "ridge": "A penalty on large parameters, added after the clip, that pulls two runs together even where the clip acts.",
+    "xi": "How far apart two losses are taken whose difference gives a slope. 0 means exact slopes.",
+    "delta": "The chance that ε does not hold. Take less than 1/n.",
+    "lipschitz": "The longest gradient that a record's loss may have. Up to Δ the clip never acts. ∞ means that nothing is known.",
     "linear": (
         "Each record's loss depends on the parameters only through one weighted sum of them, as in logistic, Poisson or "
-        "least-squares regression, and has no regulariser of its own. A loss over several classes at once is not of this kind. "
-        "The sharper bound is lower for linear models where the clip may act or ξ is not 0."
+        "least-squares regression. The sharper bound is then lower where the clip may act or ξ is not 0."
     ),
-    "releases": "How many iterates are released, evenly spaced, the last included. Choosing among them then costs nothing more.",
+    "releases": "How many models are published, evenly spaced, the last included. Choosing among them costs nothing more.",
     "records_per_person": "The most records that one person has. ε protects the person, with all of them.",
-    "clipping": "Δ limits each of a record's K quotients, or the length of all K as a vector, which keeps its direction. Where "
-    "it may act, a joint one needs the stronger ridge for hiding to help.",
-    "neighbours": "The two cases that an attacker tries to distinguish: this record or another one, or this record or none.",
+    "clipping": "Δ limits each of a record's K quotients, or the length of all K together.",
+    "neighbours": "The two cases that an attacker tries to tell apart: this record or another one, or this record or none.",
+    "conversion": "How the privacy loss of all steps becomes one ε. The exact way gives the least.",
+    "sensitivity": "How far one record can move a step: by what is known of its gradient, or by the clip alone.",
+    "schedule": "Whether every step keeps β, or each takes the share that gives the least ε.",
 }
 MENUS = {  # menus by field: the words beside each
     "regime": "regime of the loss",
@@ -297,8 +301,6 @@ class Controls(pn.viewable.Viewer):
         inputs = self.fields | {n: o for n, o in self.options.items() if n not in ABOVE}
         shown = [
             widgets.stack(widget, widgets.short(f"<p>{HINTS[name]}</p>", "hint"))
-            if name in HINTS
-            else widget
             for name, widget in inputs.items()
             if self.teaching.shows(name)
         ]

@@ -15,12 +15,14 @@ from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees
 from zoexplore.run import paper
 from zoexplore.run.documents import Reference, as_html, in_mathml
+from zoexplore.run.fields import FIELDS
 from zoexplore.run.formatting import bound_in_tex, format_number, format_sentence
 from zoexplore.views.component import Text
 from zoexplore.views.html import written
 from zoexplore.views.panels.controls import follow
 from zoexplore.views.panels.readouts import MARKS, assumptions
 from zoexplore.views.style import widgets
+from zoexplore.views.style.inputs import typed
 from zoexplore.views.style.widgets import link, region
 from zoexplore.views.view import View
 
@@ -34,6 +36,8 @@ _DERIVED = Reference("bounds", "What is misprinted in the paper")
 _PRINTED = """<p>With the box ticked, every number on this page is what the paper's printed constants give. Those are no
 guarantee: a misprint reports another loss than what is proved, here larger, there smaller.</p>"""
 _PROOF = "Statement and proof"
+# the fields in the formulas
+SYMBOLS = ("T", "K", "d", "n", "sigma", "beta", "eta", "clip", "R", "ridge", "delta", "xi")
 
 
 class Theory(View):
@@ -42,12 +46,19 @@ class Theory(View):
     """
 
     def build(self) -> None:
+        self.symbols = _html("", "symbols")
         self.numbers = {bound: _math("") for bound in BOUNDS}
         self.checks = {bound: _html("", "assumptions") for bound in BOUNDS}
 
     async def refresh(self) -> None:
         found = await ask(guarantees, *self.state.run)
+        s = self.state.setting
+        fields = [
+            (f.symbol, f.label or f.noun, typed(s, f.name))
+            for f in map(FIELDS.__getitem__, SYMBOLS)
+        ]
         with pn.io.hold():
+            self.symbols.object = written("page", "symbols", fields)
             for bound, g in found.items():
                 formula = substituted(g)
                 why = escape(format_sentence(g.reason or _NO_BUDGET))
@@ -63,7 +74,7 @@ class Theory(View):
         )
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return widgets.component("theory", *map(self._section, BOUNDS))
+        return widgets.component("theory", self.symbols, *map(self._section, BOUNDS))
 
 
 class Errata(View):
