@@ -151,7 +151,7 @@ class Warnings(View):
         self.printed = widgets.stack(widgets.row("bar", widgets.html(AS_PRINTED), off))
         self.why, self.cure = (
             widgets.html(),
-            widgets.button("", self._cover),
+            widgets.button(PERSONS, self._cover),
         )
         self.lacking = widgets.stack(widgets.row("bar", self.why, self.cure))
 
@@ -163,7 +163,7 @@ class Warnings(View):
         self.printed.visible = self.state.printed
         self.lacking.visible = not smallest(found).valid
         self.why.object = written("readouts", "uncovered", lack(found["composition"]))
-        self.cure.param.update(label=cure, visible=bool(cure))
+        self.cure.param.update(label=cure or PERSONS, visible=bool(cure))
 
     def _cover(self) -> None:
         """Change the run to one that bounds cover."""
