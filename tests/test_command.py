@@ -94,7 +94,7 @@ def test_a_bound_that_does_not_apply_takes_a_line(capsys, file):
 
 def test_a_plan_says_first_whether_its_noise_drowns_the_steps(capsys, tmp_path):
     path = tmp_path / "known.yaml"
-    for n, words in ((1000, "# The noise drowns the step"), (10**6, "# A step is up to ")):
+    for n, words in ((1000, "# The noise drowns the step"), (10**6, "# If all records agree")):
         path.write_text(f"n: {n}\nd: 1000000\nbatch: 64\n", encoding="utf-8")
         code, answer, _ = ask(capsys, "plan", str(path), "--epsilon", "0.5", "--passes", "1000")
         planned = from_yaml(answer)

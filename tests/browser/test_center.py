@@ -23,12 +23,13 @@ from tests.browser.acts import (
     until,
     visit,
 )
-from zoexplore import BOUNDS, curve, guarantee
+from zoexplore import curve, guarantee
 from zoexplore.questions import calibrate
 from zoexplore.run.axes import AXES
 from zoexplore.run.formatting import format_number, format_short, parse_number, round_up
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.published import RUNS
+from zoexplore.views.figures.by_bound import IN_SHORT
 from zoexplore.views.tabs import TABS, VIEWS
 
 
@@ -62,7 +63,7 @@ def test_the_tabs_are_a_named_list_and_move_by_arrow_keys(explorer):
 
 def test_curves_along_other_fields(explorer):
     select = explorer.get_by_label("ε against", exact=True)
-    explorer.get_by_text(BOUNDS["composition"].summary).wait_for()
+    explorer.get_by_text(IN_SHORT["composition"]).wait_for()
     for field in ("K", "delta"):
         settled(
             explorer,

@@ -60,7 +60,9 @@ def test_the_still_picture_stands_where_the_live_page_does(
         )
         live, seen = places(page), page.locator(FIGURE).first.evaluate(CURVES)
         page.wait_for_timeout(500)
-    for name, box in still.items():
+    seen_first = {name: box for name, box in still.items() if box[1] < screen["viewport"]["height"]}
+    assert len(seen_first) >= len(still) - 1, "on a phone the controls are below the window"
+    for name, box in seen_first.items():
         sides = (
             slice(0, 2)
             if name in (".zx-answer", ".zx-controls", ".epsilon", ".zx-tabs")

@@ -1,6 +1,7 @@
 """The plan: answers meet the target, refusals say why, and nothing moves before it is applied."""
 
 import asyncio
+import re
 from math import inf
 
 import numpy as np
@@ -97,6 +98,14 @@ def test_a_recommended_run_has_reasons(planner):
     recommend(planner)
     assert epsilon(planner.answer, "composition") <= 1
     assert "Why" in planner.words.object and "2KTb/n" in planner.words.object
+    steps = f"{planner.answer.T} steps, {planner.answer.K} direction"
+    assert (
+        steps in planner.found.object and "even if every step is published" in planner.found.object
+    )
+    rows = re.findall(r"</i> (.*?)</th><td><b>(.*?)</b></td><td>(.*?)</td>", planner.words.object)
+    assert ("steps", str(planner.answer.T), "50") in rows, "the plan beside the sliders"
+    assert ("directions a step", str(planner.answer.K), "260") in rows
+    assert any(name == "privacy loss" and float(found) <= 1 for name, found, _ in rows)
 
 
 def test_the_least_bound_that_applies_is_the_usual_one_and_is_named(planner):

@@ -23,7 +23,7 @@ from zoexplore.compute.process import Died
 from zoexplore.questions import SOLVABLE_FIELDS, Plan
 from zoexplore.questions.calibration import DECADES
 from zoexplore.questions.hiding import LEAST_GAIN
-from zoexplore.questions.recommendation import PASSES
+from zoexplore.questions.recommendation import PASSES, passes_of
 from zoexplore.run.axes import AXES
 from zoexplore.run.fields import FIELDS
 from zoexplore.run.formatting import (
@@ -51,8 +51,8 @@ _SOLVES = (
     "What is {field}?"
 )
 _PLANS = (
-    "With {n} records, {batch} a step and {passes} passes over each, for {d} parameters: ε must stay below {target} at "
-    "δ = {delta}. Which run is that?"
+    "I train {d} parameters on {n} records, {batch} a step, and can pay for {passes} passes over each record. ε must stay below "
+    "{target} at δ = {delta}. Which run should it be?"
 )
 BATCHES_COOL = 20  # the number of last steps in a cool-down on fresh batches
 _OF_RUN = ("d", "n", "T", "delta", "batch")
@@ -188,7 +188,9 @@ class Planner(View):
         numbers = float(self.target), self.bound, accounting, float(self.passes)
         found = await ask(recommended, setting, *numbers)
         if isinstance(found, Plan):
-            run, (head, words) = _as_told(found.setting, "sigma"), _plan(found)
+            every = await ask(guarantees, setting, accounting)
+            now = smallest(every) if self.bound == BEST else every[self.bound]
+            run, (head, words) = _as_told(found.setting, "sigma"), _plan(found, now)
             cooled, offer = await self._offer(run, "sigma")
             self._say(await self._truth(run) + words, head + offer, run, cooled)
         else:
@@ -229,8 +231,8 @@ class Planner(View):
         self._say(warning(sentence), self._nothing())
 
     def _nothing(self) -> str:
-        """Return the sought field as HTML, without a value."""
-        return written("plan", "unknown", AXES[self.field].symbol if self.whole == "one" else "K")
+        """Return the sought field as HTML, without a value; of a whole run a dash."""
+        return written("plan", "unknown", AXES[self.field].symbol if self.whole == "one" else "")
 
     def _say(
         self, words: str, head: str, answer: Setting | None = None, cooled: Setting | None = None
@@ -298,9 +300,11 @@ def _as_told(run: Setting | str, field: str) -> Any:
     return run.replace(**{field: _rounded(field, value)})
 
 
-def _plan(plan: Plan) -> tuple[str, str]:
-    """Return a recommended run, and its reasons and warnings, the first of which says if noise
-    drowns the steps.
+def _plan(plan: Plan, now: Guarantee) -> tuple[str, str]:
+    """Return a recommended run, large; and beside the sliders' run, with reasons and warnings, the
+    first of which says if noise drowns the steps.
     """
-    head = written("plan", "run", plan.setting, _found("sigma", plan.setting.sigma))
-    return head, written("plan", "why", plan, BOUNDS[plan.bound].in_text)
+    sigma, run = _found("sigma", plan.setting.sigma), now.setting
+    numbers = plan, sigma, run, passes_of(run), now.epsilon
+    words = written("plan", "why", plan, written("plan", "beside", *numbers))
+    return written("plan", "run", plan, sigma), words
