@@ -210,16 +210,16 @@ def _epsilon(given: Namespace) -> Answer:
     if given.forget is None:
         every = (guarantee(setting, bound, accounting) for bound in given.bound or BOUNDS)
         ranked = sorted(every, key=lambda g: (BOUNDS[g.bound].comparator, g.epsilon))
-        found = {g.bound: g for g in ranked}
+        by_bound = {g.bound: g for g in ranked}
     else:
-        found = {"forgetting": forgetting(setting, given.forget, accounting)}
+        by_bound = {"forgetting": forgetting(setting, given.forget, accounting)}
     about = _about(setting) | {"supposition": supposition(setting, accounting)}
     names = ("epsilon", "reason", "note", "supposes", "truth")
     data = {
         bound: {name: getattr(g, name) for name in names} | {"delta": setting.delta} | about
-        for bound, g in found.items()
+        for bound, g in by_bound.items()
     }
-    return Answer(any(g.valid for g in found.values()), data, template="epsilon")
+    return Answer(any(g.valid for g in by_bound.values()), data, template="epsilon")
 
 
 def _about(run: Setting) -> dict[str, str]:

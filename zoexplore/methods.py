@@ -41,8 +41,8 @@ def ranked(frontier: "Frontier") -> dict[str, list["Point"]]:
     """
     points = [p for p in frontier.points if p.by or not METHODS[p.method].noisy]
     points.sort(key=lambda p: p.epsilon.get(p.by, 0.0))
-    found = {
+    by_method = {
         method: [p for p in points if p.method == method]
         for method in {p.method: p for p in points}
     }
-    return dict(sorted(found.items(), key=lambda each: -each[1][-1].mean("accuracy")))
+    return dict(sorted(by_method.items(), key=lambda each: -each[1][-1].mean("accuracy")))

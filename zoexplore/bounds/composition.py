@@ -60,10 +60,10 @@ def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
     kinds = [(Sampled.of(runs, noise, accounting), runs.T - runs.cooled)]
     if runs.cooled.any():
         kinds.append((Sampled.of(runs, runs.last_noise, accounting), runs.cooled))
-    found = compose(kinds, runs.delta, accounting, N=runs.T)
+    composed = compose(kinds, runs.delta, accounting, N=runs.T)
     if accounting.printed or np.isinf(runs.slope).all():
-        return found
-    return found.minimum(_of_steps(runs, accounting, runs.T, runs.n / runs.batch))
+        return composed
+    return composed.minimum(_of_steps(runs, accounting, runs.T, runs.n / runs.batch))
 
 
 def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
@@ -106,8 +106,8 @@ def _random_span(runs: RunArrays, accounting: Accounting, count: Numbers, ratio:
     columns = np.broadcast_arrays(runs.K, runs.d, count - late, unit, certain, runs.delta)
     tails = span_tails(*(x.ravel().astype(float) for x in columns))
     conversion = NUMBERS[accounting.conversion]
-    found = convert(*tails, NORMS, columns[-1].flatten(), conversion)
-    epsilon, twice, delta_f = found.T.reshape(3, *columns[0].shape)
+    converted = convert(*tails, NORMS, columns[-1].flatten(), conversion)
+    epsilon, twice, delta_f = converted.T.reshape(3, *columns[0].shape)
     return Solved(
         epsilon,
         0.5 * twice,

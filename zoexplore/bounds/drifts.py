@@ -59,8 +59,8 @@ def norms_of(rows: Rows, orders: np.ndarray) -> Norms:
     places: dict[tuple[Drift, float], int] = {}
     asked = zip((Drift(*key) for key in rows[DRIFT].tolist()), orders.tolist(), strict=True)
     place = [[places.setdefault((of, k), len(places)) for k in each] for of, each in asked]
-    found = zip(*(at_order(*each) for each in places), strict=True)
-    tables, c2, seen, c1, ell = (np.array(column) for column in found)
+    norms = zip(*(at_order(*each) for each in places), strict=True)
+    tables, c2, seen, c1, ell = (np.array(column) for column in norms)
     tilt = np.where(rows.certain > 0, 1.0, rows.share)[:, None] ** (-0.5 / orders)
     return Norms(tables, c2, seen, c1, ell, np.array(place), tilt, orders)
 

@@ -65,13 +65,13 @@ def curve(
     # the values are sorted, because a bound's search compares neighbouring runs
     ascending, places = np.unique(asked, return_inverse=True)
     runs = RunArrays.along(setting, field, ascending)
-    found = {
+    epsilons = {
         bound: np.broadcast_to(_epsilons(bound, runs, accounting), runs.shape) for bound in chosen
     }
     if field == "delta":
         # an epsilon that holds at a delta holds at any larger delta
-        found = {bound: np.minimum.accumulate(line) for bound, line in found.items()}
-    return {bound: line[places] for bound, line in found.items()}
+        epsilons = {bound: np.minimum.accumulate(line) for bound, line in epsilons.items()}
+    return {bound: line[places] for bound, line in epsilons.items()}
 
 
 def on_this_run() -> list[str]:

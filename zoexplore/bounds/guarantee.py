@@ -156,11 +156,11 @@ class Guarantee(Answers):
         of_bound, run, accounting = BOUNDS[self.bound].epsilons, self.setting, self.accounting
         if of_bound is not None:
             with np.errstate(all="ignore"):
-                found = of_bound(
+                epsilons = of_bound(
                     RunArrays.of(run).counted_by(accounting), accounting, self._solved, RISK_DELTAS
                 )
-            if found is not None:
-                return found
+            if epsilons is not None:
+                return epsilons
         if self._share_is_chosen:  # the run keeps its share at all deltas
             run, accounting = run.replace(beta=self.beta), accounting.replace(schedule="constant")
         return curve(run, "delta", RISK_DELTAS, [self.bound], accounting)[self.bound]

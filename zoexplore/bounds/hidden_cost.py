@@ -66,18 +66,21 @@ def _count(rows: Rows, plans: Plans, conversion: int, run: np.ndarray) -> np.nda
     Args:
         run: the number of the run that each row belongs to.
     """
-    found = np.full(rows.size, np.inf, COUNTED)
+    counted = np.full(rows.size, np.inf, COUNTED)
     if not rows.size:
-        return found
+        return counted
     orders = effort(conversion).tails
     tails = tails_of(rows, plans, np.tile(orders, (rows.size, 1)))
     promises = [tails.exceeded(rows.delta**luck).min(axis=1) for luck in PROMISED]
     index = np.unique(np.concatenate([_promising(run, cost, BEHIND) for cost in promises]))
     rows, plans, tails = rows.at(index), plans.at(index), tails.at(index)
     converted = convert(*tails, orders.size, rows.delta.copy(), conversion)
-    found["epsilon"][index], found["twice_rho"][index], found["delta_f"][index] = converted.T
-    found["steps"][index], found["z0"][index] = plans.steps, np.where(rows.far, rows.diameter, 0.0)
-    return found
+    counted["epsilon"][index], counted["twice_rho"][index], counted["delta_f"][index] = converted.T
+    counted["steps"][index], counted["z0"][index] = (
+        plans.steps,
+        np.where(rows.far, rows.diameter, 0.0),
+    )
+    return counted
 
 
 def _promising(kind: np.ndarray, cost: np.ndarray, width: float) -> np.ndarray:
@@ -107,15 +110,17 @@ def _settle(rows: Rows, run: np.ndarray, conversion: int) -> tuple[Rows, np.ndar
     return _least(first, tried, run, _count(tried, plans.at(kept), conversion, run))
 
 
-def _least(best: Rows, tried: Rows, run: np.ndarray, found: np.ndarray) -> tuple[Rows, np.ndarray]:
+def _least(
+    best: Rows, tried: Rows, run: np.ndarray, counted: np.ndarray
+) -> tuple[Rows, np.ndarray]:
     """Return (best, least), both of shape (runs,): every run's row with the least epsilon, and this
     row's result. A run none of whose rows was tried keeps its row of `best`, and has epsilon inf.
     """
     # a start from distance 0 is preferred
-    order = np.lexsort((found["epsilon"] * (1 + TIE * tried.far), run))
+    order = np.lexsort((counted["epsilon"] * (1 + TIE * tried.far), run))
     at, where = np.unique(run[order], return_index=True)
     least = np.full(best.size, np.inf, COUNTED)
-    least[at] = found[order[where]]
+    least[at] = counted[order[where]]
     best[at] = tried[order[where]]
     return best, least
 
@@ -130,8 +135,8 @@ def forgotten(runs: RunArrays, steps: float, accounting: Accounting) -> Solved:
     left = np.maximum(1.0 - runs.records_per_person / runs.n, 0.0)
     low = np.where(rows.low > 0, rows.low * left, rows.low)
     rows = rows.changed(low=low, cooled=steps, last_beta=rows.beta, forgets=1.0)
-    best, found = _settle(rows, run, conversion)
-    return _solved(best, found).reshape(runs.shape)
+    best, counted = _settle(rows, run, conversion)
+    return _solved(best, counted).reshape(runs.shape)
 
 
 def _row(runs: RunArrays, beta: Numbers, conversion: int, far: bool, late: bool) -> Rows:
@@ -205,10 +210,10 @@ def _solve(runs: RunArrays, beta: Numbers, accounting: Accounting) -> tuple[Rows
     conversion, size = NUMBERS[accounting.conversion], int(np.prod(runs.shape))
     rows, run = _rows(runs, beta, conversion)
     nodes, new = np.zeros(0, int), spread(size, MOST_NODES)
-    chosen, found = rows.at(np.zeros(size, int)), np.full(size, np.inf, COUNTED)
+    chosen, counted = rows.at(np.zeros(size, int)), np.full(size, np.inf, COUNTED)
     for _ in range(1 + SPLITS):
         some, nodes = np.isin(run, new), np.union1d(nodes, new)
-        chosen[new], found[new] = _settle(
+        chosen[new], counted[new] = _settle(
             rows.at(some), np.searchsorted(new, run[some]), conversion
         )
         new = _middles(nodes, chosen)
@@ -219,8 +224,8 @@ def _solve(runs: RunArrays, beta: Numbers, accounting: Accounting) -> tuple[Rows
         after, some = np.searchsorted(nodes, others), np.isin(run, others)
         around = nodes[after - 1], nodes[after]
         of = np.searchsorted(others, run[some])
-        chosen[others], found[others] = _between(rows.at(some), of, chosen, around, conversion)
-    return chosen, found
+        chosen[others], counted[others] = _between(rows.at(some), of, chosen, around, conversion)
+    return chosen, counted
 
 
 def _middles(nodes: np.ndarray, chosen: Rows) -> Numbers:
@@ -236,23 +241,23 @@ def solve(runs: RunArrays, beta: Numbers, accounting: Accounting) -> Solved:
     """
     if beta is None:
         beta = best_noise(runs, lambda some, beta: solve(some, beta, accounting).epsilon)
-    best, found = _solve(runs, beta, accounting)
+    best, counted = _solve(runs, beta, accounting)
     only_T = not any(np.ndim(getattr(runs, name)) for name in NUMERIC_FIELDS if name != "T")
     if only_T and runs.T.size > 1 and (np.diff(runs.T) > 0).all():
         # the last steps of a longer run are a shorter run, so the longer run's epsilon holds for
         # both
-        found["epsilon"] = np.minimum.accumulate(found["epsilon"][::-1])[::-1]
-    return _solved(best, found).reshape(runs.shape)
+        counted["epsilon"] = np.minimum.accumulate(counted["epsilon"][::-1])[::-1]
+    return _solved(best, counted).reshape(runs.shape)
 
 
-def _solved(best: Rows, found: np.ndarray) -> Solved:
+def _solved(best: Rows, counted: np.ndarray) -> Solved:
     chosen = {name: best[name].copy() for name in ("beta", "far", "late", "cube")}
     columns = (
-        found["epsilon"],
-        0.5 * found["twice_rho"],
-        found["delta_f"],
-        found["steps"],
-        found["z0"],
+        counted["epsilon"],
+        0.5 * counted["twice_rho"],
+        counted["delta_f"],
+        counted["steps"],
+        counted["z0"],
     )
     return Solved(*columns, moment=best.order.copy(), **chosen)
 

@@ -77,8 +77,8 @@ def best_noise(
     nodes, reach = spread(size, MOST_NODES), 0.15
     some, tried = runs.at(nodes) if runs.shape else runs, np.tile(BETAS, (nodes.size, 1))
     for _ in range(1 + HALVINGS):
-        found = [epsilon_at(some, beta.reshape(some.shape)).ravel() for beta in tried.T]
-        best = tried[np.arange(nodes.size), np.argmin(found, axis=0)]
+        epsilons = [epsilon_at(some, beta.reshape(some.shape)).ravel() for beta in tried.T]
+        best = tried[np.arange(nodes.size), np.argmin(epsilons, axis=0)]
         around = best[:, None] + reach * np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
         tried, reach = np.clip(around, 0.0, BETAS[-1]), reach / 3
     return interpolated(best, nodes, size).reshape(runs.shape)

@@ -66,12 +66,12 @@ class TradeOff:
         epsilon = np.asarray(epsilon, float)
         if not (epsilon >= 0).all():
             raise ValueError(f"epsilon = {epsilon} is not allowed: give numbers of at least 0")
-        found = np.ones(epsilon.shape)
+        deltas = np.ones(epsilon.shape)
         if self.rho < inf:
-            found = np.minimum(found, delta_of(self.rho, epsilon) + self.delta_f)
+            deltas = np.minimum(deltas, delta_of(self.rho, epsilon) + self.delta_f)
         places, heights = self._corners()
         between = np.interp(np.expm1(np.minimum(epsilon, 700.0)), places, heights)
-        return np.minimum(found, between * (1 + SLACK) + LEAST)
+        return np.minimum(deltas, between * (1 + SLACK) + LEAST)
 
     def _corners(self) -> tuple[np.ndarray, np.ndarray]:
         """Return (exp(epsilon) - 1, delta) of the pairs, both of shape (P + 1,). The advantage

@@ -48,14 +48,14 @@ async def ask(function: Callable[..., Any], *args: Any) -> Any:
             return lookup(function, args)
     behind = not kept or (function.in_background and event_loop_is_running())  # type: ignore[attr-defined]
     if not behind and quick(function, *args):
-        found, seconds = timed(function, *args)
+        answer, seconds = timed(function, *args)
     else:
-        found, seconds = await _by_the_pool(function, args, urgent=not behind)
+        answer, seconds = await _by_the_pool(function, args, urgent=not behind)
     if kept:
-        store(function, args, found)
+        store(function, args, answer)
     if kind := _kind(function, args):
         _latest[kind] = seconds, _lately(kind)[0]
-    return found
+    return answer
 
 
 def known(function: Callable[..., Any], *args: Any) -> bool:

@@ -83,12 +83,12 @@ def guarantees(setting: Setting, accounting: Accounting) -> dict[str, Guarantee]
     return {bound: guarantee(setting, bound, accounting) for bound in BOUNDS}
 
 
-def smallest(found: dict[str, Guarantee]) -> Guarantee:
+def smallest(guaranteed: dict[str, Guarantee]) -> Guarantee:
     """Return the guarantee with the least epsilon, without those for other mechanisms than the
     run's. Of several with the same epsilon, return the first in the registry's order.
     """
     return min(
-        (g for bound, g in found.items() if BOUNDS[bound].of_this_run), key=lambda g: g.epsilon
+        (g for bound, g in guaranteed.items() if BOUNDS[bound].of_this_run), key=lambda g: g.epsilon
     )
 
 
@@ -109,8 +109,8 @@ def attacks(setting: Setting, accounting: Accounting) -> dict[str, TradeOff]:
 @cached(in_background=True)
 def stated(setting: Setting, accounting: Accounting, bound: str) -> tuple[str, str]:
     """Return a bound's statement about a run, in words and as JSON."""
-    found = statement(setting, bound, accounting)
-    return str(found), json.dumps(found.as_dict(), ensure_ascii=False, indent=2)
+    said = statement(setting, bound, accounting)
+    return str(said), json.dumps(said.as_dict(), ensure_ascii=False, indent=2)
 
 
 @cached(in_background=True)
@@ -129,8 +129,8 @@ def forgotten(
     and why it is unknown, or "" if it is known.
     """
     last = forgetting(setting, steps[-1], accounting)
-    found = [forgetting(setting, N, accounting).epsilon if last.valid else inf for N in steps]
-    return np.minimum.accumulate(found), last.reason
+    epsilons = [forgetting(setting, N, accounting).epsilon if last.valid else inf for N in steps]
+    return np.minimum.accumulate(epsilons), last.reason
 
 
 def anywhere(

@@ -203,13 +203,13 @@ class Pool:
             return None if self._closed else self._new()
         words = f"This takes longer than the {self.longest:g} s that one computation may take here."
         timer = _later(self.longest, self._give_up, call, TooLong(words))
-        found, error = _tried(process, call)
+        value, error = _tried(process, call)
         timer.cancel()
         with self._changed:
             mine = self._running.pop(call, None) is process  # else the call was given up
             self._changed.notify_all()
         if mine:
-            call.answer.set_exception(error) if error else call.answer.set_result(found)
+            call.answer.set_exception(error) if error else call.answer.set_result(value)
         if mine and not isinstance(error, Died):
             return process
         process.end()

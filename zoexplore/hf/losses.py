@@ -131,8 +131,8 @@ def span_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
     """
     inputs = dict(batch)
     targets = [_labels(inputs, name).reshape(-1) for name in ("start_positions", "end_positions")]
-    found = model(**inputs)
-    pairs = zip((found.start_logits, found.end_logits), targets, strict=True)
+    outputs = model(**inputs)
+    pairs = zip((outputs.start_logits, outputs.end_logits), targets, strict=True)
     start, end = (
         F.cross_entropy(
             logits.float(),

@@ -149,10 +149,10 @@ class ZOTrainer(Trainer):
         try:
             # only two-point quotients can use kept outputs
             self._prefix = Prefix([] if self.args.xi == 0 else frozen(self.model))
-            found = super().train(resume_from_checkpoint=resume_from_checkpoint, **options)
+            output = super().train(resume_from_checkpoint=resume_from_checkpoint, **options)
         finally:
             self._prefix.remove()
-        return found._replace(training_loss=found.metrics["train_loss"])
+        return output._replace(training_loss=output.metrics["train_loss"])
 
     def privacy_report(self, **options: Any) -> Report:
         """Report what the steps so far cost, with the options of

@@ -138,8 +138,8 @@ class Last(list[Any]):
 
 def drawn(optimiser: Any, t: int) -> list[int]:
     """Return the indices of the records in an optimiser's step t."""
-    found = optimiser.drawn(t).tolist()
-    return Last(found) if t + 1 == optimiser.setting.T else found
+    records = optimiser.drawn(t).tolist()
+    return Last(records) if t + 1 == optimiser.setting.T else records
 
 
 def is_rare(count: int) -> bool:

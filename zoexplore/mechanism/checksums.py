@@ -36,9 +36,9 @@ def checksums(tensors: Iterable[Tensor]) -> list[int]:
     Raises:
         ValueError: a tensor is sparse, or on the meta device.
     """
-    found = [_of_one(tensor) for tensor in tensors]
+    sums = [_of_one(tensor) for tensor in tensors]
     # wait for a GPU only once
-    return torch.cat([x.to(found[0].device) for x in found]).tolist() if found else []
+    return torch.cat([x.to(sums[0].device) for x in sums]).tolist() if sums else []
 
 
 def _of_one(tensor: Tensor) -> Tensor:
@@ -83,10 +83,10 @@ def _words(tensor: Tensor) -> Tensor:
 def _of_rows(words: Tensor) -> Tensor:
     """Compute the checksum of every row, shape (rows,), int64."""
     multipliers = MULTIPLIERS.to(words.device)
-    found = torch.zeros(len(words), dtype=torch.int64, device=words.device)
+    sums = torch.zeros(len(words), dtype=torch.int64, device=words.device)
     for part in words.split(len(multipliers), 1):
-        found = found * STRIDE + _sums(part, multipliers[: part.shape[1]])
-    return found
+        sums = sums * STRIDE + _sums(part, multipliers[: part.shape[1]])
+    return sums
 
 
 def _sums(words: Tensor, multipliers: Tensor) -> Tensor:
@@ -170,8 +170,8 @@ class Fingerprint:
 
     def check(self, *, by_versions: bool = False) -> None:
         """Raise Changed if `changes` finds a change."""
-        if found := self.changes(by_versions=by_versions):
-            raise Changed(found)
+        if changes := self.changes(by_versions=by_versions):
+            raise Changed(changes)
 
     def versions(self) -> list[int]:
         """Return torch's count of writes to each trained tensor; -1 for inference tensors, which

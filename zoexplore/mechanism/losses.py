@@ -206,19 +206,19 @@ class Losses:
     def _checked(self, losses: Callable[[Any], Tensor], piece: Any) -> Tensor:
         before = self.fingerprint.versions()
         try:
-            found = losses(piece)
+            values = losses(piece)
         finally:  # a loss that fails may have moved tensors before it failed
             if self.fingerprint.versions() != before:
                 raise Changed(
                     "the loss, or the module, moved its own parameters while losses were computed"
                 )
-        if not isinstance(found, Tensor) or found.shape != (number_of(piece),):
-            shape = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
+        if not isinstance(values, Tensor) or values.shape != (number_of(piece),):
+            shape = tuple(values.shape) if isinstance(values, Tensor) else type(values).__name__
             raise ValueError(
                 f"losses of shape {shape} are not allowed: give one loss a record, shape ({number_of(piece)},), as torch's "
                 "losses do with reduction='none'"
             )
-        return found
+        return values
 
 
 class _Kinds(TorchDispatchMode):

@@ -308,8 +308,8 @@ class NoisyZOGD(torch.optim.Optimizer):
         with self._run.alone():
             try:
                 return self._steps.make(batch, float(self.param_groups[0]["lr"]))
-            except Flawed as found:
-                self._run.watch.note(str(found))
+            except Flawed as error:
+                self._run.watch.note(str(error))
                 raise
 
     def state_dict(self, *, weights: bool = True) -> dict[str, Any]:

@@ -106,10 +106,10 @@ class Ranks:
         return sent[0]
 
     def _gather(self, own: Any) -> list[Any]:
-        found = [None] * self.size
+        parts = [None] * self.size
         with _answering():
-            distributed.all_gather_object(found, own, group=self.group)
-        return found
+            distributed.all_gather_object(parts, own, group=self.group)
+        return parts
 
     def _compare(self, what: str, found: list[int]) -> None:
         if other := [r for r, x in enumerate(found) if x != found[0]]:

@@ -320,13 +320,13 @@ class RunRecord:
         A clip that was never seen to act is no proof: the neighbouring data set, or another draw of
         the noise, might have made it act.
         """
-        found = (
+        reasons = (
             why_not_idle(
                 self.declared, replace(step, xi=step.xi * self.xi_factor), self.xi_factor > 1
             )
             for step in self.moving
         )
-        return next(filter(None, found), "")
+        return next(filter(None, reasons), "")
 
     @property
     def disproved(self) -> str:
@@ -345,7 +345,7 @@ class RunRecord:
 
 def _counted(stages: Iterable[tuple[Step, int]]) -> dict[Step, int]:
     """Add up the numbers of equal steps."""
-    found: dict[Step, int] = {}
+    counts: dict[Step, int] = {}
     for step, count in stages:
-        found[step] = found.get(step, 0) + count
-    return found
+        counts[step] = counts.get(step, 0) + count
+    return counts

@@ -164,10 +164,10 @@ class Sources:
         if state["is_secure"] != self.is_secure:
             drew = "Sources.secure()" if state["is_secure"] else "seeds"
             raise ValueError(f"the saved run drew from {drew}, and this one does not: use the same")
-        found = copy.deepcopy(self)
-        found.restore({name: state["states"][name] for name in self._kept})
-        found.origin = state["origin"]
-        return found
+        sources = copy.deepcopy(self)
+        sources.restore({name: state["states"][name] for name in self._kept})
+        sources.origin = state["origin"]
+        return sources
 
 
 @contextmanager

@@ -22,8 +22,8 @@ def check_rounding(device: torch.device, module: nn.Module) -> None:
             "a step under autocast is not allowed: load the model in half precision, model.to(torch.bfloat16), or switch "
             "autocast on inside the module's forward()"
         )
-    if found := coarse_products(device, module):
-        name, kind = found
+    if coarse := coarse_products(device, module):
+        name, kind = coarse
         raise RuntimeError(
             f"a step with products in {kind} is not allowed (torch.backends: {name}.fp32_precision): set it to 'ieee', call "
             "torch.set_float32_matmul_precision('highest'), or load the model in half precision"

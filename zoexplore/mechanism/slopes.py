@@ -38,8 +38,8 @@ def measure(losses: Losses, perturbed: Perturbed, batch: Any, xi: float) -> Slop
     finite = slopes.isfinite()
     resolved = perturbed.frame.resolve(slopes.where(finite, 0.0))
     sums = resolved.isfinite()  # a clip cannot shorten a vector that is not finite
-    found = torch.cat(values).double()
-    loss = float(found[found.isfinite()].mean())
+    quotients = torch.cat(values).double()
+    loss = float(quotients[quotients.isfinite()].mean())
     counts = Counts(not_finite=int((~finite).sum()) + int((~sums).sum()))
     return Slopes(resolved.where(sums, 0.0), loss, counts)
 
@@ -72,10 +72,10 @@ def made_of(losses: Losses, perturbed: Perturbed, xi: float) -> dict[str, Callab
     derivatives, shape (b,), at the current parameters. Derivatives may mix records even if losses
     do not (`x - x.detach()`).
     """
-    found: dict[str, Callable[[Any], Tensor]] = {"loss": losses.here}
+    ways: dict[str, Callable[[Any], Tensor]] = {"loss": losses.here}
     if xi == 0:
-        found["derivative"] = lambda batch: _derivative(losses, perturbed, 0, batch, xi)[0]
-    return found
+        ways["derivative"] = lambda batch: _derivative(losses, perturbed, 0, batch, xi)[0]
+    return ways
 
 
 def at(losses: Losses, perturbed: Perturbed, batch: Any, xi: float, k: int = 0) -> Tensor:
@@ -113,8 +113,8 @@ def _forward_mode() -> Iterator[None]:
     try:
         yield
     except NotImplementedError as missing:
-        found = re.search(r"forward AD with (\S+)", str(missing))
+        operation = re.search(r"forward AD with (\S+)", str(missing))
         raise ValueError(
-            f"xi = 0 is not allowed here: torch has no forward-mode derivative of {found[1] if found else 'some operation'}; "
+            f"xi = 0 is not allowed here: torch has no forward-mode derivative of {operation[1] if operation else 'some operation'}; "
             "give the setting an xi above 0, for two points a direction, which any operation takes"
         ) from missing

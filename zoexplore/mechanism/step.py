@@ -64,25 +64,25 @@ class Steps:
             perturbed.back()
             watch.evaluated()
             ridge = step.ridge * directions.coordinates().cpu() if step.ridge > 0 else 0.0
-            found = estimated(
+            estimate = estimated(
                 watch.gather(step, drawn, data, clipped(slopes, step)), step, run.setting.n, ridge
             )
             if step.kind == "probe":
                 run.write_down(step)
-                run.answered(-float(self._released(step, found).along))
-                return found.loss
-            run.write_down(step, found.counts, directions.xi_factor if step.xi > 0 else 1.0)
+                run.answered(-float(self._released(step, estimate).along))
+                return estimate.loss
+            run.write_down(step, estimate.counts, directions.xi_factor if step.xi > 0 else 1.0)
             with watch.moving():
                 apply(
                     run.parameters,
                     directions,
                     step,
-                    self._released(step, found),
+                    self._released(step, estimate),
                     run.sources,
                     self._rounding(),
                 )
                 into_ball(run.parameters, step.R)
-        return found.loss
+        return estimate.loss
 
     def _losses(self, records: int) -> Losses:
         return Losses(
@@ -106,11 +106,11 @@ class Steps:
             return self.run.scale.answers(losses, perturbed, part)
         return measure(losses, perturbed, part, step.xi)
 
-    def _released(self, step: Step, found: Slopes) -> Released:
+    def _released(self, step: Step, estimate: Slopes) -> Released:
         """Return in every process what `noisy` releases in the first one."""
         run = self.run
         released: Released = self.ranks.from_first(
-            lambda: noisy(step, found.values, run.parameters.d, run.sources.noise)
+            lambda: noisy(step, estimate.values, run.parameters.d, run.sources.noise)
         )
         return released
 

@@ -68,12 +68,12 @@ class Watch:
         try:
             self._note_order(step, drawn, data)
             yield
-        except BaseException as found:
+        except BaseException as error:
             fingerprint.last = before
-            if not isinstance(found, Changed):
+            if not isinstance(error, Changed):
                 raise
-            self.note(f"at step {run.counts.steps + 1} {found}")
-            raise Changed(f"{found}: {GONE}") from None
+            self.note(f"at step {run.counts.steps + 1} {error}")
+            raise Changed(f"{error}: {GONE}") from None
 
     def batch(self, batch: Batch) -> None:
         """Refuse a batch in which records were mixed. If earlier steps may have had such batches,
@@ -96,15 +96,15 @@ class Watch:
             return
         try:
             self.checks.make(losses, perturbed, data, step, moved=bool(ledger.moving))
-        except Mixed as found:
-            unseen = isinstance(found, Kept) or not self.checks.saw_change(structure)
+        except Mixed as error:
+            unseen = isinstance(error, Kept) or not self.checks.saw_change(structure)
             if ledger.has_looked and unseen:
                 since = (
                     f"of the steps since the {ledger.checked}th"
                     if ledger.checked
                     else "of the steps before"
                 )
-                self.note(f"at step {made + 1} {found}; how many {since} were so is not known")
+                self.note(f"at step {made + 1} {error}; how many {since} were so is not known")
             raise
         self.run.note(checked=made + 1, halves=ledger.halves or losses.use_halves(data))
 
@@ -143,12 +143,12 @@ class Watch:
         """
         if not self.run.ledger.has_looked:
             self.fingerprint.start()
-        found = self.fingerprint.changes()
+        changed = self.fingerprint.changes()
         # the steps so far have paid for every iterate of this run
-        if found and self.fingerprint.goes_back(self.run.kept):
+        if changed and self.fingerprint.goes_back(self.run.kept):
             self.run.note(returned=True)
-            found = self.fingerprint.changes()
-        self.note(found)
+            changed = self.fingerprint.changes()
+        self.note(changed)
 
     def in_place(self) -> None:
         """Raise RuntimeError if an interruption left the parameters displaced."""

@@ -50,11 +50,11 @@ def curves(
             raise ValueError(f"along = {along!r} has no values of its own: {given}")
         values = AXES[along].values(setting)
     at = np.asarray(list(values), float)
-    found = curve(setting, along, at, list(bounds), accounting)
+    epsilons = curve(setting, along, at, list(bounds), accounting)
     x = hv.Dimension(along, label=f"{FIELDS[along].symbol}, {FIELDS[along].noun}")
     y = hv.Dimension("epsilon", label="ε" if along == "delta" else epsilon_at(setting.delta))
     frame = FRAME | {"logx": not FIELDS[along].linear, "logy": True}
-    drawn = [_curve(bound, (at, drawable(found[bound])), (x, y), frame) for bound in bounds]
+    drawn = [_curve(bound, (at, drawable(epsilons[bound])), (x, y), frame) for bound in bounds]
     return with_legend(hv.Overlay(drawn), "top_left")
 
 

@@ -159,8 +159,8 @@ def changes_nothing(
     values = _LADDERS[field](setting)
     if field == "sigma":  # more noise never costs more
         values = values[[0, -1]]
-    found = curve(setting, field, values, [bound], accounting)[bound]
-    return bool(np.isfinite(found).all() and np.ptp(found) <= 1e-9 * found.max())
+    epsilons = curve(setting, field, values, [bound], accounting)[bound]
+    return bool(np.isfinite(epsilons).all() and np.ptp(epsilons) <= 1e-9 * epsilons.max())
 
 
 def _counts(low: int, high: int, most: int) -> np.ndarray:

@@ -321,16 +321,16 @@ def _reported(run: Any, branched: set[str]) -> Any:
     that holds even if all iterates are seen. Anything else stands for itself.
     """
     guarantees = getattr(run, "guarantees", None)
-    found = (
+    best = (
         min(guarantees.values(), key=lambda g: g.epsilon) if isinstance(guarantees, dict) else run
     )
     if isinstance(guarantees, dict) and run.record.root in branched:
-        found = guarantees["composition"]
-    if not isinstance(found, (Setting, Guarantee, Steps, Composed)):
+        best = guarantees["composition"]
+    if not isinstance(best, (Setting, Guarantee, Steps, Composed)):
         raise ValueError(
             f"{shown(run)} cannot be composed: give settings, guarantees, reports, gaussian() or subsampled()"
         )
-    return found
+    return best
 
 
 def _part(run: Setting | Guarantee | Steps, delta: float, accounting: Accounting) -> Part:

@@ -26,10 +26,10 @@ def read(page: str) -> str:
     Raises:
         FileNotFoundError: there is no such page.
     """
-    found = next((path for folder in _FOLDERS if (path := folder / f"{page}.md").is_file()), None)
-    if found is None:
+    file = next((path for folder in _FOLDERS if (path := folder / f"{page}.md").is_file()), None)
+    if file is None:
         raise FileNotFoundError(f"there is no page docs/{page}.md")
-    return found.read_text(encoding="utf-8")
+    return file.read_text(encoding="utf-8")
 
 
 def section(reference: Reference) -> str:

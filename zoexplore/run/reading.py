@@ -48,7 +48,7 @@ def fields_of(text: str) -> dict[str, Any]:
         raise Unreadable("the text is empty")
     if not isinstance(root, yaml.MappingNode):
         raise Unreadable("this is no list of fields, such as 'K: 260'")
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     lines: dict[str, int] = {}
     for key, node in _pairs(root):
         line = key.start_mark.line + 1
@@ -59,14 +59,14 @@ def fields_of(text: str) -> dict[str, Any]:
             raise Unreadable(
                 f"line {line}: merge keys ('<<') are not read; write the fields themselves"
             )
-        if name in found:
+        if name in fields:
             raise Unreadable(
                 f"{name[:LONGEST_REASON]} is given twice, in lines {lines[name]} and {line}: keep one"
             )
-        found[name], lines[name] = node.value if isinstance(node, yaml.ScalarNode) else None, line
-    if not found:
+        fields[name], lines[name] = node.value if isinstance(node, yaml.ScalarNode) else None, line
+    if not fields:
         raise Unreadable("the text has no fields")
-    return found
+    return fields
 
 
 def value_of(name: str, text: str) -> Any:

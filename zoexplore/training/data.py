@@ -156,10 +156,10 @@ def _carried(package: str, path: str, extra: str) -> tuple[np.ndarray, np.ndarra
     """Return features and labels of a package's table, without importing the package, because the
     import takes a second. Raises ValueError if the package is missing.
     """
-    found = find_spec(package)
-    if found is None or not found.submodule_search_locations:
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
         raise ValueError(
             f"the package {package} carries these data and is not installed: pip install 'zoexplore[{extra}]'"
         )
-    table = np.loadtxt(Path(found.submodule_search_locations[0], path), delimiter=",")
+    table = np.loadtxt(Path(spec.submodule_search_locations[0], path), delimiter=",")
     return table[:, :-1], table[:, -1].astype(int)

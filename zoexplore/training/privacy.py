@@ -68,10 +68,10 @@ def privacy(
     for account in accounts(task, configuration, accounting) if configuration.noisy else ():
         along = curve(account.setting, "T", records, account.bounds, accounting=account.accounting)
         for bound in account.bounds:
-            found = guarantee(account.setting, bound, account.accounting)
-            counted = account.counted if found.epsilon < inf else ""
-            if found.epsilon < known[bound].along[-1] or not known[bound].counted:
-                known[bound] = Charge(tuple(map(float, along[bound])), found.reason, counted)
+            guaranteed = guarantee(account.setting, bound, account.accounting)
+            counted = account.counted if guaranteed.epsilon < inf else ""
+            if guaranteed.epsilon < known[bound].along[-1] or not known[bound].counted:
+                known[bound] = Charge(tuple(map(float, along[bound])), guaranteed.reason, counted)
     return known
 
 
@@ -89,12 +89,12 @@ def accounts(
     words = f"each record's clipped {words}"
     if not setting.full_batch:
         words += ", on Poisson batches by the exact privacy-loss distribution"
-    found = Account(setting.replace(lipschitz=inf), accounting, bounds, words)
+    by_clip = Account(setting.replace(lipschitz=inf), accounting, bounds, words)
     if setting.clip < longest:
-        return (found,)
+        return (by_clip,)
     idle = setting.replace(clip=longest, lipschitz=None)
     least = accounting.replace(sensitivity="least")
-    return found, Account(idle, least, bounds, "the loss's Lipschitz constant")
+    return by_clip, Account(idle, least, bounds, "the loss's Lipschitz constant")
 
 
 def aimed(

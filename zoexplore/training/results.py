@@ -134,13 +134,13 @@ def as_dict(frontier: Frontier) -> dict[str, Any]:
     return {"kind": KIND} | asdict(frontier) | {"points": points}
 
 
-def of_dict(found: dict[str, Any]) -> Frontier:
+def of_dict(content: dict[str, Any]) -> Frontier:
     """Invert `as_dict`.
 
     Raises:
-        ValueError, KeyError, TypeError, AttributeError: `found` is not a frontier.
+        ValueError, KeyError, TypeError, AttributeError: `content` is not a frontier.
     """
-    about = dict(found)
+    about = dict(content)
     if about.pop("kind", None) != KIND:
         raise ValueError(f"its kind is not {KIND!r}")
     points = tuple(

@@ -101,19 +101,19 @@ def plan_sweep(
         )
     if epsilons is None:
         scales = distinct("sigmas", map(float, task.sigmas if sigmas is None else sigmas))
-        found = [
+        runs = [
             METHODS[name].run(task, sigma, **run)
             for name in names
             for sigma in (scales if METHODS[name].noisy else scales[:1])
         ]
     else:
         aims = distinct("epsilons", map(float, epsilons))
-        found = [
+        runs = [
             aimed(task, name, target, accounting, **run)
             for name in names
             for target in (aims if METHODS[name].noisy else (inf,))
         ]
-    return SweepPlan(task, tuple(found), numbers, accounting)
+    return SweepPlan(task, tuple(runs), numbers, accounting)
 
 
 def distinct(name: str, given: Iterable[Any], known: Iterable[Any] = ()) -> tuple[Any, ...]:

@@ -73,12 +73,12 @@ def sweep(
     """
     planned = plan or plan_sweep(**asked)
     rest = planned.configurations[len(known) :]
-    found = [
+    privacies = [
         *known,
         *(privacy(planned.task, c, records(c.setting.T), planned.accounting) for c in rest),
     ]
     with nullcontext(executor) if executor else ThreadPoolExecutor(1) as own:
-        yield from _updates(planned, own, found)
+        yield from _updates(planned, own, privacies)
 
 
 def frontier(
