@@ -34,6 +34,7 @@ OF_NUMBERS = (
     "mechanism/test_paths.py",
     "mechanism/test_sampling.py",
     "mechanism/test_mid_run.py",
+    "mechanism/test_scale.py",
     "mechanism/test_varied_losses.py",
     "training/test_law.py",
     "training/test_models.py",
@@ -55,6 +56,9 @@ def patient():
 def pytest_collection_finish():
     gc.freeze()
     gc.enable()
+    gc.set_threshold(
+        2000, 10, 50
+    )  # a page's models outlive many a look, and each takes a tenth of a second
 
 
 @pytest.hookimpl(tryfirst=True)

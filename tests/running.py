@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from zoexplore.compute.limits import WORKERS
+
 ROOT = Path(__file__).parents[1]
 # PYTHONPATH of a process that finds this package and starts sooner
 LEAN = f"{ROOT}{os.pathsep}{ROOT / 'tests' / 'lean'}"
@@ -19,8 +21,9 @@ START = 600  # seconds that a server may take to answer
 @contextmanager
 def running(command, log, **options):
     """The process of a command, which writes to the end of a log; ended with the block, by force if
-    it will not end.
+    it will not end. A server begins two workers, each of which takes a second of processor.
     """
+    options["env"] = {WORKERS.variable: "2"} | dict(options.get("env", os.environ))
     with log.open("a") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, **options)
     try:

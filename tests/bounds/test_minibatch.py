@@ -241,8 +241,14 @@ def test_the_sharper_bound_never_exceeds_composition(run, schedule):
     assert g.trajectory is None
 
 
-@pytest.mark.parametrize("bound", HIDDEN)
-@pytest.mark.parametrize("schedule", ["constant", "optimal"])
+@pytest.mark.parametrize(
+    "schedule, bound",
+    [
+        *[("constant", bound) for bound in HIDDEN],
+        ("optimal", "theorem"),
+        proof("optimal", "sharp"),  # a search at each of the points
+    ],
+)
 def test_along_T_a_curve_is_its_points_and_stands_still_in_the_end(bound, schedule):
     run, accounting = PAPER.replace(batch=100), Accounting(schedule=schedule)
     line = curve(run, "T", SHORT, [bound], accounting)[bound]

@@ -40,7 +40,7 @@ def test_it_never_costs_anything(run, accounting, lipschitz):
             np.testing.assert_array_equal(with_it[bound], without[bound], err_msg=bound)
 
 
-@pytest.mark.parametrize("field", ["sigma", "delta", "n", "R", "T", "xi"])
+@pytest.mark.parametrize("field", [proof("sigma"), "delta", "n", "R", "T", "xi"])
 @given(st.data(), accountings, CLIPS)
 @examples(10)
 def test_slopes_are_as_without_it(field, data, accounting, lipschitz):

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from tests.convention import DEMONSTRATION, Accounting, calibrate, epsilon, guarantee
+from tests.effort import proof
 from zoexplore.mechanism import Declared, NoisyZOGD, Sources
 from zoexplore.questions import recommend
 from zoexplore.training.data import Data
@@ -81,8 +82,16 @@ def test_a_plan_meets_its_target_as_it_is_run(bound, K):
     assert guarantee(plan.setting, bound).epsilon <= 1.0
 
 
+ON_BATCHES = DEMONSTRATION.replace(K=52, batch=2000, n=100_000)
+
+
 @pytest.mark.parametrize(
-    "run", [DEMONSTRATION.replace(K=4), DEMONSTRATION.replace(K=52, batch=2000, n=100_000)]
+    "run",
+    [
+        DEMONSTRATION.replace(K=4),
+        ON_BATCHES.replace(T=50, sampling="cyclic"),
+        proof(ON_BATCHES),  # each of its tries takes a second
+    ],
 )
 def test_a_calibrated_run_has_the_share_that_was_counted(run):
     found = calibrate(run, "sigma", epsilon=1.0, accounting=Accounting(schedule="optimal"))
