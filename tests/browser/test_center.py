@@ -93,7 +93,7 @@ def test_inside_the_bound(explorer):
     explorer.get_by_text("half of it in the last").wait_for()
     theorem = explorer.get_by_role("radiogroup").get_by_text("Hidden-state theorem")
     settled(explorer, theorem.click, lambda: data(explorer, "inside-cost", "rho"))
-    explorer.get_by_text(re.compile(r"Steps counted: the last \d+ of 200")).wait_for()
+    explorer.get_by_text(re.compile(r"Only the last \d+ of 200")).wait_for()
 
 
 def test_theory_is_typeset_with_the_current_numbers(explorer):

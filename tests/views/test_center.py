@@ -80,9 +80,12 @@ def test_inside_draws_the_trajectory(bound):
     z, drawn = g.trajectory.z[(g.N - left).astype(int)], lengths["z"]["y"]
     np.testing.assert_array_equal(drawn, z)
     assert drawn.max() <= view.charts[0].given["up"]["end"], "it begins inside"
-    cut = f"last {left[0]:.0f} steps, from a distance of {format_number(drawn[0])} on"
+    cut = f"last {left[0]:.0f} steps, which begin {format_number(drawn[0])} apart"
     assert (cut in view.below[0].object) == (left[0] < g.N)
     assert left[0] < g.N or z[0] == pytest.approx(g.start)
+    late = int(re.search(r"from the last (?:(\d+) steps|step)\.", view.words.object)[1] or 1)
+    rho = g.trajectory.rho
+    assert rho[-late:].sum() >= rho.sum() / 2 > rho[len(rho) - late + 1 :].sum()
 
 
 def test_long_runs_are_thinned_to_their_last_steps():
@@ -94,10 +97,10 @@ def test_long_runs_are_thinned_to_their_last_steps():
 
 def test_the_words_say_where_counting_begins():
     g = guarantee(DEMONSTRATION, "theorem")
-    assert f"Steps counted: the last {g.N:.0f} of 200; those before" in describe_trajectory(g)[0]
+    assert f"Only the last {g.N:.0f} of 200 steps count" in describe_trajectory(g)[1]
     assert (
-        "same point. Steps counted: all."
-        in describe_trajectory(guarantee(DEMONSTRATION.replace(T=20), "sharp"))[0]
+        "same point. All steps count."
+        in describe_trajectory(guarantee(DEMONSTRATION.replace(T=20), "sharp"))[1]
     )
     assert (
         "2K = 600 exceeds d = 520"
@@ -147,12 +150,21 @@ def test_a_bounds_proofs_are_one_menu_and_the_chosen_one_is_shown():
 
 
 def test_misprints_are_the_proofs_own_table_with_its_formulas_drawn():
-    shown = Errata().derived.object
+    shown = Errata().derived[0].object
     assert (
         shown.count("<tr>") > 10
         and "<math" in shown
         and "$" not in re.sub(r"<annotation.*?</annotation>", "", shown)
     )
+
+
+def test_misprints_begin_with_what_they_cost_this_run():
+    said = Errata().numbers.object
+    assert "As printed, 3 of 4 bounds report less" in said
+    for printed in (True, False):
+        g = guarantee(DEMONSTRATION, "composition", Accounting(printed=printed, sensitivity="clip"))
+        assert format_number(g.epsilon) in said
+    assert BOUNDS["composition"].printed.partition(";")[0][1:] in said
 
 
 def test_numbers_in_tex():
@@ -192,7 +204,7 @@ def test_panels_without_anything_to_draw_are_not_shown():
     inside.state.ask(batch=2000)
     assert not inside.grid.visible
     inside.state.ask(batch=None)
-    assert inside.grid.visible and not inside.words.visible
+    assert inside.grid.visible and "Half of the privacy loss" in inside.words.object
 
 
 def test_inside_says_why_nothing_is_drawn():

@@ -116,7 +116,7 @@ def test_a_refusal_has_no_number_that_only_a_machine_reads():
 
 def test_a_plan_says_once_what_is_supposed():
     plan = recommend(DEMONSTRATION.replace(K=52), epsilon=1.0, K=52, T=200)
-    said = plain("".join(_plan(plan)))
+    said = plain("".join(_plan(plan, guarantee(DEMONSTRATION, "best"))))
     assert said.count("Assumed; numbers cannot check this") == 1 and not any(
         "Assumed" in line for line in plan.warnings
     )
@@ -131,8 +131,9 @@ def test_why_a_bound_that_applies_has_no_steps_to_draw():
 
 
 def test_one_counted_step_is_the_last():
-    said, *_ = describe_trajectory(guarantee(DEMONSTRATION.replace(n=1), "sharp"))
-    assert "Steps counted: the last 1 of 200;" in said and "composition" not in said
+    first, said, _ = describe_trajectory(guarantee(DEMONSTRATION.replace(n=1), "sharp"))
+    assert "One step counts, and costs everything" in first
+    assert "Only the last 1 of 200 steps count" in said and "composition" not in said
 
 
 def test_a_curve_is_absent_for_what_it_lacks_not_for_its_misprints():

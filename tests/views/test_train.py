@@ -143,7 +143,7 @@ class TestFigure:
         assert "How much accuracy" in made.said.object and made.side.object.count(
             "<td>–</td>"
         ) == len(SCALES)
-        assert made.growing.picture["named"] == "pale: trained in advance, with K = 26, T = 200"
+        assert made.growing.picture["named"] == "dashed: trained in advance, with K = 26, T = 200"
 
     def test_models_grow_and_nothing_rescales(self, monkeypatch):
         made, seen = Train(State(small().setting)), []
@@ -191,7 +191,7 @@ class TestFigure:
             and not made.found
         )
         picture = made.growing.picture
-        assert picture["named"] == "pale: trained before, with K = 260"
+        assert picture["named"] == "dashed: trained before, with K = 260"
         assert [(each["x"]["every"], each["y"]) for each in picture["earlier"]] == done
         assert made.button.label == "Train 35 models"
 
@@ -304,11 +304,13 @@ class TestPress:
 
 def test_an_earlier_run_is_named_by_at_most_two_fields():
     run = DEMONSTRATION
-    assert difference(run.replace(K=26), run) == "pale: trained before, with K = 26"
-    assert difference(run.replace(K=26, n=500), run) == "pale: trained before, with n = 500, K = 26"
+    assert difference(run.replace(K=26), run) == "dashed: trained before, with K = 26"
+    assert (
+        difference(run.replace(K=26, n=500), run) == "dashed: trained before, with n = 500, K = 26"
+    )
     assert (
         difference(run.replace(K=26, n=500, T=3), run)
-        == "pale: trained before"
+        == "dashed: trained before"
         == difference(run, run)
     )
 

@@ -41,7 +41,7 @@ class Attack(View):
         code = "plots.tradeoff(setting, accounting=accounting)"
         self.chart = Chart("attack", self.state, self._dragged, code)
         self.legend = Legend(of=self.chart.of, symbol="", muted=list(UNASKED))
-        self.measures, self.says = widgets.html("", "measures"), widgets.html("", "words")
+        self.measures, self.says = widgets.html("", "measures"), widgets.html("", "outcome")
         self.legend.param.watch(lambda event: self.chart.param.update(muted=event.new), "muted")
         self.chart.muted = self.legend.muted
 

@@ -18,9 +18,9 @@ from zoexplore.views.view import View
 
 ENDS = tuple(m * 10**e for e in range(1, 6) for m in (1, 2, 5))  # where the axis may end
 STYLE = style_of("sharp")
-_COMPARED = """<p>Two runs of T + N steps are compared: one trains on your record for T steps and leaves its place empty in the N
-that follow, the other never had it. Only the last model is published. When to stop must depend neither on the data nor on a
-model. It is not a new training on the other n − 1 records.</p><p>The literature calls this certified unlearning
+_COMPARED = """<p>Two runs are compared. One trains on your record for T steps, and for N more with your record's place left empty. The
+other never had your record. Only the last model is published.</p><p>When to stop must depend neither on the data nor on a model. And
+this is less than training anew on the other n − 1 records.</p><p>The literature calls this certified unlearning
 (<a href="https://arxiv.org/abs/2401.10371" target="_blank" rel="noopener">Chien and others 2024</a>).</p>"""
 _CODE = "from zoexplore import forgetting\n\nprint([forgetting(setting, N, accounting).epsilon for N in (0, 10, 20, 40, 80)])"
 

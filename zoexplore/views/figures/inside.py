@@ -23,13 +23,16 @@ STEP = ("z", "p", "a", "rho")  # columns of a trajectory
 MOST = 200  # about how many steps are drawn
 SHOWN = {bound.title: bound.id for bound in reversed(BOUNDS.values()) if bound.hides_iterates}
 LENGTHS = {
-    "z": ("distance z", Style(COLOURS["ink"], (), 2.4)),
-    "p": ("p hidden along", Style(COLOURS["accent"], (6, 3), 2.4)),
-    "a": ("a hidden across", Style(COLOURS["muted"], (2, 3), 2.4)),
+    "z": ("distance", Style(COLOURS["ink"], (), 2.4)),
+    "p": ("hidden along", Style(COLOURS["accent"], (6, 3), 2.4)),
+    "a": ("hidden across", Style(COLOURS["muted"], (2, 3), 2.4)),
 }
 COST = {"rho": ("ρ", Style(COLOURS["ink"], (), 2.4))}
 # figures by title: the columns of a trajectory that each draws
-FIGURES = {"Distance, and what noise hides": LENGTHS, "What each step costs, ρ": COST}
+FIGURES = {
+    "Distance of two runs, and what noise hides": LENGTHS,
+    "What each step costs, ρ": COST,
+}
 
 
 def thinned(path: Trajectory) -> dict[str, np.ndarray]:
@@ -45,13 +48,15 @@ def thinned(path: Trajectory) -> dict[str, np.ndarray]:
 
 
 def describe_trajectory(g: Guarantee) -> tuple[str, ...]:
-    """Describe a bound's steps: the distance, and its cost; or only why there is nothing to draw."""
+    """Describe a bound's steps in HTML: where half of the cost falls, the distance, and its cost; or
+    only why there is nothing to draw.
+    """
     if (path := g.trajectory) is None:
         return (written("inside", "undrawn", g, why_undrawn(g) if g.valid else ""),)
     N, total = path.rho.size, path.rho.sum()
     half = int(np.searchsorted(np.cumsum(path.rho[::-1]), total / 2)) + 1
     distance = written("inside", "distance", g, path, in_whom(g), N)
-    return distance, written("inside", "cost", g, total, half, N)
+    return written("inside", "half", half, N), distance, written("inside", "cost", g, total)
 
 
 class Inside(View):
@@ -62,8 +67,9 @@ class Inside(View):
     )
 
     def build(self) -> None:
-        # why nothing is drawn, and what stands below each figure
-        self.words, *self.below = (widgets.html("", "words", margin=(6, 0, 0, 0)) for _ in range(3))
+        # the first sentence, or why nothing is drawn; and what stands below each figure
+        self.words = widgets.html("", "outcome")
+        self.below = [widgets.html("", "words", margin=(6, 0, 0, 0)) for _ in FIGURES]
         self.charts = [Chart(f"inside-{name}", self.state) for name in ("lengths", "cost")]
         self.grid = widgets.row("panels", *map(widgets.stack, self.charts, self.below))
         look: dict[str, Any] = {"max_width": 330, "margin": (0, 0, 12, 0)}
@@ -74,10 +80,9 @@ class Inside(View):
         g = (await ask(guarantees, *self.state.run))[self.bound]
         path = g.trajectory
         with pn.io.hold():
-            self.grid.visible, self.words.visible = path is not None, path is None
-            places = [self.words] if path is None else self.below
-            for text, said in zip(places, describe_trajectory(g), strict=True):
-                text.object = f"<p>{said}</p>"
+            self.grid.visible = path is not None
+            for text, said in zip([self.words, *self.below], describe_trajectory(g), strict=False):
+                text.object = said
             if path is not None:
                 data = thinned(path)
                 # the axis begins where the distance has fallen to its largest over paid steps
@@ -92,7 +97,7 @@ class Inside(View):
                     draw(chart, title, columns, data, top, steps)
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return widgets.component("inside", self.choice, self.grid, self.words)
+        return widgets.component("inside", self.choice, self.words, self.grid)
 
 
 def draw(
@@ -105,7 +110,7 @@ def draw(
 ) -> None:
     """Draw columns of a trajectory up to `top` against the steps left, at most `steps`."""
     end, most = 1.06 * nice(top / 1.05) if top > 0 else 1.0, max(steps, 2) * 1.05
-    across = span(most, 0.95, log=True, title="steps left", symbol="steps left")
+    across = span(most, 0.95, log=True, title="steps left until the end", symbol="steps left")
     named = len(columns) > 1
     chart.lines = [
         line(c, data["left"], data[c], style, name if named else "")

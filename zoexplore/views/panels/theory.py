@@ -33,8 +33,6 @@ _NO_BUDGET = (
     "Rényi order"
 )
 _DERIVED = Reference("bounds", "What is misprinted in the paper")
-_PRINTED = """<p>With the box ticked, every number on this page is what the paper's printed constants give. Those are no
-guarantee: a misprint reports another loss than what is proved, here larger, there smaller.</p>"""
 _PROOF = "Statement and proof"
 # the fields in the formulas
 SYMBOLS = ("T", "K", "d", "n", "sigma", "beta", "eta", "clip", "R", "ridge", "delta", "xi")
@@ -78,15 +76,30 @@ class Theory(View):
 
 
 class Errata(View):
-    """The misprints, as the proofs derive them, with the switch that draws with them."""
+    """What the misprints cost this run, the switch that draws with them, and how each is derived."""
 
     def build(self) -> None:
         box = widgets.box("Draw with the paper's printed constants", False, margin=(6, 0, 4, 0))
         self.printed = follow(box, self.state, "printed")
-        self.derived = _html(region("misprints", as_html(_DERIVED), "wide"), "document", "errata")
+        self.numbers = _html("", "outcome", "misprints")
+        derived = _html(region("misprints", as_html(_DERIVED), "wide"), "document", "errata")
+        self.derived = widgets.fold("Every misprint, and why it is one", derived)
+
+    async def refresh(self) -> None:
+        setting, counted = self.state.setting, self.state.accounting.replace(sensitivity="clip")
+        proved, printed = [
+            await ask(guarantees, setting, counted.replace(printed=as_printed))
+            for as_printed in (False, True)
+        ]
+        rows = [
+            (BOUNDS[b], printed[b].epsilon, g.epsilon)
+            for b, g in proved.items()
+            if BOUNDS[b].printed
+        ]
+        self.numbers.object = written("page", "misprints", rows)
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return widgets.component("errata", _html(_PRINTED), self.printed, self.derived)
+        return widgets.component("errata", self.numbers, self.printed, self.derived)
 
 
 def _proofs(references: tuple[Reference, ...]) -> tuple[pn.widgets.Select, Text]:

@@ -43,7 +43,7 @@ class Compared(View):
         self.chart = Chart("results")
         self.menu = widgets.select("measured on", titles, "along", "long", of=self.param.task)
         self.outcome, self.words = (
-            widgets.html("", "train_head", margin=(0, 0, 14, 0)),
+            widgets.html("", "outcome"),
             widgets.html("", "words", "legend_of_words"),
         )
 

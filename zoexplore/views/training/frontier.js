@@ -51,7 +51,7 @@ export function render({model}) {
     }
     text(LEFT, H - 8, "← more private");
     text(end, H - 8, `ε at δ = ${p.delta}`, "", "end");
-    text(0, 12, W < 500 && p.progress ? "gets right" : "share of held-out records it gets right");
+    text(0, 12, W < 500 && p.progress ? "gets right" : "share of held-out records that a model gets right");
     if (p.progress) {
       const until = end - BUTTON;
       text(until, 13, p.progress, "now", "end");
@@ -94,8 +94,9 @@ export function render({model}) {
       for (const way of ways) put("circle", {cx: X(at[way]), cy: Y(a), r: 10, class: "ring"});
       text(middle(at), Y(a) + (before ? -18 : 19), before && W > 500 ? "your σ: both ε are known, accuracy is not" : "your σ", "halo own", "middle");
     }
-    if (!before && p.models[NAMED]) for (const way of ways) {
-      const {x, y} = p.models[NAMED], left = way === "last";
+    const named = (before ? p.earlier : p.models)[NAMED];
+    if (named) for (const way of ways) {
+      const {x, y} = named, left = way === "last";
       if (there(x[way])) text(X(x[way]) + (left ? -12 : 12), Y(y) + (left ? -4 : 15), NAMES[way], `halo name ${way}`, left ? "end" : "start");
     }
     const seen = new Set();

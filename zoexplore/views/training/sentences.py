@@ -36,6 +36,6 @@ def difference(one: Setting, other: Setting, when: str = "before") -> str:
         if name not in ("sigma", "M", "m") and mine[name] != theirs[name]
     ]
     if not 0 < len(unlike) <= NAMED:
-        return f"pale: trained {when}"
+        return f"dashed: trained {when}"
     values = (f"{FIELDS[name].symbol} = {typed(one, name)}" for name in unlike)
-    return f"pale: trained {when}, with {', '.join(values)}"
+    return f"dashed: trained {when}, with {', '.join(values)}"

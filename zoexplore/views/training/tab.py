@@ -61,7 +61,7 @@ class Train(View):
         self.earlier: Found | None = None  # what the reader trained before
         # the drawn run, and its epsilons
         self.known: tuple[Asked | None, tuple[Privacy, ...]] = None, ()
-        self.growing, self.said = Growing(), widgets.html("", "train_head")
+        self.growing, self.said = Growing(), widgets.html("", "outcome", "train_head")
         self.side = widgets.html("", "train_table")
         self.button = widgets.button("Train", self.press, "primary", "train_button")
         # a stack hides the row as a whole
