@@ -35,7 +35,7 @@ class Forget(View):
 
     def build(self) -> None:
         self.chart = Chart("forget", self.state, self._dragged, _CODE)
-        self.words = widgets.html("", "words", "gain")
+        self.words = widgets.html("", "outcome")
         # a stack hides the chart as a whole, since its own style sheet would keep it visible
         self.drawing = widgets.stack(self.chart)
 
