@@ -38,26 +38,12 @@ def picture(setting: Setting, accounting: Accounting) -> bytes:
     figure.text(0.05, 0.685, said, size=17, color=ink)
     axes = figure.add_axes((0.08, 0.12, 0.7, 0.5), facecolor=ground)
     for bound, name in NAMES.items():
-        colour, y = (
-            hue("sharp" if bound == BEST else bound),
-            np.where(np.isfinite(found[bound]), found[bound], np.nan),
-        )
+        colour, y = hue("sharp" if bound == BEST else bound), np.ma.masked_invalid(found[bound])
         axes.plot(T, y, "o-", color=colour, linewidth=4, markersize=11, markevery=T == now)
-        if np.isfinite(y[-1]):
-            axes.annotate(
-                f"  {name}",
-                (T[-1], y[-1]),
-                color=colour,
-                size=17,
-                va="center",
-                annotation_clip=False,
-            )
-    axes.set(
-        xlim=(0, end),
-        ylim=(0, None),
-        xlabel="T, training steps",
-        ylabel=f"ε at δ = {format_delta(setting.delta)}",
-    )
+        if np.isfinite(found[bound][-1]):
+            axes.text(T[-1], y[-1], f"  {name}", color=colour, size=17, va="center")
+    delta = format_delta(setting.delta)
+    axes.set(xlim=(0, end), ylim=(0, None), xlabel="T, training steps", ylabel=f"ε at δ = {delta}")
     axes.tick_params(colors=muted)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(out, format="png")

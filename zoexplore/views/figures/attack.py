@@ -56,7 +56,7 @@ class Attack(View):
         for bound, g in found.items():
             rates[bound] = np.where(g.valid, allowed[bound].true_positive_rate(RATES), np.nan)
             caught[bound] = found_at(allowed[bound], self.fpr, run[0].delta) if g.valid else "–"
-        rows = rows_of(found, caught, {})
+        rows = rows_of(found, caught)
         rows.append(entry(GUESSING, "Guessing", GUESSED, fpr, group=OTHERS))
         least, title = allowed[best.bound], "outsiders wrongly accused"
         risks = least.advantage, least.posterior(PRIOR, self.fpr), least.reconstruction(GUESS)

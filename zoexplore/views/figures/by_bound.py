@@ -1,6 +1,7 @@
 """What figures of all bounds share: a line and a row of the table for each."""
 
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -63,13 +64,12 @@ def lines_of(
     ]
 
 
-def rows_of(
-    found: dict[str, Guarantee], numbers: Mapping[str, str], whys: Mapping[str, str]
-) -> list[dict[str, Any]]:
+def rows_of(found: dict[str, Guarantee], numbers: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return a row for each bound with its number and a remark, comparisons last."""
     best, rows = smallest(found), []
     for bound, g in found.items():
+        least = "below the log axis" if g.epsilon == 0 else "the least" if g is best else ""
         group = "" if BOUNDS[bound].of_this_run else OTHERS
-        row = numbers[bound], whys.get(bound, ""), not g.valid, group
-        rows.append(entry(bound, g.title, STYLES[bound], *row, best=g is best, **told_of(bound)))
-    return sorted(rows, key=lambda each: str(each["group"]))
+        told = told_of(bound) | {"why": lack(g) or least, "absent": not g.valid, "group": group}
+        rows.append(entry(bound, g.title, STYLES[bound], numbers[bound], best=g is best, **told))
+    return sorted(rows, key=itemgetter("group"))

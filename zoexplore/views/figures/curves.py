@@ -9,11 +9,11 @@ import param
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.compute.ask import ask
-from zoexplore.compute.computations import guarantees, smallest
+from zoexplore.compute.computations import guarantees
 from zoexplore.run.axes import AXES, drawable, frame, steady
 from zoexplore.run.formatting import format_count, format_delta, format_number
 from zoexplore.views.figures import pins
-from zoexplore.views.figures.by_bound import STYLES, lack, lines_of, missing, rows_of
+from zoexplore.views.figures.by_bound import STYLES, lines_of, missing, rows_of
 from zoexplore.views.figures.chart import Chart, dot, dragged, field_span, handle, span
 from zoexplore.views.figures.legend import UNASKED, Legend
 from zoexplore.views.style import widgets
@@ -70,13 +70,8 @@ class Curves(View):
         found, self.drawn = await ask(guarantees, *run), await self.curves(self.along)
         self.pinned = await pins.find(self.pins, self.along)
         self.found = found
-        best, numbers, whys = smallest(found), {}, {}
-        for bound, g in found.items():
-            numbers[bound] = format_number(g.epsilon)
-            remarks = lack(g) or ("the least" if g is best else "")
-            below = "below the log axis" if g.epsilon == 0 else ""
-            whys[bound] = ", ".join(filter(None, [remarks, below]))
-        rows = [*rows_of(found, numbers, whys), *pins.rows_of(self.pinned, self.pins.compare)]
+        numbers = {bound: format_number(g.epsilon) for bound, g in found.items()}
+        rows = [*rows_of(found, numbers), *pins.rows_of(self.pinned, self.pins.compare)]
         with pn.io.hold():
             self._draw()
             title = f"At T = {format_count(self.state.T)}"

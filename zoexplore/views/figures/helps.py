@@ -15,7 +15,7 @@ from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import curve_set, gains, said_of_truth
 from zoexplore.questions.hiding import LEAST_GAIN, Gain
 from zoexplore.run.axes import AXES, EDGE
-from zoexplore.run.formatting import format_count, format_number, format_short, round_up
+from zoexplore.run.formatting import format_count, format_short, round_up
 from zoexplore.views.component import Script
 from zoexplore.views.figures.chart import script
 from zoexplore.views.figures.publish import Two
@@ -103,10 +103,7 @@ class Helps(View):
             float(each[0, 0]) for each in (here.ratio, here.composition, here.least)
         )
         why, share = str(here.why[0, 0]), format_short(s.beta, 6)
-        gained = f"ε {format_number(before)} becomes {format_number(now)}"
-        gained = "hiding gains nothing" if why else gained
-        gained = gained if np.isfinite(now) else "no bound covers this run"
-        told = f"T = {format_count(s.T)}, β = {share}: {gained}"
+        told = written("figures", "told", s.T, share, why, before, now)
         place = {
             "T": s.T,
             "place": float(AXES["beta"].place(s.beta)),

@@ -60,7 +60,7 @@ export function render({model}) {
       const [says, why] = made.querySelectorAll("small");
       tell(says, model.symbol && !entry.absent ? entry.says ?? "" : ""); // where no other table needs the room
       made.title = entry.tip ?? "";
-      tell(why, entry.why);
+      tell(why, model.symbol ? entry.why : "");
       tell(made.querySelector(".number span"), entry.number);
       made.className = `${entry.absent ? "absent" : ""} ${shown ? "" : "off"} ${entry.best ? "best" : ""}`;
       button.disabled = entry.absent || entry.pin != null;

@@ -30,18 +30,11 @@ class Legend(Script):
     _esm = Path(__file__).with_name("legend.js")
 
 
-def entry(
-    key: str,
-    title: str,
-    style: Style,
-    number: str = "",
-    why: str = "",
-    absent: bool = False,
-    group: str = "",
-    **more: Any,
-) -> dict[str, Any]:
-    """Return a row: the curve's key, title and number, a remark such as why it is absent, and the
-    heading above its group. `more` may have `best`, a line `says`, a tooltip `tip`, and a pin's place.
+def entry(key: str, title: str, style: Style, number: str = "", **more: Any) -> dict[str, Any]:
+    """Return a row: the curve's key, title and number.
+
+    `more` may have `why`, a remark such as why the curve is absent; `absent`; `group`, the heading
+    above; `best`; a line `says`, a tooltip `tip`, and a pin's place.
     """
-    told = {"key": key, "title": title, "number": number, "why": why}
-    return {**told, "absent": absent, "group": group, **look_of(style), **more}
+    told = {"key": key, "title": title, "number": number, "why": "", "absent": False, "group": ""}
+    return told | look_of(style) | more

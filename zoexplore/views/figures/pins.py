@@ -78,13 +78,10 @@ def differences(known: list[Known], now: dict[str, Guarantee]) -> str:
     every = [*(pin.given for pin in known), now]
     least, composed = [smallest(each) for each in every], [each["composition"] for each in every]
     runs = [every_field(g.setting, g.accounting) for g in composed]
-    rows = {
+    fields = {
         FIELDS[name].noun if name in FIELDS else name: [grouped(run[name]) or "–" for run in runs]
         for name in runs[0]
         if len({run[name] for run in runs}) > 1
     }
-    rows["ε, every step"] = [format_number(g.epsilon) for g in composed]
-    rows["ε, only the last"] = [format_number(g.epsilon) for g in least]
-    first, *others = (g.epsilon for g in least)
-    rows["against the first"] = ["–", *(times(first, other) or "=" for other in others)]
-    return written("figures", "pins", [*(pin.name for pin in known), "now"], rows)
+    names = [*(pin.name for pin in known), "now"]
+    return written("figures", "pins", names, fields, composed, least, times)

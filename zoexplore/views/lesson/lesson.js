@@ -183,7 +183,7 @@ function begin(given) {
     const why = facts()?.why ?? bounds.map((_, b) => now[b] < Infinity ? "" : tables[g].facts[row(g)].why[b] || steps.facts[here.T].why[b] || "does not apply here");
     legend.title = `At T = ${grouped(String(T))}`;
     legend.entries = bounds.map(({entry}, b) => ({...entry, number: up(now[b]), absent: now[b] === Infinity, best: b === b0,
-      why: [why[b] || (b === b0 ? "the least" : ""), now[b] === 0 ? "below the log axis" : ""].filter(Boolean).join(", ")})).sort((a, b) => a.group < b.group ? -1 : a.group > b.group);
+      why: why[b] || (now[b] === 0 ? "below the log axis" : b === b0 ? "the least" : "")})).sort((a, b) => a.group < b.group ? -1 : a.group > b.group);
   }
   // The decades to show, as the live page chooses them: five up from the lowest value of this run's bounds.
   function decades(own, others, now) {

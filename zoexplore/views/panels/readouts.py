@@ -73,20 +73,8 @@ def odds(allowed: TradeOff, delta: float) -> str:
     >>> odds(guarantee(run, "sharp").risk, run.delta)
     'An attacker who wrongly accuses 1 in 100 outsiders catches no more than 1 in 100 members. Guessing catches 1.'
     """
-    head, most = (
-        "An attacker who wrongly accuses 1 in 100 outsiders",
-        found_at(allowed, FPR, delta).removesuffix(f"{THIN}%"),
-    )
-    if most == "1":
-        return f"{head} catches no more than 1 in 100 members. Guessing catches 1."
-    if most == "100":
-        sure = allowed.true_positive_rate(FPR) >= 1
-        return (
-            f"{head} may catch every member: this rules nothing out."
-            if sure
-            else f"{head} may catch nearly every member."
-        )
-    return f"{head} catches at most {most} in 100 members. Guessing catches 1."
+    most = found_at(allowed, FPR, delta).removesuffix(f"{THIN}%")
+    return written("readouts", "odds", most, allowed.true_positive_rate(FPR) >= 1)
 
 
 def times(before: float, now: float) -> str:

@@ -3,7 +3,6 @@ errata.
 """
 
 import re
-from collections import Counter
 from html import escape
 from typing import Any
 
@@ -20,7 +19,7 @@ from zoexplore.run.formatting import bound_in_tex, format_number, format_sentenc
 from zoexplore.views.component import Text
 from zoexplore.views.html import written
 from zoexplore.views.panels.controls import follow
-from zoexplore.views.panels.readouts import MARKS, assumptions
+from zoexplore.views.panels.readouts import MARKS
 from zoexplore.views.style import widgets
 from zoexplore.views.style.inputs import typed
 from zoexplore.views.style.widgets import link, region
@@ -61,7 +60,7 @@ class Theory(View):
                 formula = substituted(g)
                 why = escape(format_sentence(g.reason or _NO_BUDGET))
                 self.numbers[bound].object = _formula(*formula) if formula else f"<p>{why}.</p>"
-                self.checks[bound].object = _checks(g)
+                self.checks[bound].object = written("readouts", "folded", g, MARKS)
 
     def _section(self, bound: str) -> pn.viewable.Viewable:
         entry = BOUNDS[bound]
@@ -91,12 +90,8 @@ class Errata(View):
             await ask(guarantees, setting, counted.replace(printed=as_printed))
             for as_printed in (False, True)
         ]
-        rows = [
-            (BOUNDS[b], printed[b].epsilon, g.epsilon)
-            for b, g in proved.items()
-            if BOUNDS[b].printed
-        ]
-        self.numbers.object = written("page", "misprints", rows)
+        misprinted = [bound for bound in BOUNDS.values() if bound.printed]
+        self.numbers.object = written("page", "misprints", misprinted, proved, printed)
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("errata", self.numbers, self.printed, self.derived)
@@ -154,11 +149,3 @@ def _formula(*lines: str) -> str:
     """
     drawn = [[in_mathml(part, displayed=True) for part in line.split(QUAD)] for line in lines]
     return written("page", "formula", lines, drawn)
-
-
-def _checks(g: Guarantee) -> str:
-    count = Counter(check.met for check in g.checks)
-    summary = ", ".join(
-        f"{count[met]} {name}" for met, (_, _, name) in MARKS.items() if met in count
-    )
-    return widgets.details(f"Assumptions: {summary}", assumptions(g))

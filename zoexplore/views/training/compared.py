@@ -1,6 +1,5 @@
 """The finished comparison of methods."""
 
-from math import hypot
 from operator import methodcaller
 
 import numpy as np
@@ -60,7 +59,7 @@ class Compared(View):
         return widgets.component("compared", self.menu, self.outcome, self.chart, self.words)
 
 
-_accuracy, _error = methodcaller("mean", "accuracy"), methodcaller("error", "accuracy")
+_accuracy = methodcaller("mean", "accuracy")
 
 
 def outcome(frontier: Frontier) -> tuple[str, str]:
@@ -68,16 +67,9 @@ def outcome(frontier: Frontier) -> tuple[str, str]:
     middle epsilon, and by which numbers.
     """
     targets = sorted({p.target for p in frontier.points if p.target is not None})
-    middle = targets[len(targets) // 2]
-    at = [p for p in frontier.points if p.target == middle]
-    values, gradients = (
-        max((p for p in at if METHODS[p.method].every_direction == whole), key=_accuracy)
-        for whole in (False, True)
-    )
-    gap, error = _accuracy(values) - _accuracy(gradients), hypot(*map(_error, (values, gradients)))
-    best = {look_of(p.method).short: _accuracy(p) for p in (values, gradients)}
-    alike = abs(gap) <= error
-    return written("train", "outcome", middle, gap, alike), written("train", "behind", best, alike)
+    at = [p for p in frontier.points if p.target == targets[len(targets) // 2]]
+    best = {METHODS[p.method].every_direction: p for p in sorted(at, key=_accuracy)}
+    return written("train", "outcome", best), written("train", "behind", best, look_of)
 
 
 def draw(chart: Chart, frontier: Frontier) -> None:

@@ -1,15 +1,13 @@
 """The Train tab's sentences: the progress, and what the pale frontier is."""
 
-from math import ceil, isfinite
 from typing import TYPE_CHECKING
 
 from zoexplore.run.fields import FIELDS
-from zoexplore.run.formatting import format_count
 from zoexplore.run.setting import NUMERIC_FIELDS, Setting
 from zoexplore.views.style.inputs import typed
 
 if TYPE_CHECKING:
-    from zoexplore.training import Update
+    pass
 
 FOOT = (
     "ε is of each model on its own. It does not cover choosing among them by these results, watching them train, or noise from a "
@@ -17,12 +15,6 @@ FOOT = (
 )
 TASK = "set by the task: logistic loss, a ridge, rows of length 1"
 NAMED = 2  # the most fields by which an earlier frontier is named
-
-
-def progress(update: "Update", T: int) -> str:
-    """Say how far the models are trained, and how much time is left."""
-    left = f" · {ceil(update.seconds_left)} s left" if isfinite(update.seconds_left) else ""
-    return f"step {format_count(update.done / update.total * T)} of {format_count(T)}{left}"
 
 
 def difference(one: Setting, other: Setting, when: str = "before") -> str:

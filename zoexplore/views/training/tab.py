@@ -34,7 +34,7 @@ from zoexplore.views.training.jobs import (
     prices,
 )
 from zoexplore.views.training.running import Running, most_steps
-from zoexplore.views.training.sentences import FOOT, TASK, difference, progress
+from zoexplore.views.training.sentences import FOOT, TASK, difference
 from zoexplore.views.view import View
 
 # what is trained in advance: the demonstration, also with few directions
@@ -159,7 +159,7 @@ class Train(View):
         spoken = f"Trained. {plain}" if done else ""
         self.said.object = written("train", "head", said, note, ended, spoken)
         self.growing.picture = drawn | {
-            "progress": progress(busy, s.T) if busy else "",
+            "progress": written("train", "progress", busy, s.T) if busy else "",
             "part": busy.done / busy.total if busy else 0.0,
             "delta": format_delta(s.delta),
             "says": plain,
