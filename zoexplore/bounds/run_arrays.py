@@ -366,33 +366,6 @@ class RunArrays(Sensitivity):
         """
         return self.m - self.ridge if self.regime == "strongly-convex" else 0 * self.m
 
-    @cached_property
-    def last_beta(self) -> np.ndarray:
-        """The share of the last step's noise along the directions."""
-        return np.where(self.cooldown > 0, self.cooldown_beta, self.beta)
-
-    @cached_property
-    def cooled(self) -> np.ndarray:
-        """The number of last steps whose share of the noise differs from that of the steps before
-        them.
-        """
-        return np.where(self.last_beta == self.beta, 0.0, np.minimum(self.cooldown, self.T))
-
-    @cached_property
-    def last_noise(self) -> Numbers:
-        """The variance of the last step's noise along each direction."""
-        return self.last_beta / self.K + (1 - self.last_beta) / self.d
-
-    @cached_property
-    def s1(self) -> Numbers:
-        """The variance that the directional noise adds to s2 along each direction."""
-        return self.beta / self.K
-
-    @cached_property
-    def s2(self) -> Numbers:
-        """The variance of the isotropic noise, in every coordinate."""
-        return (1 - self.beta) / self.d
-
 
 def _columns(setting: Setting) -> dict[str, Any]:
     whole = {

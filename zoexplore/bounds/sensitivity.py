@@ -1,4 +1,6 @@
-"""How far a record, or a person with several records, moves neighbours' runs apart in a step."""
+"""How far a record, or a person with several records, moves neighbours' runs apart in a step, and
+how much noise the step has.
+"""
 
 from functools import cached_property
 
@@ -23,10 +25,15 @@ class Sensitivity:
 
     setting: Setting
     n: np.ndarray
+    d: np.ndarray
     K: np.ndarray
+    T: np.ndarray
     sigma: np.ndarray
+    beta: np.ndarray
     clip: np.ndarray
     records_per_person: np.ndarray
+    cooldown: np.ndarray
+    cooldown_beta: np.ndarray
 
     @cached_property
     def joint(self) -> np.ndarray:
@@ -68,3 +75,30 @@ class Sensitivity:
     def own_part(self) -> Numbers:
         """The share that the record, or the person, has in a mean."""
         return np.minimum(self.records_per_person / self.n, 1.0)
+
+    @cached_property
+    def last_beta(self) -> np.ndarray:
+        """The share of the last step's noise along the directions."""
+        return np.where(self.cooldown > 0, self.cooldown_beta, self.beta)
+
+    @cached_property
+    def cooled(self) -> np.ndarray:
+        """The number of last steps whose share of the noise differs from that of the steps before
+        them.
+        """
+        return np.where(self.last_beta == self.beta, 0.0, np.minimum(self.cooldown, self.T))
+
+    @cached_property
+    def last_noise(self) -> Numbers:
+        """The variance of the last step's noise along each direction."""
+        return self.last_beta / self.K + (1 - self.last_beta) / self.d
+
+    @cached_property
+    def s1(self) -> Numbers:
+        """The variance that the directional noise adds to s2 along each direction."""
+        return self.beta / self.K
+
+    @cached_property
+    def s2(self) -> Numbers:
+        """The variance of the isotropic noise, in every coordinate."""
+        return (1 - self.beta) / self.d

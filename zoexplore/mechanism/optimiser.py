@@ -148,8 +148,7 @@ class NoisyZOGD(torch.optim.Optimizer):
             n: how many records there are.
             T: the number of steps, probes included.
             K: the number of directions a step; 1 if T is given and K is not.
-            passes: forward passes a record, which determine T and K if these are left out
-                (`zoexplore.recommend`).
+            passes: forward passes a record, from which `zoexplore.recommend` finds missing T and K.
             lr: the learning rate eta/K: a step is lr times the gradient's component in the span of
                 the K directions, plus noise. If the run finds the rate, `param_groups` has 1.0, and
                 schedulers set a fraction of the rate found.
