@@ -18,7 +18,8 @@ from benchmarks.frontier.horizons import TASK, UNITS, WIDTH, least, objective, u
 from benchmarks.frontier.kept import load, save
 from benchmarks.frontier.search import GRIDS, MEETINGS, VISITS, affordable, search, sort, split
 from tests.training.small import small_task
-from tools.comparison import PRINTED, accuracies, few_ticks, kept, mean, passes, spread
+from tools.comparison import PRINTED, accuracies, kept, mean, passes, spread
+from tools.comparison_figures import few_ticks
 from zoexplore import Accounting, guarantee
 from zoexplore.training import METHODS, TASKS, frontier
 from zoexplore.training.data import carried_by_scikit_learn, cosines
