@@ -192,7 +192,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         """Make the optimiser of a plan. If `public` data tell the scale, or if the run finds it,
         the optimiser has a little more noise than is counted.
         """
-        finds = bool(scale.choices.auto)
+        finds = scale.choices.auto
         plan = counted.replace(sigma=counted.sigma * (1 + HEADROOM)) if finds else counted
         made = cls(parameters, loss, plan, sources=sources or Sources.secure(), **options)
         if scale.choices.public:

@@ -16,7 +16,7 @@ import torch
 from zoexplore.mechanism import Sources
 from zoexplore.training.methods import Configuration
 from zoexplore.training.problem import Problem
-from zoexplore.training.step import Draws, Group, State, step
+from zoexplore.training.step import Draws, Group, Groups, State, step
 from zoexplore.training.tasks import Task
 
 LARGE = 500_000  # losses of data sets with more numbers than this take single precision
@@ -77,11 +77,11 @@ class Job:
         return state
 
     @cached_property
-    def _groups(self) -> dict[Group, list[int]]:
+    def _groups(self) -> Groups:
         """The places of the configurations in each group that shares directions and the kind of
         clip.
         """
-        groups: dict[Group, list[int]] = {}
+        groups: Groups = {}
         for i, c in enumerate(self.configurations):
             groups.setdefault(Group(c.setting.K, c.own_basis, c.setting.clipping), []).append(i)
         return groups

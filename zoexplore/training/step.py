@@ -31,6 +31,9 @@ class Group(NamedTuple):
     clipping: str
 
 
+Groups = dict[Group, list[int]]  # the places of each group's configurations
+
+
 class Draws(NamedTuple):
     """One seed's generators: for each group's directions, for each configuration's noise, and for
     batches.
@@ -63,7 +66,7 @@ def step(
     problem: Problem,
     state: State,
     configurations: tuple[Configuration, ...],
-    groups: dict[Group, list[int]],
+    groups: Groups,
 ) -> None:
     """Make one step of every configuration and seed; `groups` has the places of each group."""
     first = configurations[0].setting
