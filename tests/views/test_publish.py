@@ -49,6 +49,18 @@ def test_the_switch_changes_the_number_and_fades_one_curve_never_its_name(view):
     assert lines(view)["last"]["note"] == f"{format_number(view.epsilons['last'])} at T"
 
 
+def test_a_held_slider_computes_the_places_in_sight_and_its_release_all(view):
+    """From one step to a million are three times as many, of long runs."""
+    view.state.slide(sigma=0.0041)
+    sketched = view.two.T
+    assert len(sketched) < len(T_VALUES) / 10 and sketched[-2] < 400 <= sketched[-1]
+    assert lines(view)["every"]["x"][-1] >= ends(view, "across")[1] == 400
+    view.state.param.update(moving=False)
+    assert len(view.two.T) == len(T_VALUES)
+    view.state.slide(sigma=0.0042, T=30_000)  # beyond the axis, which is fitted
+    assert ends(view, "across")[1] == 60_000 and view.two.T[-1] == T_VALUES[-1]
+
+
 def test_the_axis_reaches_twice_the_steps_and_stays_while_a_slider_is_held(view):
     assert ends(view, "across")[1] == nice(2 * DEMONSTRATION.T) == 400
     view.state.slide(T=300)

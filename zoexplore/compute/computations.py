@@ -52,14 +52,15 @@ class CurveSet(NamedTuple):
     epsilon: dict[str, np.ndarray]
 
 
-def any_T(setting: Setting, accounting: Accounting, field: str) -> tuple[Any, ...]:
+def any_T(setting: Setting, accounting: Accounting, field: str, *end: float) -> tuple[Any, ...]:
     """Replace the run's own T by 1 for curves along T, so that moving T computes nothing new. A T
     beyond the axis is rounded up to a power of ten instead.
     """
     if field != "T":
-        return setting, accounting, field
+        return setting, accounting, field, *end
     T = setting.T if setting.T <= T_MOST else 10 ** ceil(log10(setting.T))
-    return setting.replace(T=min(T, LARGEST_INTEGER) if T > T_MOST else 1), accounting, field
+    any_run = setting.replace(T=min(T, LARGEST_INTEGER) if T > T_MOST else 1)
+    return any_run, accounting, field, *end
 
 
 @cached(any_T)
@@ -70,10 +71,15 @@ def curve_set(setting: Setting, accounting: Accounting, field: str) -> CurveSet:
 
 
 @cached(any_T)
-def curve_sketch(setting: Setting, accounting: Accounting, field: str) -> CurveSet:
-    """Compute a few points of the curves along a field, to draw while a slider moves."""
+def curve_sketch(
+    setting: Setting, accounting: Accounting, field: str, end: float = inf
+) -> CurveSet:
+    """Compute a few points of the curves along a field, to draw while a slider moves: those up to
+    `end`, and one beyond.
+    """
     values = AXES[field].values(setting)
     few = np.append(values[:-1:COARSE], values[-1:])
+    few = few[: np.searchsorted(few, end) + 1]
     return CurveSet(few, curve(setting, field, few, accounting=accounting))
 
 

@@ -1,6 +1,7 @@
 """`View`: what all views of a state have in common."""
 
 import asyncio
+from math import inf
 from typing import Any, ClassVar
 
 import panel as pn
@@ -106,13 +107,15 @@ class View(pn.viewable.Viewer):
             self._redrawing.stop()
             self._outdated, self.waiting = True, False
 
-    async def curves(self, along: str) -> CurveSet:
-        """Return the curves along a field: a sketch while a slider moves, unless the curves are
-        known.
+    async def curves(self, along: str, end: float = inf) -> CurveSet:
+        """Return the curves along a field: a sketch up to `end` while a slider moves, unless the
+        curves are known.
         """
         run = *self.state.run, along
         self.sketch = self.state.moving and not known(curve_set, *run)
-        found: CurveSet = await ask(curve_sketch if self.sketch else curve_set, *run)
+        found: CurveSet = await ask(
+            *((curve_sketch, *run, end) if self.sketch else (curve_set, *run))
+        )
         return found
 
     async def refresh(self) -> None:

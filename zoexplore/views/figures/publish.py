@@ -4,7 +4,7 @@ that move together.
 
 from contextlib import suppress
 from functools import lru_cache
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -125,9 +125,11 @@ class Publish(View):
     async def refresh(self) -> None:
         run, T = self.state.run, self.state.T
         self.found = await ask(guarantees, *run)
-        self.two = Two.of(await self.curves("T"))
-        self.sketch = self.state.moving  # the axis is fitted once no slider is held
-        if not self.state.moving or not self.ends[0] / 20 <= T <= self.ends[0]:
+        # the axis is fitted once no slider is held, unless the run leaves it
+        stays = self.state.moving and self.ends[0] / 20 <= T <= self.ends[0]
+        self.two = Two.of(await self.curves("T", self.ends[0] if stays else inf))
+        self.sketch = self.state.moving
+        if not stays:
             self._fit(min(nice(2 * T), max(int(self.two.T[-1]), T_MOST)))
         # up to the first known step at or beyond the end, the run's own among them
         steps = np.union1d(self.two.T[: np.searchsorted(self.two.T, self.ends[0]) + 1], T)
