@@ -17,7 +17,8 @@ from zoexplore.views import Helps, Publish, State
 from zoexplore.views.figures.attack import Attack
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.figures.game import Game
-from zoexplore.views.panels.readouts import Headline, More, Warnings, assumptions, odds, times
+from zoexplore.views.html import written
+from zoexplore.views.panels.readouts import MARKS, Headline, More, Warnings, odds, times
 
 
 def opened(setting=DEMONSTRATION, accounting=None):
@@ -122,7 +123,7 @@ def test_assumptions_are_met_not_met_or_assumed():
         guarantee(DEMONSTRATION, "sharp"),
         guarantee(DEMONSTRATION.replace(K=300), "theorem"),
     )
-    text = assumptions(met) + assumptions(failed)
+    text = written("readouts", "checks", met, MARKS) + written("readouts", "checks", failed, MARKS)
     assert 'aria-label="met"' in text and 'aria-label="assumed"' in text
     assert re.search(r'aria-label="not met">✗</span><span>At most half the dimension', text)
 

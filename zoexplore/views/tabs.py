@@ -71,8 +71,8 @@ class Tabs(pn.viewable.Viewer):
         self.bar = Bar(label="questions", sizing_mode=None)
         self.parts = Bar(label="parts of this tab", css_classes=["zx-parts"], sizing_mode=None)
         self.parts.stylesheets = [stylesheets.css("parts")]
-        self.bar.param.watch(self._turned, "selected")
-        self.parts.param.watch(self._parted, "selected")
+        self.bar.param.watch(self._chosen, "selected")
+        self.parts.param.watch(self._chosen, "selected")
         self._frames: dict[str, pn.Column] = {}
         self._holder = widgets.stack()
         self._show()
@@ -106,19 +106,17 @@ class Tabs(pn.viewable.Viewer):
 
     def _opened(self, event: Any) -> None:
         """Show the view to which another view leads."""
-        self._parted(event)
+        self._chosen(event)
         event.obj.opens = ""
 
-    def _parted(self, event: Any) -> None:
-        if event.new in self.kept:
-            self.selected = event.new
-
-    def _turned(self, event: Any) -> None:
-        if event.new in TABS and self._of(event.new) and event.new != self.tab:
-            self.selected = self._of(event.new)[0]
+    def _chosen(self, event: Any) -> None:
+        """Show a view, or a tab's first one unless the tab is open."""
+        views = [event.new] if event.new in self.kept else self._of(event.new)
+        if views and self.selected not in views:
+            self.selected = views[0]
 
     def _of(self, tab: str) -> list[str]:
-        return [view for view in TABS[tab] if view in self.kept]
+        return [view for view in TABS.get(tab, ()) if view in self.kept]
 
     def _write(self) -> None:
         """Update the bar of the tabs, and the bar of the open tab's views."""

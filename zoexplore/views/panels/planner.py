@@ -54,10 +54,11 @@ _PLANS = (
     "I train {d} parameters on {n} records, {batch} a step, and can pay for {passes} passes over each record. ε must stay below "
     "{target} at δ = {delta}. Which run should it be?"
 )
+PUBLIC = "composition"  # the bound that counts every step as published
 BATCHES_COOL = 20  # the number of last steps in a cool-down on fresh batches
 _OF_RUN = ("d", "n", "T", "delta", "batch")
 _OWN = {"target": "target ε", "passes": "passes over each record"}
-_WAYS = {BEST: "only the last model", "composition": "every step"}
+_WAYS = {BEST: "only the last model", PUBLIC: "every step"}
 _WAYS |= {
     b: f"only the last model, by {bound.in_text}" for b, bound in BOUNDS.items() if b not in _WAYS
 }
@@ -156,18 +157,16 @@ class Planner(View):
 
     async def _solve(self) -> None:
         setting, accounting = self.state.run
-        field, target = self.field, float(self.target)
-        ways = {"yours": self.bound, "last": self.bound, "every": "composition"}
-        counted = accounting.replace(printed=accounting.printed and self.bound != BEST)
+        field, target, ways = self.field, float(self.target), {"last": self.bound, "every": PUBLIC}
         found: dict[str, Setting | str] = {"yours": setting}
-        given: dict[str, Guarantee] = {}
         for name, bound in ways.items():
-            if name not in found:
-                run = await ask(solved, setting, field, target, bound, accounting)
-                found[name] = _as_told(run, field)
-            if isinstance(run := found[name], Setting):
-                every = await ask(guarantees, run, counted)
-                given[name] = smallest(every) if bound == BEST else every[bound]
+            run = await ask(solved, setting, field, target, bound, accounting)
+            found[name] = _as_told(run, field)
+        given = {
+            name: await self._counted(run, ways.get(name, self.bound))
+            for name, run in found.items()
+            if isinstance(run, Setting)
+        }
         curves = await ask(curve_set, setting, accounting, field)
         last = given.get("last", given["yours"]).setting
         cooled, offer = await self._offer(last, field)
@@ -183,13 +182,19 @@ class Planner(View):
                 why = warning(f"{format_sentence(in_symbols(str(found['last'])))}.")
                 self._say(why + limit, self._nothing() + offer, cooled=cooled)
 
+    async def _counted(self, run: Setting, bound: str) -> Guarantee:
+        """Return a run's guarantee by a bound, or the least."""
+        accounting = self.state.accounting
+        printed = accounting.printed and self.bound != BEST
+        every = await ask(guarantees, run, accounting.replace(printed=printed))
+        return smallest(every) if bound == BEST else every[bound]
+
     async def _recommend(self) -> None:
         setting, accounting = self.state.run
         numbers = float(self.target), self.bound, accounting, float(self.passes)
         found = await ask(recommended, setting, *numbers)
         if isinstance(found, Plan):
-            every = await ask(guarantees, setting, accounting)
-            now = smallest(every) if self.bound == BEST else every[self.bound]
+            now = await self._counted(setting, self.bound)
             run, (head, words) = _as_told(found.setting, "sigma"), _plan(found, now)
             cooled, offer = await self._offer(run, "sigma")
             self._say(await self._truth(run) + words, head + offer, run, cooled)

@@ -9,7 +9,7 @@ from typing import Any
 import panel as pn
 import param
 
-from zoexplore.bounds import BOUNDS, Guarantee
+from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.guarantee import as_printed
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.bounds.words import words_of
@@ -201,7 +201,8 @@ class More(View):
         best = smallest(found)
         words, data = await ask(computations.stated, *run, best.bound)
         with pn.io.hold():
-            self.verdict.object = verdict(found)
+            why = words_of(best.bound).explain(best) if best.valid else ""
+            self.verdict.object = written("readouts", "verdict", best, list(found.values()), why)
             title = BOUNDS[best.bound].in_text
             self.assumptions.object = written("readouts", "assumed", best, title, MARKS)
             self.copiers["text"].tags, self.copiers["json"].tags = [words], [data]
@@ -211,20 +212,6 @@ class More(View):
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self.fold
-
-
-def verdict(found: dict[str, Guarantee]) -> str:
-    """Say which bound is the least, why, and what it is in other measures; or what each bound
-    lacks.
-    """
-    best = smallest(found)
-    why = words_of(best.bound).explain(best) if best.valid else ""
-    return written("readouts", "verdict", best, list(found.values()), why)
-
-
-def assumptions(g: Guarantee) -> str:
-    """List what a bound assumes, whether each assumption is met, and by how much it fails."""
-    return written("readouts", "checks", g, MARKS)
 
 
 class Readouts(pn.viewable.Viewer):

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import panel as pn
 import param
 import yaml
@@ -199,7 +198,7 @@ class Story(pn.viewable.Viewer):
         said = "Right." if self.guess == right else f"Not quite. {step.guesses[right]}."
         with pn.io.hold():
             if drawn:
-                said = self._of_drawing(*drawn[-1])
+                said = written("page", "drawn", *drawn[-1], *self.publish.two)
             for place, button in enumerate(() if drawn else self.guesses):
                 kind = {self.guess: "wrong", right: "right"}
                 # the style sheet marks the button by its class
@@ -209,16 +208,6 @@ class Story(pn.viewable.Viewer):
             self.state.ask(**step.then)
             self.tabs[step.view].param.update(**step.reveals)
             self.publish.clouds.again += 1
-
-    def _of_drawing(self, T: float, epsilon: float) -> str:
-        """Say what the reader has drawn, and what is true."""
-        two = self.publish.two
-        true = float(two.last[np.searchsorted(two.T, T)])
-        early = two.T[np.argmax(two.last >= 0.995 * true)]
-        return (
-            f"You drew {format_number(epsilon, 2)} at T = {format_count(T)}. It is {format_number(true)}: it was so at step "
-            f"{format_count(early)} already, and is {format_number(float(two.last[-1]))} after a million."
-        )
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self.panel

@@ -49,11 +49,7 @@ class Theory(View):
 
     async def refresh(self) -> None:
         found = await ask(guarantees, *self.state.run)
-        s = self.state.setting
-        fields = [
-            (f.symbol, f.label or f.noun, typed(s, f.name))
-            for f in map(FIELDS.__getitem__, SYMBOLS)
-        ]
+        fields = [(FIELDS[name], typed(self.state.setting, name)) for name in SYMBOLS]
         with pn.io.hold():
             self.symbols.object = written("page", "symbols", fields)
             for bound, g in found.items():

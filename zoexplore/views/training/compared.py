@@ -76,14 +76,13 @@ def draw(chart: Chart, frontier: Frontier) -> None:
     """Draw each method at its best: a line with error bars, level and dashed if it has no epsilon."""
     targets = sorted({p.target for p in frontier.points if p.target is not None})
     ends, delta = (targets[0] / 1.2, 1.2 * targets[-1]), format_delta(frontier.delta)
-    lines, dots, heights = [], [], []
+    lines, dots = [], []
     for method, points in ranked(frontier).items():
-        look, mean, last = look_of(method), [p.mean("accuracy") for p in points], points[-1]
+        look, mean = look_of(method), [p.mean("accuracy") for p in points]
         thin, style = Style(look.colour, (), 1.2), Style(look.colour, (), 2.4)
         if not METHODS[method].noisy:
             level = Style(look.colour, (6, 4), 2.4)
-            lines.append(line(method, ends, [last.mean("accuracy")] * 2, level, look.short))
-            heights += mean
+            lines.append(line(method, ends, mean[-1:] * 2, level, look.short))
             continue
         x = [p.epsilon[p.by] for p in points]
         lines.append(line(method, x, mean, style, look.short))
@@ -91,14 +90,20 @@ def draw(chart: Chart, frontier: Frontier) -> None:
             bar = y + np.nan_to_num(p.error("accuracy")) * np.array([-1, 1])
             lines.append(line(f"{method} {e:g}", [e, e], bar, thin, reads=False))
             dots.append(dot(method, e, y, style))
-            heights += [*bar]
-    low, high = min(heights), max(heights)
-    margin, ticks = 0.03 * max(high - low, LEAST), {x: format_short(x) for x in targets}
+    heights = np.concatenate([each["y"] for each in lines])
+    low, high = heights.min(), heights.max()
+    margin = 0.03 * max(high - low, LEAST)
     chart.lines = lines
     chart.put(
         "accuracy on held-out data",
         f"Accuracy on held-out data against ε at δ = {delta}, a line a method",
-        span(*ends, ticks=ticks, log=True, title=f"ε at δ = {delta}", symbol="ε"),
+        span(
+            *ends,
+            ticks={x: format_short(x) for x in targets},
+            log=True,
+            title=f"ε at δ = {delta}",
+            symbol="ε",
+        ),
         span(low - margin, high + margin, 5),
         dots=dots,
     )
