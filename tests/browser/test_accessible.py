@@ -33,7 +33,7 @@ def test_nothing_serious_with_all_that_opens(explorer, axe, width, scheme):
     visit(explorer, "K=300&pin=K:20~fewer&printed=1&T=x")
     open_export(explorer)
     open_fold(explorer)
-    assert not explorer.get_by_role("button", name="Copy JSON").is_visible()
+    assert not explorer.get_by_role("button", name="Copy text").is_visible()
     explorer.get_by_text(re.compile("^More: why, what is assumed")).click()
     explorer.get_by_text("Read it here").click()
     explorer.get_by_label("statement of the guarantee").wait_for()

@@ -4,7 +4,6 @@ module does not import Panel.
 Most functions here are `cached`, so they must be pure, and nobody may change their answers.
 """
 
-import json
 import time
 from collections.abc import Callable
 from math import ceil, inf, log10
@@ -113,10 +112,9 @@ def attacks(setting: Setting, accounting: Accounting) -> dict[str, TradeOff]:
 
 
 @cached(in_background=True)
-def stated(setting: Setting, accounting: Accounting, bound: str) -> tuple[str, str]:
-    """Return a bound's statement about a run, in words and as JSON."""
-    said = statement(setting, bound, accounting)
-    return str(said), json.dumps(said.as_dict(), ensure_ascii=False, indent=2)
+def stated(setting: Setting, accounting: Accounting, bound: str) -> str:
+    """Return a bound's statement about a run."""
+    return str(statement(setting, bound, accounting))
 
 
 @cached(in_background=True)

@@ -21,7 +21,7 @@ from zoexplore.views.pins import MOST_PINS, Pins
 from zoexplore.views.preview import QUESTION
 from zoexplore.views.state import State
 from zoexplore.views.style import widgets
-from zoexplore.views.style.widgets import details, link
+from zoexplore.views.style.widgets import link
 from zoexplore.views.tabs import VIEWS, Tabs
 
 _TITLE = "<p>zoexplore</p>"
@@ -34,7 +34,7 @@ _COLOPHON = f"""<p>Mechanism and hidden-state theorem: {", ".join(paper.AUTHORS)
 {link(paper.URL, f"<i>{escape(paper.TITLE)}</i>")}, {paper.VENUE}, {paper.ARXIV}.
 The sharper bound, the proofs and the errata are zoexplore's own: they open under Theory.</p>
 <p>zoexplore {__version__}, {paper.LICENCE}.</p>
-{details("How to cite", f'<pre tabindex="0" aria-label="BibTeX">{escape(paper.BIBTEX)}</pre>')}"""
+<details><summary>How to cite</summary><pre tabindex="0" aria-label="BibTeX">{escape(paper.BIBTEX)}</pre></details>"""
 
 
 def colophon() -> pn.Column:

@@ -46,8 +46,7 @@ def previewed(search: str, where: str) -> str:
         "og:image:width": SIZE[0],
         "og:image:height": SIZE[1],
     }
-    shown = {name: value for name, value in told.items() if picture or "image" not in name}
-    return written("first", "card", shown, picture)
+    return written("first", "card", told, picture)
 
 
 def opening(search: str, where: str = "") -> str:

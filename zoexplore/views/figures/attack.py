@@ -1,6 +1,5 @@
 """Attack: the best test for a record that a guarantee still allows any attacker."""
 
-import numpy as np
 import panel as pn
 import param
 
@@ -52,10 +51,9 @@ class Attack(View):
         """Draw each bound's success, and write the success at the chosen rate with what it means."""
         run, fpr = self.state.run, format_share(self.fpr, THIN)
         found, allowed = await ask(guarantees, *run), await ask(attacks, *run)
-        best, rates, caught = smallest(found), {}, {}
-        for bound, g in found.items():
-            rates[bound] = np.where(g.valid, allowed[bound].true_positive_rate(RATES), np.nan)
-            caught[bound] = found_at(allowed[bound], self.fpr, run[0].delta) if g.valid else "–"
+        best, delta = smallest(found), run[0].delta
+        rates = {b: each.true_positive_rate(RATES) for b, each in allowed.items() if found[b].valid}
+        caught = {b: found_at(allowed[b], self.fpr, delta) if b in rates else "–" for b in found}
         rows = rows_of(found, caught)
         rows.append(entry(GUESSING, "Guessing", GUESSED, fpr, group=OTHERS))
         least, title = allowed[best.bound], "outsiders wrongly accused"

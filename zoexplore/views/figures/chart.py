@@ -74,11 +74,6 @@ def dot(key: str, x: float, y: float, style: Style, **more: Any) -> dict[str, An
     }
 
 
-def level(y: float, name: str, colour: tuple[str, str]) -> dict[str, Any]:
-    """Return a dashed line across the figure with its name."""
-    return {"y": float(y), "name": name, "light": colour[0], "dark": colour[1]}
-
-
 def span(
     start: float,
     end: float,
@@ -145,7 +140,7 @@ class Chart(Script):
             title: what the y axis shows.
             said: the figure in one sentence, for screen readers and files.
             across, up: the axes, results of `span`.
-            more: `handle`, with `at`, `label` and `title`; `dots`; `levels`; `values`, the true
+            more: `handle`, with `at`, `label` and `title`; `dots`; `levels`, dashed lines across the figure with `y`, `name`, `light` and `dark`; `values`, the true
                 values at the lines' places; `missing`, what stands in place of the figure, as HTML.
         """
         self.styles = {"--tall": "180px"} if more.get("missing") else {}

@@ -27,7 +27,7 @@ LENGTHS = {
     "p": ("hidden along", Style(COLOURS["accent"], (6, 3), 2.4)),
     "a": ("hidden across", Style(COLOURS["muted"], (2, 3), 2.4)),
 }
-COST = {"rho": ("ρ", Style(COLOURS["ink"], (), 2.4))}
+COST = {"rho": ("", Style(COLOURS["ink"], (), 2.4))}
 # figures by title: the columns of a trajectory that each draws
 FIGURES = {
     "Distance of two runs, and what noise hides": LENGTHS,
@@ -92,9 +92,8 @@ class Inside(View):
                 steps, start = int(data["left"][0]), data["z"][0]
                 self.below[0].object += written("inside", "cut", steps, start, path.rho.size)
                 for chart, (title, columns) in zip(self.charts, FIGURES.items(), strict=True):
-                    top = max(np.nanmax(data[c], initial=0) for c in columns)
                     chart.draws = f'plots.inside(setting, "{self.bound}", accounting)'
-                    draw(chart, title, columns, data, top, steps)
+                    draw(chart, title, columns, data)
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("inside", self.choice, self.words, self.grid)
@@ -105,16 +104,11 @@ def draw(
     title: str,
     columns: dict[str, tuple[str, Style]],
     data: dict[str, np.ndarray],
-    top: float,
-    steps: int,
 ) -> None:
-    """Draw columns of a trajectory up to `top` against the steps left, at most `steps`."""
-    end, most = 1.06 * nice(top / 1.05) if top > 0 else 1.0, max(steps, 2) * 1.05
+    """Draw columns of a trajectory against the steps left."""
+    top, left = max(np.nanmax(data[c], initial=0) for c in columns), data["left"]
+    end, most = 1.06 * nice(top / 1.05) if top > 0 else 1.0, max(left[0], 2) * 1.05
     across = span(most, 0.95, log=True, title="steps left until the end", symbol="steps left")
-    named = len(columns) > 1
-    chart.lines = [
-        line(c, data["left"], data[c], style, name if named else "")
-        for c, (name, style) in columns.items()
-    ]
+    chart.lines = [line(c, left, data[c], style, name) for c, (name, style) in columns.items()]
     said = f"{title}, against the steps left"
     chart.put(title, said, across, span(0, end, 3.5))

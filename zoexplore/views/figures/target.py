@@ -12,7 +12,7 @@ from zoexplore.palette import COLOURS
 from zoexplore.run.axes import AXES, whole_decades
 from zoexplore.run.formatting import format_delta, format_short
 from zoexplore.run.setting import Setting
-from zoexplore.views.figures.chart import Chart, dot, field_span, level, line, span
+from zoexplore.views.figures.chart import Chart, dot, field_span, line, span
 from zoexplore.views.figures.pins import least
 from zoexplore.views.figures.publish import NAMES, STYLES
 
@@ -56,7 +56,7 @@ def draw(
     names = {"last": "either way", "every": ""} if np.array_equal(*y.values()) else NAMES
     named = {"aloud": True, "inside": True}
     chart.lines = [line(key, x, y[key], WAYS[key], names[key], **named) for key in y]
-    goal, accent = f"target ε = {format_short(target, 4)}", COLOURS["accent"]
+    goal, (light, dark) = f"target ε = {format_short(target, 4)}", COLOURS["accent"]
     chart.draws = f'plots.curves(setting, "{field}", accounting=accounting)'
     chart.put(
         f"ε at δ = {format_delta(setting.delta)}",
@@ -64,6 +64,6 @@ def draw(
         field_span(axis, whole_decades(seen) if seen and not axis.linear else axis.frame(setting)),
         span(low, high, log=True),
         dots=[each | {"name": "your run" * (each["key"] == "yours")} for each in dots],
-        levels=[level(target, goal, accent)],
+        levels=[{"y": target, "name": goal, "light": light, "dark": dark}],
         values=curves.values,
     )

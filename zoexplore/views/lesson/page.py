@@ -174,11 +174,10 @@ def _line(*given: Any, **more: Any) -> dict[str, Any]:
 def _bound(bound: str, accounting: Accounting) -> dict[str, Any]:
     style, known = style_of(bound), BOUNDS[bound]
     printed, group = bool(as_printed(bound, accounting)), "" if known.of_this_run else OTHERS
-    title = known.title + (" (as printed)" if printed else "")
-    row = entry(bound, title, style, group=group, **told_of(bound))
+    title = known.title + " (as printed)" * printed
     return {
         "line": _line(bound, style, title),
-        "entry": row,
+        "entry": entry(bound, title, style, group=group, **told_of(bound)),
         "own": known.of_this_run,
         "printed": printed,
     }

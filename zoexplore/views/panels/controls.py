@@ -3,11 +3,13 @@
 from functools import partial
 from html import escape
 from math import inf
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import panel as pn
 import param
+import yaml
 
 from zoexplore.questions.statement import remark_on_delta
 from zoexplore.run.fields import FIELDS, OPTIONS
@@ -21,37 +23,9 @@ from zoexplore.views.state import State
 from zoexplore.views.style import stylesheets, widgets
 from zoexplore.views.style.inputs import FieldSentence, Quick, nearest, rungs, typed
 
-HINTS = {  # explanations below the labels of the fold
-    "R": "After each step the parameters are pulled back into a ball of this radius. ∞ means no ball.",
-    "eta": "How far a step goes. Left empty, it is K/M.",
-    "clip": "A record's quotient is the slope of its loss along one direction. Δ cuts it off.",
-    "M": "The most that a record's loss may curve.",
-    "m": "The least that a record's loss curves. The larger m, the faster two runs draw together.",
-    "ridge": "A penalty on large parameters, added after the clip, that pulls two runs together even where the clip acts.",
-    "xi": "How far apart two losses are taken whose difference gives a slope. 0 means exact slopes.",
-    "delta": "The chance that ε does not hold. Take less than 1/n.",
-    "lipschitz": "The longest gradient that a record's loss may have. Up to Δ the clip never acts. ∞ means that nothing is known.",
-    "linear": (
-        "Each record's loss depends on the parameters only through one weighted sum of them, as in logistic, Poisson or "
-        "least-squares regression. The sharper bound is then lower where the clip may act or ξ is not 0."
-    ),
-    "releases": "How many models are published, evenly spaced, the last included. Choosing among them costs nothing more.",
-    "records_per_person": "The most records that one person has. ε protects the person, with all of them.",
-    "clipping": "Δ limits each of a record's K quotients, or the length of all K together.",
-    "neighbours": "The two cases that an attacker tries to tell apart: this record or another one, or this record or none.",
-    "conversion": "How the privacy loss of all steps becomes one ε. The exact way gives the least.",
-    "sensitivity": "How far one record can move a step: by what is known of its gradient, or by the clip alone.",
-    "schedule": "Whether every step keeps β, or each takes the share that gives the least ε.",
-}
-MENUS = {  # menus by field: the words beside each
-    "regime": "regime of the loss",
-    "clipping": "the clip limits",
-    "neighbours": "neighbours",
-    "sampling": "batches are",
-    "conversion": "conversion",
-    "sensitivity": "sensitivity",
-    "schedule": "noise share",
-}
+HINTS, MENUS, COVERED = yaml.safe_load(
+    Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
+).values()
 SUPPOSED: dict[str, dict[str, Any]] = {  # fields by what is known of a gradient
     "nothing": {"lipschitz": inf, "sensitivity": "least"},
     "length": {"lipschitz": DEMONSTRATION.lipschitz, "sensitivity": "least"},
@@ -60,19 +34,6 @@ SUPPOSED: dict[str, dict[str, Any]] = {  # fields by what is known of a gradient
 SLIDERS = ("K", "beta", "sigma", "n", "batch", "d", "T")
 ENDS = {"K": "d", "batch": "n"}  # sliders by name: the field at which each ends
 COOLED = ("cooldown", "cooldown_beta")
-# by the way of drawing batches: the neighbours that bounds cover, and what the neighbours mean
-COVERED = {
-    "poisson": (
-        "add-remove",
-        "Poisson batches are covered with one record added or removed, which is what ε says now. A replaced record counts as "
-        "two, one removed and one added: 2ε at (1 + e^ε)δ.",
-    ),
-    "without-replacement": (
-        "replace-one",
-        "Batches of one size are covered with one record replaced, which is what ε says now: both data sets have n records, of "
-        "which one is another.",
-    ),
-}
 _BESIDE = (2, 0, 0, 0)  # the margin of a box below its number
 IN_FOLD = (
     "R",

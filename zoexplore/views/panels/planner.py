@@ -28,7 +28,6 @@ from zoexplore.run.axes import AXES
 from zoexplore.run.fields import FIELDS
 from zoexplore.run.formatting import (
     format_count,
-    format_number,
     format_sentence,
     format_short,
     format_typed,
@@ -262,13 +261,13 @@ def _solution(
     """
     g, before, symbol = given["last"], given["yours"], AXES[field].symbol
     value, now = getattr(g.setting, field), getattr(before.setting, field)
-    public = None if g.bound == "composition" else getattr(every, field, "")
-    more = format_number(public / value, 2) if public and field == "sigma" and value > 0 else ""
+    public = None if g.bound == PUBLIC else getattr(every, field, "")
+    more = public / value if public and field == "sigma" and value > 0 else None
     found, beside, yours = (
         _found(field, each) if isinstance(each, (int, float)) else each
         for each in (value, public, now)
     )
-    goal = BOUNDS[g.bound].in_text, format_short(round_up(target, 6), 6), g, before.epsilon
+    goal = BOUNDS[g.bound].in_text, round_up(target, 6), g, before.epsilon
     said = written("plan", "solution", symbol, found, FIELDS[field].best, *goal)
     return written("plan", "head", symbol, found, beside, more, yours), said
 

@@ -145,20 +145,15 @@ class Warnings(View):
 
     async def refresh(self) -> None:
         found = await ask(guarantees, *self.state.run)
-        s = self.state.setting
-        persons = s.records_per_person > 1 and not s.full_batch
-        cure = PERSONS if persons else CURES.get((s.sampling, s.neighbours), "")
+        self.cure.label = CURES.get((self.state.sampling, self.state.neighbours), PERSONS)
         self.printed.visible = self.state.printed
         self.lacking.visible = not smallest(found).valid
         self.why.object = written("readouts", "uncovered", lack(found["composition"]))
-        self.cure.param.update(label=cure or PERSONS, visible=bool(cure))
 
     def _cover(self) -> None:
         """Change the run to one that bounds cover."""
-        if self.cure.label == PERSONS:
-            self.state.ask(records_per_person=1)
-        else:
-            draw(self.state, self.state.sampling)
+        self.state.ask(records_per_person=1)
+        draw(self.state, self.state.sampling)
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("warnings", self.printed, self.lacking, sheet="")
@@ -173,13 +168,10 @@ class More(View):
         self.active = False
         self.verdict, self.assumptions = widgets.answer("verdict"), widgets.answer("assumptions")
         self.statement = widgets.html("", "code", "statement")
-        self.copiers = {
-            "text": widgets.copier("Copy text", "#"),
-            "json": widgets.copier("Copy JSON", "#"),
-        }
+        self.copier = widgets.copier("Copy text", "#")
         said, tools = (
             widgets.html(_SAYS, "words"),
-            widgets.tools(*self.copiers.values(), margin=(0, 0, 10, 0)),
+            widgets.tools(self.copier, margin=(0, 0, 10, 0)),
         )
         left = widgets.stack(
             self.verdict, said, tools, widgets.fold("Read it here", self.statement)
@@ -192,20 +184,19 @@ class More(View):
 
     def _waits(self, *_: Any) -> None:
         """Disable copying while the statement is out of date."""
-        for copier in self.copiers.values():
-            copier.disabled = self.waiting
+        self.copier.disabled = self.waiting
 
     async def refresh(self) -> None:
         run = self.state.run
         found = await ask(guarantees, *run)
         best = smallest(found)
-        words, data = await ask(computations.stated, *run, best.bound)
+        words = await ask(computations.stated, *run, best.bound)
         with pn.io.hold():
             why = words_of(best.bound).explain(best) if best.valid else ""
             self.verdict.object = written("readouts", "verdict", best, list(found.values()), why)
             title = BOUNDS[best.bound].in_text
             self.assumptions.object = written("readouts", "assumed", best, title, MARKS)
-            self.copiers["text"].tags, self.copiers["json"].tags = [words], [data]
+            self.copier.tags = [words]
             self.statement.object = (
                 f'<pre tabindex="0" aria-label="statement of the guarantee">{escape(words)}</pre>'
             )

@@ -22,7 +22,7 @@ from zoexplore.views.panels.controls import follow
 from zoexplore.views.panels.readouts import MARKS
 from zoexplore.views.style import widgets
 from zoexplore.views.style.inputs import typed
-from zoexplore.views.style.widgets import link, region
+from zoexplore.views.style.widgets import link
 from zoexplore.views.view import View
 
 QUAD = r"\quad"  # between the parts of a formula
@@ -77,7 +77,8 @@ class Errata(View):
         box = widgets.box("Draw with the paper's printed constants", False, margin=(6, 0, 4, 0))
         self.printed = follow(box, self.state, "printed")
         self.numbers = _html("", "outcome", "misprints")
-        derived = _html(region("misprints", as_html(_DERIVED), "wide"), "document", "errata")
+        table = f'<div class="wide" tabindex="0" role="region" aria-label="misprints">{as_html(_DERIVED)}</div>'
+        derived = _html(table, "document", "errata")
         self.derived = widgets.fold("Every misprint, and why it is one", derived)
 
     async def refresh(self) -> None:

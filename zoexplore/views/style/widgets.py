@@ -221,17 +221,6 @@ def link(url: str, words: str) -> str:
     return f'<a href="{url}" target="_blank" rel="noopener">{words}</a>'
 
 
-def details(title: str, inner: str) -> str:
-    """Return a title and what a click on the title shows; both are HTML."""
-    return f"<details><summary>{title}</summary>{inner}</details>"
-
-
 def unbroken(words: str) -> str:
     """Return a text whose lines do not break within an equation."""
     return words.replace(" = ", "\u00a0=\u00a0")
-
-
-def region(label: str, table: str, kind: str = "") -> str:
-    """Return a table as HTML that scrolls if too wide, also by keys."""
-    css = f' class="{kind}"' if kind else ""
-    return f'<div{css} tabindex="0" role="region" aria-label="{escape(label)}">{table}</div>'

@@ -50,11 +50,12 @@ def models_of(
     """
     trained, models = {point.sigma: point for point in points}, []
     for i, sigma in enumerate(sigmas):
-        point, charged = trained.get(sigma), known[i] if known else {}
-        by = {bound: charge.along for bound, charge in charged.items()} or (
-            point.epsilons if point else {}
-        )
-        if not by:
+        point = trained.get(sigma)
+        if known:
+            by = {bound: charge.along for bound, charge in known[i].items()}
+        elif point:
+            by = point.epsilons
+        else:
             continue
         least = zip(*(each for bound, each in by.items() if BOUNDS[bound].of_this_run), strict=True)
         along = {"every": by["composition"], "last": tuple(map(min, least))}

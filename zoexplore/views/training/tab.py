@@ -169,19 +169,17 @@ class Train(View):
         self._label()
 
     def _label(self) -> None:
-        label, quiet = (
-            f"Train {len(SCALES) * SEEDS} models",
-            self.running.busy or self.found is not None,
-        )
+        label, busy = f"Train {len(SCALES) * SEEDS} models", self.running.busy
         if missing():
             label = "Needs PyTorch"
-        elif self.running.busy:
+        elif busy:
             label = "Stop, keep these"
         elif self.cannot:
-            label, quiet = self.cannot.offer, False
+            label = self.cannot.offer
         elif self.found:
             label = "Train again"
-        look = ["zx-button", *(["zx-quiet"] if quiet else [])]
+        quiet = busy or (self.found and not self.cannot)
+        look = ["zx-button", *["zx-quiet"] * bool(quiet)]
         self.button.param.update(label=label, disabled=bool(missing()), css_classes=look)
 
     def __panel__(self) -> pn.viewable.Viewable:
