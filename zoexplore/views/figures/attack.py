@@ -72,8 +72,7 @@ class Attack(View):
                 handle={"at": self.fpr, "label": fpr, "title": title},
             )
             self.legend.param.update(title=f"Caught, at {fpr} of outsiders accused", entries=rows)
-            said = written("figures", "measures", *measures) if best.valid else ""
-            self.measures.object = said
+            self.measures.object = written("figures", "measures", best.valid, *measures)
             self.says.object = written("figures", "accusing", fpr, caught[best.bound])
 
     def __panel__(self) -> pn.viewable.Viewable:

@@ -81,6 +81,7 @@ class Chart {
     this.given = given;
     this.missing.innerHTML = given.missing ?? "";
     this.box.classList.toggle("lacks", Boolean(given.missing));
+    requestAnimationFrame(() => this.box.getRootNode().host?.style.setProperty("--tall", given.missing ? "180px" : "")); // once it has a host
     this.draw();
   }
   get shown() { return this.given.lines.filter(({key}) => !this.given.muted?.includes(key)); }

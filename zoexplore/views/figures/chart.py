@@ -143,7 +143,6 @@ class Chart(Script):
             more: `handle`, with `at`, `label` and `title`; `dots`; `levels`, dashed lines across the figure with `y`, `name`, `light` and `dark`; `values`, the true
                 values at the lines' places; `missing`, what stands in place of the figure, as HTML.
         """
-        self.styles = {"--tall": "180px"} if more.get("missing") else {}
         self.given = {"title": title, "said": said, "across": across, "up": up, **more}
 
     def _followed(self, event: Any) -> None:

@@ -64,12 +64,12 @@ class Game(View):
         self.switch = widgets.radio(
             "what you see", SEEN, "switch", of=self.param.seen, css_classes=["zx-switch"]
         )
-        self.param.watch(lambda event: self.board.param.update(shown=event.new), "seen")
-        self.param.watch(
-            lambda event: self.board.param.update(**{event.name: event.new}), ["masked", "seed"]
-        )
-        self.board.param.update(shown=self.seen, seed=self.seed)
+        self.param.watch(self._tell, ["seen", "masked", "seed"])
+        self._tell()
         self.board.param.watch(lambda event: self.param.update(seen=event.new), "shown")
+
+    def _tell(self, *_: Any) -> None:
+        self.board.param.update(shown=self.seen, masked=self.masked, seed=self.seed)
 
     async def refresh(self) -> None:
         found = await ask(guarantees, *self.state.run)

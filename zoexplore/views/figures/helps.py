@@ -56,13 +56,18 @@ class Helps(View):
     def build(self) -> None:
         self.map = Map()
         self.map.param.watch(self._moved, "asked")
-        switches = (
-            ("records per step", self._batches, lambda size: self.state.ask(batch=size or None)),
-            ("cool-down", self._cooled, lambda late: self.state.ask(cooldown=late)),
+        ask = self.state.ask
+        self.batches = widgets.mirror(
+            widgets.radio("records per step", [], "long_radio"),
+            self.state,
+            self._batches,
+            lambda size: ask(batch=size or None),
         )
-        self.batches, self.cooled = (
-            widgets.mirror(widgets.radio(name, [], "long_radio"), self.state, shown, chosen)
-            for name, shown, chosen in switches
+        self.cooled = widgets.mirror(
+            widgets.radio("cool-down", [], "long_radio"),
+            self.state,
+            self._cooled,
+            lambda late: ask(cooldown=late),
         )
         self.words = widgets.html("", "words", "gain")
         self.beside = widgets.html("", "words", "table", "gain")

@@ -15,6 +15,7 @@ import numpy as np
 from zoexplore import __version__
 from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.guarantee import as_printed
+from zoexplore.bounds.words import Style
 from zoexplore.palette import style_of
 from zoexplore.questions.export import to_query
 from zoexplore.questions.statement import in_a_line, statement
@@ -165,9 +166,8 @@ def _slider(slider: Slider) -> dict[str, Any]:
     }
 
 
-def _line(*given: Any, **more: Any) -> dict[str, Any]:
+def _line(key: str, style: Style, name: str, **more: Any) -> dict[str, Any]:
     """Return a curve of the chart without its points."""
-    key, style, name = given
     return chart.line(key, [], [], style, name, **more) | {"x": [], "y": []}
 
 

@@ -35,19 +35,7 @@ SLIDERS = ("K", "beta", "sigma", "n", "batch", "d", "T")
 ENDS = {"K": "d", "batch": "n"}  # sliders by name: the field at which each ends
 COOLED = ("cooldown", "cooldown_beta")
 _BESIDE = (2, 0, 0, 0)  # the margin of a box below its number
-IN_FOLD = (
-    "R",
-    "eta",
-    "clip",
-    "M",
-    "m",
-    "ridge",
-    "xi",
-    "delta",
-    "lipschitz",
-    "releases",
-    "records_per_person",
-)
+IN_FOLD = tuple(field for field in HINTS if field in FIELDS)
 ABOVE = ("regime", "sampling")  # fields whose menus stand outside the fold
 # by part of the panel: the other names that a link for teaching may use for it
 ALSO = {"beta": COOLED, "batch": ("sampling",), "by_task": ("regime",), "top": ("tools",)}

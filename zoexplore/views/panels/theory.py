@@ -34,7 +34,7 @@ _NO_BUDGET = (
 _DERIVED = Reference("bounds", "What is misprinted in the paper")
 _PROOF = "Statement and proof"
 # the fields in the formulas
-SYMBOLS = ("T", "K", "d", "n", "sigma", "beta", "eta", "clip", "R", "ridge", "delta", "xi")
+SYMBOLS = "T K d n sigma beta eta clip R ridge delta xi".split()
 
 
 class Theory(View):

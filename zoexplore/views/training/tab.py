@@ -150,12 +150,11 @@ class Train(View):
         run, s = self.running, asked.setting
         busy, done = run.busy and run.update, run.update and drawn["stage"] == "done"
         ended = run.problem if run.asked and run.asked.fields == asked.fields else ""
-        lacks = f"Training needs {' and '.join(missing())}: {INSTALL}" if missing() else ""
         said = written("train", "sentence", drawn)
         plain = re.sub("<.>|</.>", "", said)
         steps = max((p.steps[-1] for p in self.found[1].points), default=0) if self.found else 0
         sizes = s.n, SCALES, SEEDS, expected_seconds(asked), steps, GUESSING
-        note = written("train", "note", drawn, lacks, run.waits, *sizes)
+        note = written("train", "note", drawn, missing(), INSTALL, run.waits, *sizes)
         spoken = f"Trained. {plain}" if done else ""
         self.said.object = written("train", "head", said, note, ended, spoken)
         self.growing.picture = drawn | {
