@@ -98,14 +98,17 @@ class Reader:
             await self.look()
 
     async def move(self, slider: dict[str, Any], value: float) -> float:
-        """Set a slider, and return the seconds until the figure's new data arrive. Data that arrive
+        """Set a slider, and return the seconds until the figure's new data arrive. Then let it go,
+        after which the server computes what a moving slider does not show. Data that arrive
         before the server has taken the change belong to an earlier move: on batches the exact
         curves follow a while after those that a slider draws.
         """
         start = time.perf_counter()
         await self._until("OK", self.set(slider, "value", value))
         await self.redrawn()
-        return time.perf_counter() - start
+        took = time.perf_counter() - start
+        self.set(slider, "value_throttled", value)
+        return took
 
     async def redrawn(self) -> None:
         """Wait until a chart's new lines arrive."""

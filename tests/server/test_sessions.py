@@ -15,6 +15,7 @@ from benchmarks.client import Reader
 from tests.compute import jobs
 from tests.server.visits import PATIENCE, served
 from zoexplore.compute.ask import pool
+from zoexplore.compute.computations import curve_set
 from zoexplore.compute.limits import READERS
 from zoexplore.server.seats import seats
 
@@ -118,6 +119,31 @@ def test_who_waits_for_runs_with_batches_keeps_nobody_else_waiting(origin, monke
         quick.close()
 
     asyncio.run(readers())
+
+
+@pytest.mark.parametrize("query", ["", LITTLE], ids=["first sight", "all bounds"])
+def test_a_move_does_not_wait_for_the_whole_curve_of_the_one_before(origin, monkeypatch, query):
+    """In a full hall it takes seconds, and here until we let go."""
+    monkeypatch.setattr(
+        "zoexplore.compute.ask.quick", lambda function, *_: function is not curve_set
+    )
+    monkeypatch.setattr(pool(), "grace", 0.0)
+
+    async def moves():
+        reader = await Reader.open(origin, query)
+        calls = [
+            pool().submit(time.sleep, (600,), address, urgent=True)
+            for address in range(pool().count)
+        ]
+        slider = reader.find("Slider", "σ noise scale")
+        for step in (1, 2, 3):
+            await reader.move(slider, slider["attributes"]["value"] + step)
+        assert pool().counts()[1] > 0  # whole curves, which wait
+        for call in calls:
+            pool().drop(call)
+        reader.close()
+
+    asyncio.run(asyncio.wait_for(moves(), PATIENCE))
 
 
 def test_what_is_computed_for_a_reader_ends_when_the_reader_leaves(origin, monkeypatch):

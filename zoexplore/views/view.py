@@ -38,8 +38,9 @@ class View(pn.viewable.Viewer):
         self.state, self.pins = state or State(), pins or Pins()
         self._redrawing = SessionTask()
         self._outdated = False  # whether the state has moved on since the last redraw began
-        # whether the last redraw was a sketch, which is refined once no slider is held
-        self.sketch = False
+        # whether the last redraw was a sketch, which is refined once no slider is held; and whether
+        # the current one only refines
+        self.sketch = self._refines = False
         self.build()
         self.changed()
         self.state.param.watch(self.changed, ["setting", "accounting"], precedence=self.precedence)
@@ -66,7 +67,8 @@ class View(pn.viewable.Viewer):
 
     def _rests(self, *_: Any) -> None:
         if self.sketch and not self.state.moving:
-            self.changed()
+            self._outdated = True
+            self._redraw(refines=True)
 
     def changed(self, *_: Any) -> None:
         """Redraw now, or once the view is shown.
@@ -75,17 +77,22 @@ class View(pn.viewable.Viewer):
         something moves under the hand. Otherwise it is dropped, and the current one is next.
         """
         self._outdated = True
-        refines = self.sketch and not self.waiting  # a refinement for which no change waits
+        # a refinement for which no change waits
+        refines = self._refines or (self.sketch and not self.waiting)
         if self.state.moving and self.active and self._redrawing.waits and not refines:
             return
+        self._redraw()
+
+    def _redraw(self, *, refines: bool = False) -> None:
+        """Drop the redraw under way, if any, and begin one if the view is shown."""
         self._redrawing.stop()
+        self._refines = refines
         if self.active:
             self._redrawing = SessionTask(
                 self._catch_up, lambda _: self.param.update(waiting=False)
             )
-            self.waiting = (
-                self._redrawing.waits and not self.sketch and not (self.rest and self.state.moving)
-            )
+            drawn = refines or self.sketch or (self.rest and self.state.moving)
+            self.waiting = self._redrawing.waits and not drawn
 
     async def _catch_up(self) -> None:
         await self._pause(0)  # the figure goes first, since the reader at the slider waits for it
