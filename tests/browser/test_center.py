@@ -63,7 +63,7 @@ def test_the_tabs_are_a_named_list_and_move_by_arrow_keys(explorer):
 
 def test_curves_along_other_fields(explorer):
     select = explorer.get_by_label("ε against", exact=True)
-    explorer.get_by_text(IN_SHORT["composition"]).wait_for()
+    explorer.get_by_text(IN_SHORT["composition"], exact=True).wait_for()
     for field in ("K", "delta"):
         settled(
             explorer,

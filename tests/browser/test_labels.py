@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.browser.acts import ANSWERED, FIGURE, VISIT, becomes, opened
+from tests.browser.acts import ANSWERED, FIGURE, VISIT, becomes, opened, show
 from tests.effort import proof
 from zoexplore.questions.export import to_query
 from zoexplore.run.presets import DEMONSTRATION
@@ -99,3 +99,18 @@ def test_no_label_lies_on_another_or_on_a_line(page, app_url, count):
             page.locator(f".zx-{tab}:visible").wait_for()
             assert page.locator(FIGURE).first.evaluate(SHOWN), query
             becomes(page, lambda: wrong(page), {"overlapping": [], "on lines": []})
+
+
+# How many points of a figure's curves lie on its names.
+ON_NAMES = """figure => {
+  const {left, top} = figure.getBoundingClientRect(), boxes = [...figure.querySelectorAll("text.name")].map((each) => each.getBoundingClientRect());
+  const at = (path) => Array.from({length: Math.ceil(path.getTotalLength() / 3)}, (_, i) => path.getPointAtLength(3 * i));
+  const on = ({x, y}) => boxes.some((box) => left + x > box.left && left + x < box.right && top + y > box.top + 3 && top + y < box.bottom - 3);
+  return boxes.length < 4 ? null : [...figure.querySelectorAll("[clip-path] path")].flatMap(at).filter(on).length;
+}"""
+
+
+def test_no_curve_of_a_plan_crosses_a_name(explorer):
+    explorer.set_viewport_size({"width": 834, "height": 1112})
+    show(explorer, "plan")
+    becomes(explorer, lambda: explorer.locator(FIGURE).first.evaluate(ON_NAMES), 0)

@@ -156,7 +156,7 @@ class Chart {
       const p = x.at(dot.x), h = y.at(dot.y), size = dot.size ?? 4.5;
       if (!Number.isFinite(p) || !Number.isFinite(h) || p < frame.left - 1 || p > frame.right + 1 || h > frame.bottom + 1) return "";
       const look = `data-key="${safe(dot.key)}" style="${dot.hollow ? `fill:var(--zx-surface);stroke:${hue(dot)};stroke-width:2.5` : `fill:${hue(dot)}`}"`;
-      const told = dot.name ? `<text class="name" style="fill:${hue(dot)}" x="${p}" y="${h + 20}" text-anchor="middle">${safe(dot.name)}</text>` : "";
+      const told = dot.name ? `<text class="name" style="fill:${hue(dot)}" x="${p - 8}" y="${h + 18}" text-anchor="end">${safe(dot.name)}</text>` : "";
       if (h >= frame.top - 3) return `<circle ${look} cx="${p}" cy="${h}" r="${size}"/>${told}`;
       return `<path ${look} d="M${p - 5} ${frame.top + 8}h10l-5 -9z"/>`; // beyond the frame
     }).join("");
@@ -168,7 +168,10 @@ class Chart {
     if (given.unnamed) return "";
     const within = this.shown.filter(({inside}) => inside).map((line) => { // beside the line, where it leaves the frame
       const i = Array.from(line.x).findLastIndex((x, j) => this.x.at(x) <= frame.right - 90 && y.at(line.y[j]) < frame.bottom - 24 && y.at(line.y[j]) > frame.top + 12);
-      return i < 0 ? "" : `<text class="name" x="${this.x.at(line.x[i]) + 10}" y="${y.at(line.y[i]) - 4}" style="fill:${hue(line)}">${safe(line.name)}</text>`;
+      if (i < 0) return "";
+      const p = this.x.at(line.x[i]), h = y.at(line.y[i]) - 4, ends = p + 20 + CHARACTER * line.name.length;
+      const crossed = this.shown.some((other) => other !== line && Array.from(other.x).some((x, j) => Math.abs(y.at(other.y[j]) - h) < NAME && this.x.at(x) > p && this.x.at(x) < ends));
+      return `<text class="name" x="${p + (crossed ? -10 : 10)}" y="${h + (crossed ? 12 : 0)}" text-anchor="${crossed ? "end" : "start"}" style="fill:${hue(line)}">${safe(line.name)}</text>`; // on the side where no other line is
     });
     for (const line of this.shown.filter(({name, inside}) => name && !inside)) {
       const end = Array.from(line.y).findLast(Number.isFinite);
