@@ -37,6 +37,12 @@ OF_NUMBERS = (
     "mechanism/test_scale.py",
     "mechanism/test_varied_losses.py",
     "training/test_law.py",
+    "training/test_engine.py",
+    "training/test_dpsgd.py",
+    "test_export.py",
+    "test_planning.py",
+    "test_hiding.py",
+    "test_several.py",
     "training/test_models.py",
 )
 # Of the browser's: after these a page has every view, and whatever is done there takes longer.

@@ -4,6 +4,7 @@ and which cases can wait.
 
 import os
 from collections import defaultdict
+from math import ceil
 from zlib import crc32
 
 import pytest
@@ -44,12 +45,12 @@ def usually(few, of):
     return [case if case in few else proof(case) for case in of]
 
 
-MANY = 4  # cases of one claim
+MANY, DOZEN = 4, 12  # cases of one claim
 
 
 def halve(items):
-    """Of a claim with many cases, half of them are run each time, as if drawn by lot, and the rest
-    by `make proof`.
+    """Of a claim with many cases, half of them are run each time, as if drawn by lot, a third of a
+    dozen or more, and the rest by `make proof`.
     """
     claims = defaultdict(list)
     for item in items:
@@ -58,6 +59,6 @@ def halve(items):
     for cases in claims.values():
         if len(cases) >= MANY:
             for case in sorted(cases, key=lambda case: crc32(case.name.encode()))[
-                (len(cases) + 1) // 2 :
+                ceil(len(cases) / (2 if len(cases) < DOZEN else 3)) :
             ]:
                 case.add_marker(pytest.mark.proof)
