@@ -152,7 +152,8 @@ class Chart {
   }
   dots() {
     const {given: {dots = [], muted = []}, x, y, frame} = this;
-    return dots.filter(({key}) => !muted.includes(key)).map((dot) => {
+    const seen = dots.filter(({key}) => !muted.includes(key)); // without any curve the run is a mark alone
+    return (seen.length ? seen : dots.filter(({key}) => this.given.lines.some((line) => line.key === key && line.bold))).map((dot) => {
       const p = x.at(dot.x), h = y.at(dot.y), size = dot.size ?? 4.5;
       if (!Number.isFinite(p) || !Number.isFinite(h) || p < frame.left - 1 || p > frame.right + 1 || h > frame.bottom + 1) return "";
       const look = `data-key="${safe(dot.key)}" style="${dot.hollow ? `fill:var(--zx-surface);stroke:${hue(dot)};stroke-width:2.5` : `fill:${hue(dot)}`}"`;

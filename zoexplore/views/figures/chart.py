@@ -22,8 +22,6 @@ _COUNTED = count()
 BRIEF = {  # short forms of names, for a phone
     "Noisy gradient descent": "Noisy GD",
     "Hidden-state theorem": "Theorem",
-    "Output perturbation": "Output pert.",
-    "the training default": "the default",
 }
 
 

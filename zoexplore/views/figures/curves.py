@@ -20,7 +20,6 @@ from zoexplore.views.style import widgets
 from zoexplore.views.view import View
 
 EVERYWHERE = (0.0, inf)  # the ends of the axis of epsilon at first
-_NONE = np.array([])
 
 
 class Curves(View):
@@ -86,10 +85,11 @@ class Curves(View):
         lines = lines_of(self.found, axis.place(self.drawn.values), self.drawn.epsilon)
         pinned = pins.lines_of(self.pinned, self.along, self.pins.compare)
         self.chart.param.update(lines=[*lines, *pinned], muted=self.legend.muted)
-        shown = {b: g.epsilon for b, g in self.found.items() if b not in self.legend.muted}
-        self._fit([e for b, e in shown.items() if BOUNDS[b].of_this_run and 0 < e < inf], pinned)
-        at, held = handle(axis, getattr(s, self.along)), {"delta": f"δ = {format_delta(s.delta)}"}
-        held["T"] = f"T = {format_count(s.T)}"
+        now = {b: g.epsilon for b, g in self.found.items() if 0 < g.epsilon < inf}
+        own = [e for b, e in now.items() if b not in self.legend.muted and BOUNDS[b].of_this_run]
+        self._fit(own, pinned)
+        at = handle(axis, getattr(s, self.along))
+        held = {"delta": f"δ = {format_delta(s.delta)}", "T": f"T = {format_count(s.T)}"}
         height = f"ε at {', '.join(text for field, text in held.items() if field != self.along)}"
         self.chart.draws = f'plots.curves(setting, "{self.along}", accounting=accounting)'
         self.chart.put(
@@ -98,19 +98,17 @@ class Curves(View):
             field_span(axis, axis.frame(s)),
             span(*self.ends, log=True),
             handle=at,
-            dots=[dot(b, at["at"], e, STYLES[b]) for b, e in shown.items() if at and 0 < e < inf],
+            dots=[dot(b, at["at"], e, STYLES[b]) for b, e in now.items() if at],
             values=self.drawn.values,
             missing=missing(self.found),
         )
 
     def _fit(self, now: list[float], pinned: list[dict[str, Any]]) -> None:
         """Fit the axis to the decades of the curves, which stay while the curves move within them."""
-        seen: dict[bool, list[np.ndarray]] = {True: [_NONE], False: [_NONE]}
-        for bound, values in self.drawn.epsilon.items():
-            if bound not in self.legend.muted:
-                seen[BOUNDS[bound].of_this_run].append(values)
-        seen[True] += [each["y"] for each in pinned]
-        own, others = (drawable(np.concatenate(seen[of])) for of in (True, False))
+        seen = {True: [np.empty(0), *(each["y"] for each in pinned)], False: [np.empty(0)]}
+        for bound in self.drawn.epsilon.keys() - self.legend.muted:
+            seen[BOUNDS[bound].of_this_run].append(self.drawn.epsilon[bound])
+        own, others = (drawable(np.concatenate(each)) for each in seen.values())
         wanted, fitted = frame(own, others, now), (self.along, self.state.replaced)
         self.ends = wanted if fitted != self._fitted else steady(wanted, self.ends)
         self._fitted = fitted

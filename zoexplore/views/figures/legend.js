@@ -29,7 +29,7 @@ function row(model, entry) {
       made.addEventListener("click", () => { model.asked = [verb, entry.pin, Date.now()]; });
       return made;
     };
-    made.querySelector("th").append(act("use", `Use ${entry.title}`, "use"));
+    made.querySelector("th span").after(act("use", `Use ${entry.title}`, "use"));
     made.querySelector(".number").append(act("remove", `Unpin ${entry.title}`, "×"));
   }
   return made;

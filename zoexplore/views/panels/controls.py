@@ -36,7 +36,6 @@ ENDS = {"K": "d", "batch": "n"}  # sliders by name: the field at which each ends
 COOLED = ("cooldown", "cooldown_beta")
 _BESIDE = (2, 0, 0, 0)  # the margin of a box below its number
 IN_FOLD = tuple(field for field in HINTS if field in FIELDS)
-ABOVE = ("regime", "sampling")  # fields whose menus stand outside the fold
 # by part of the panel: the other names that a link for teaching may use for it
 ALSO = {"beta": COOLED, "batch": ("sampling",), "by_task": ("regime",), "top": ("tools",)}
 ALSO |= {"fold": (*IN_FOLD, *HINTS, *MENUS)}
@@ -247,7 +246,7 @@ class Controls(pn.viewable.Viewer):
         self.drawn.visible = not self.state.setting.full_batch
 
     def _fold(self) -> pn.Card:
-        inputs = self.fields | {n: o for n, o in self.options.items() if n not in ABOVE}
+        inputs = self.fields | {n: o for n, o in self.options.items() if n in HINTS}
         shown = [
             widgets.stack(widget, widgets.short(f"<p>{HINTS[name]}</p>", "hint"))
             for name, widget in inputs.items()

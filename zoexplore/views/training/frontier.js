@@ -92,7 +92,8 @@ export function render({model}) {
       for (const way of ways) at[way] = mine[0].x[way] ** (1 - part) * mine[1].x[way] ** part;
       line(ways.map((way) => [at[way], a]), "mine");
       for (const way of ways) put("circle", {cx: X(at[way]), cy: Y(a), r: 10, class: "ring"});
-      text(middle(at), Y(a) + (before ? -18 : 19), before && W > 500 ? "your σ: both ε are known, accuracy is not" : "your σ", "halo own", "middle");
+      const alone = ways.length < 2; // then its curve runs up through it
+      text(middle(at) + (alone ? 14 : 0), Y(a) + (before ? -18 : 19), before && W > 500 ? "your σ: both ε are known, accuracy is not" : "your σ", "halo own", alone ? "start" : "middle");
     }
     const named = (before ? p.earlier : p.models)[NAMED];
     if (named) for (const way of ways) {
