@@ -16,7 +16,6 @@ function up(x) {
   return `${mantissa}\u202f×\u202f${power(e)}`;
 }
 const grouped = (text) => text.replace(/^\d+/, (whole) => whole.length > 3 ? whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") : whole);
-const power = (e) => "10" + [...String(e)].map((c) => c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(c)]).join("");
 // A value of an axis to three digits: a count in groups, a share as it is, a small one as a power.
 function near(x) {
   if (!Number.isFinite(x)) return "∞";
@@ -43,10 +42,9 @@ function ticksOf({start, end, log, ticks, parts}) {
     const step = nice((high - low) / parts), first = Math.ceil(low / step);
     return Array.from({length: Math.floor(high * 1.001 / step) - first + 1}, (_, i) => (first + i) * step).map((x) => [x, near(x)]);
   }
-  const first = Math.ceil(Math.log10(low) - 1e-9), decades = Array.from({length: Math.floor(Math.log10(high) + 1e-9) - first + 1}, (_, i) => first + i);
-  const found = decades.filter((e) => e % Math.ceil(decades.length / 12) === 0).map((e) => [10 ** e, e > -4 && e < 4 ? String(Number((10 ** e).toPrecision(1))) : power(e)]);
+  const found = decades(low, high, 12), first = Math.floor(Math.log10(low));
   if (high > 150 * low) return found;
-  const between = [first - 1, ...decades].flatMap((e) => [2, 5].map((m) => Number(`${m}e${e}`))).filter((x) => x >= low && x <= high);
+  const between = [0, 1, 2, 3].flatMap((i) => [2, 5].map((m) => Number(`${m}e${first + i}`))).filter((x) => x >= low && x <= high);
   return [...found, ...between.map((x) => [x, near(x)])];
 }
 

@@ -26,9 +26,12 @@ BRIEF = {  # short forms of names, for a phone
 
 
 def script(*names: str) -> str:
-    """Join scripts of this folder by name: what draws, then the component made of it."""
+    """Join scripts of this folder by name, after the numbers' own: what draws, then the component
+    made of it.
+    """
     return "\n".join(
-        (Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8") for name in names
+        (Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8")
+        for name in ("numbers", *names)
     )
 
 

@@ -22,8 +22,7 @@ export function render({model}) {
     for (const [place, words] of given.ticks) text(left - 8, upright(place) + 4, words, 'text-anchor="end"');
     const gap = upright(given.broken);
     out.push(`<rect class="gap" x="${left}" y="${gap - 4}" width="${wide}" height="4"/><path class="break" d="M${left - 6} ${gap + 3}l12 -5M${left - 6} ${gap - 2}l12 -5"/>`);
-    const every = wide / given.decades < 60 ? 2 : 1;
-    for (let e = 0; e <= given.decades; e += every) text(left + e / given.decades * wide, bottom + 19, e < 4 ? 10 ** e : `10${[...String(e)].map((c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c]).join("")}`, 'text-anchor="middle"');
+    for (const [T, words] of decades(1, 10 ** given.decades, wide / 60 + 1)) text(across(T), bottom + 19, words, 'text-anchor="middle"');
     text(2, 12, "β, share of the noise along the directions");
     text(left + wide, bottom + 38, "T, training steps", 'text-anchor="end"');
     if (!given.none && !given.cooled) { // β = 1 itself, which has no height

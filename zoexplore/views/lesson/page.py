@@ -40,7 +40,7 @@ from zoexplore.views.style import stylesheets
 VIEWS, PARTS = ("publish", "curves", "game"), ("title", "verdict", "table")
 SCRIPTS = {  # scripts by component: the files, and which of their names the lesson uses
     "chart": (
-        ("figures/chart", "figures/export", "figures/figure"),
+        ("figures/numbers", "figures/chart", "figures/export", "figures/figure"),
         ("up", "near", "grouped", "nice", "safe"),
     ),
     "clouds": (("figures/plane", "figures/clouds"), ("LAST",)),

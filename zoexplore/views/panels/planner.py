@@ -308,7 +308,7 @@ def _plan(plan: Plan, now: Guarantee) -> tuple[str, str]:
     """Return a recommended run, large; and beside the sliders' run, with reasons and warnings, the
     first of which says if noise drowns the steps.
     """
-    sigma, run = _found("sigma", plan.setting.sigma), now.setting
-    numbers = plan, sigma, run, passes_of(run), now.epsilon
+    sigma = _found("sigma", plan.setting.sigma)
+    numbers = plan, sigma, now, passes_of(now.setting)
     words = written("plan", "why", plan, written("plan", "beside", *numbers))
     return written("plan", "run", plan, sigma), words

@@ -59,16 +59,16 @@ class Compared(View):
         return widgets.component("compared", self.menu, self.outcome, self.chart, self.words)
 
 
-_accuracy = methodcaller("mean", "accuracy")
-
-
 def outcome(frontier: Frontier) -> tuple[str, str]:
     """Say in HTML how the best method without gradients and the best with gradients compare at the
     middle epsilon, and by which numbers.
     """
     targets = sorted({p.target for p in frontier.points if p.target is not None})
     at = [p for p in frontier.points if p.target == targets[len(targets) // 2]]
-    best = {METHODS[p.method].every_direction: p for p in sorted(at, key=_accuracy)}
+    best = {
+        METHODS[p.method].every_direction: p
+        for p in sorted(at, key=methodcaller("mean", "accuracy"))
+    }
     return written("train", "outcome", best), written("train", "behind", best, look_of)
 
 

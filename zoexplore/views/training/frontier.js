@@ -3,13 +3,6 @@ const SVG = "http://www.w3.org/2000/svg", NAMES = {every: "every step", last: "o
 const NAMED = 5; // the model by whose dots the two ways have their names
 const LEFT = 44, RIGHT = 24, TOP = 42, BELOW = 48, BUTTON = 24; // pixels around the frame, and for the button above it
 
-function decades(low, high) {
-  const found = [];
-  for (let e = Math.ceil(Math.log10(low) - 1e-9); 10 ** e <= high * (1 + 1e-9); e++) found.push(e);
-  return found.filter((e) => e % Math.ceil(found.length / 8) === 0);
-}
-const power = (e) => e > -4 && e < 4 ? String(Number((10 ** e).toPrecision(1))) : "10" + [...String(e)].map((c) => c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[c]).join("");
-
 export function render({model}) {
   const box = document.createElement("div"), svg = document.createElementNS(SVG, "svg");
   box.className = "box";
@@ -45,9 +38,9 @@ export function render({model}) {
       text(LEFT - 8, Y(a / 10) + 4, (a / 10).toFixed(1), "", "end");
     }
     put("line", {class: "axis", x1: LEFT, x2: end, y1: foot, y2: foot});
-    for (const e of decades(low, high)) {
-      put("line", {class: "axis", x1: X(10 ** e), x2: X(10 ** e), y1: foot, y2: foot + 5});
-      text(X(10 ** e), foot + 19, power(e), "", "middle");
+    for (const [e, words] of decades(low, high, 8)) {
+      put("line", {class: "axis", x1: X(e), x2: X(e), y1: foot, y2: foot + 5});
+      text(X(e), foot + 19, words, "", "middle");
     }
     text(LEFT, H - 8, "← more private");
     text(end, H - 8, `ε at δ = ${p.delta}`, "", "end");
