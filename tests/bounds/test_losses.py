@@ -2,6 +2,7 @@
 and dp-accounting.
 """
 
+import mpmath
 import numpy as np
 import pytest
 from dp_accounting import (
@@ -19,9 +20,11 @@ from scipy.stats import norm
 from tests.bounds.exact import least_delta
 from tests.bounds.strategies import powers
 from tests.effort import examples, proof
+from zoexplore.bounds import curve
 from zoexplore.bounds.conversion import best_order, delta_of, epsilon_at_order, epsilon_of
 from zoexplore.bounds.kernels import laws, products, subsampled_renyi, trigonometric_sums
 from zoexplore.bounds.loss_distribution import Losses, Part, composed
+from zoexplore.run.presets import DEMONSTRATION
 
 RARELY = 0.2  # times that batches hold the record, below which some sums are looser than others
 PAPER_RATES = [  # q, mu, T, by Renyi divergence and cks, exactly: at delta = 1e-5
@@ -343,6 +346,78 @@ def test_terms_left_out_are_within_their_bound(kind, N, q, mu, rho):
     size = np.hypot(work.real, work.imaginary)[1 : terms + 1]
     for k in range(1, 40, 3):
         assert size[k:].sum() <= products._left_out(step, pad, k * step) + 1e-13
+
+
+@given(
+    st.lists(powers(-3, 1.7), min_size=1, max_size=6, unique=True),
+    powers(-6, 0),
+    st.floats(12, 200),
+    st.sampled_from([1.0, -1.0]),
+)
+@examples(20)
+def test_cells_have_their_masses_within_their_errors(mus, rare, each, sign):
+    """Sums over nodes against normal probabilities, computed to forty digits."""
+    mus = np.sort(mus)
+    shares = rare ** np.arange(mus.size) / (rare ** np.arange(mus.size)).sum()
+    up, down = np.empty(mus.size), np.empty(mus.size)
+    laws._reach(0.1, mus, shares, each, up, down)
+    reach = up if sign > 0 else down
+    cells = laws._cells(mus, shares, reach, laws.FINE, sign)
+    ends = np.append(0.0, cells.end)
+    assert (np.diff(ends) > 0).all() and ends[-1] == pytest.approx(reach[-1])
+    for k in np.linspace(0, cells.end.size - 1, 7).astype(int):
+        for lean, mass, error in zip((-1, 1), cells.masses[:, k], cells.errors[:, k], strict=True):
+            exact = sum(
+                share * between(ends[k] / mu, ends[k + 1] / mu, lean * sign * mu / 2)
+                for mu, share, end in zip(mus, shares, reach, strict=True)
+                if end >= ends[k + 1] * (1 - 1e-12)
+            )
+            assert abs(mass - exact) <= error * exact + 1e-290
+
+
+def between(low, high, mean):
+    """The chance that a normal number about `mean` lies between two others."""
+    with mpmath.workdps(40):
+        left, right = (mpmath.mpf(float(x)) - mpmath.mpf(float(mean)) for x in (low, high))
+        if left > 0:
+            left, right = -right, -left
+        return float(mpmath.ncdf(right) - mpmath.ncdf(left))
+
+
+@given(st.sampled_from(PAIRS), powers(-4, -0.05), powers(-2, 1.5), powers(-1, 4), powers(-9, -2))
+def test_a_tilt_s_moments_are_those_at_its_order(kind, q, mu, N, delta):
+    """Whether or not the search for the order ends well."""
+    of_laws, members, _ = one_law(kind, np.round(N), q, mu)
+    t, at = products._tilt(of_laws, members, 0, delta)
+    assert at == products._tilted(of_laws, members, 0, t)
+
+
+def test_a_search_that_jumps_over_the_best_order_says_no_less():
+    """At the middle noise the moments once belonged to another order than the sum, and epsilon was
+    0 between 1.2 and 1.18.
+    """
+    run = DEMONSTRATION.replace(
+        n=20000,
+        d=302,
+        K=205,
+        T=48266,
+        beta=0.5,
+        R=np.inf,
+        clip=1.0,
+        M=0.75,
+        m=0.5,
+        ridge=0.5,
+        regime="strongly-convex",
+        eta=33.4524021957229,
+        xi=0.0,
+        delta=3.7000911266504507e-06,
+        batch=3550,
+        lipschitz=np.inf,
+        sampling="without-replacement",
+        sigma=0.0026888354444080656,
+    )
+    found = curve(run, "sigma", run.sigma * np.array([0.99, 1.0, 1.01]), ["sharp"])["sharp"]
+    assert found[0] > found[1] > found[2] > 0.97 * found[0]
 
 
 @given(powers(-4, -0.3), st.floats(0.05, 3.0), st.sampled_from(PAIRS), st.floats(0.0, 2.0))

@@ -115,10 +115,14 @@ def composed(
         of_shift = laws.all_hidden(kind, hidden.mu, hidden.share, rare(hidden))
         found.append((np.arange(delta.size), *of_shift, hidden.steps))
     index, v, mass, size, off, count = zip(*found, strict=True)
-    atoms, first = max(x.shape[1] for x in v), np.cumsum([0, *map(len, size)])[:-1]
-    padded = [[np.pad(x, ((0, 0), (0, atoms - x.shape[1]))) for x in of] for of in (v, mass)]
-    of_laws = products.Laws(*map(np.concatenate, (*padded, size)))
-    members = products.Members(np.stack(index, 1) + first, np.stack(count, 1), rho * each)
+    first = np.cumsum([0, *map(len, size)])
+    atoms = max(int(x.max()) for x in size)
+    padded = np.zeros((2, first[-1], atoms))
+    for begin, *columns in zip(first, v, mass, strict=False):
+        for column, into in zip(columns, padded, strict=True):
+            into[begin : begin + len(column), : column.shape[1]] = column[:, :atoms]
+    of_laws = products.Laws(padded[0], padded[1], np.concatenate(size))
+    members = products.Members(np.stack(index, 1) + first[:-1], np.stack(count, 1), rho * each)
     with np.errstate(all="ignore"):
         asked = (delta - sum(map(np.multiply, count, off))) * (1 - 1e-15)
         usable = np.isfinite(asked) & (asked >= products.LEAST_DELTA)
@@ -182,6 +186,7 @@ def epsilon_of_steps(
     parts = [Part.of(*kind, shape) for kind in kinds]
     rho, delta = (np.array(np.broadcast_to(x, shape), float).ravel() for x in (rho, delta))
     with np.errstate(all="ignore"):
+        parts = [part for part in parts if part.steps.any()] or parts[:1]
         steps, most = sum(part.steps for part in parts), [part.mu.max(axis=1) for part in parts]
         # steps on all records never cost less than steps on batches
         gaussian = rho + sum(

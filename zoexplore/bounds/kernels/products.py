@@ -31,13 +31,15 @@ SHORT = 0.1  # the least epsilon for such a part, as a part of the loss's deviat
 DEVIATIONS = 10.0  # the first period tried, in deviations of the tilted loss
 ALIAS = 1e-3  # the most of the sum at half the period; at the whole one it is about the square
 MOST_TRIED, CLOSE = 40, 0.05  # the most values of t; how near the best its exponent is
-AGAIN = 0.7  # a sum is taken again if epsilon is below this part of the one it was taken for
+# a sum is taken again if epsilon is below the fraction AGAIN of the one it was taken for; it is taken
+# for LEAST_GUESS of a single Renyi order's or more
+AGAIN, LEAST_GUESS = 0.7, 0.4
 # TRIES: the most values of t. LOWER: each t over the last. FAR: another t is tried if a sum brings
 # epsilon below this part of the last, or leaves it
 TRIES, LOWER, FAR = 4, 0.8, 0.3
 LEAST_DELTA = 1e-250  # the least delta that is asked for
 SLACK = 1e-9  # pays for the roundings of delta's logarithm
-MOST_EXPONENT = 600.0
+MOST_EXPONENT, TINY = 600.0, 1e-300
 
 
 class Laws(NamedTuple):
@@ -135,23 +137,23 @@ def _tilt(laws, members, i, delta):
     saddle of M(t) exp(-t epsilon)/(t (1 + t)). Any t is sound.
     """
     t, low, high, need = 1.0, 0.0, inf, max(-log(delta), 1e-3)
-    at = Tilted(-1.0, inf, 0.0, 0.0)
+    at = _tilted(laws, members, i, t)
     for _ in range(MOST_TRIED):
-        at = _tilted(laws, members, i, t)
-        if at.ok < 0.0:
-            high, t = t, 0.3 * t if low == 0.0 else sqrt(low * t)
+        # rises with t, and is above 0 but for roundings
+        have = max(t * at.mean - at.cost + log1p(t), TINY) if at.ok > 0.0 else inf
+        if abs(have - need) <= CLOSE * need or high < 1.05 * low:
+            break
+        if have < need:
+            low = t
         else:
-            have = t * at.mean - at.cost + log1p(t)  # rises with t
-            if abs(have - need) <= CLOSE * need or high < 1.05 * low:
-                break
-            if have < need:
-                low = t
-            else:
-                high = t
-            bend = t * t * at.variance + t / (1.0 + t)
-            t *= exp(min(max(log(need / have) * have / bend, -1.5), 1.5))
-            if not low < t < high:
-                t = sqrt(low * high)
+            high = t
+        bend = t * t * at.variance + t / (1.0 + t)
+        t *= exp(min(max(log(need / have) * have / bend, -1.5), 1.5)) if have < inf else 0.3
+        if not low < t < high:
+            t = sqrt(low * high)
+        at = _tilted(laws, members, i, t)
+    if at.ok < 0.0 < low:
+        t, at = low, _tilted(laws, members, i, low)
     return t, at
 
 
@@ -291,11 +293,16 @@ def _summed(laws, members, i, t, at, delta, best, work):
     """Return epsilon of run i by the sum at t, at most `best`. The sum is taken again if its
     epsilon is far below the one it was taken for.
     """
-    before = inf
-    while best < AGAIN * before:
-        line, before = _line(laws, members, i, t, at, best, min(1.0, t * best), work), best
+    # what a normal density of the tilted loss would give
+    near = (at.cost - log(delta) - log(t * (1.0 + t) * sqrt(2.0 * pi * at.variance))) / t
+    guess, before = min(max(near, LEAST_GUESS * best), best), inf
+    while guess < AGAIN * before:
+        line, before = _line(laws, members, i, t, at, guess, min(1.0, t * guess), work), guess
         if line.terms >= 0:
-            best = min(best, _root(line, t, work, delta, best))
+            best = min(best, _root(line, t, work, delta, guess))
+            guess = min(guess, best)
+        elif guess < best:  # a longer shift leaves fewer terms
+            before, guess = inf, best
     return best
 
 

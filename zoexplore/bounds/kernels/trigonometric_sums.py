@@ -1,25 +1,36 @@
 """Sum 1 - cos and sin over the multiples of many angles; small angles keep their digits."""
 
-from math import cos
+from math import cos, sin
 
-from numpy import dot, sin, zeros
+from numpy import dot, empty, zeros
 
 from zoexplore.bounds.kernels.compiling import kernel
 
 HALF = 16  # small multiples of an angle to either side of a large one
+LARGE = 4  # large multiples at a time: few enough for a product of matrices in one thread
 
 
 @kernel()
-def _multiples(d, s, count):
-    """Return 1 - cos and sin of 0, 1, ... times each angle, shape (count, angles), from `d` and
-    `s`, those of the angles.
+def _turn(of, by, turned):
+    """Fill `turned` with 1 - cos and sin of sums of two angles, from those of each, shape (2,
+    angles).
     """
-    all_d, all_s = zeros((count, d.size)), zeros((count, d.size))
-    for r in range(1, count):
-        x, y = all_d[r - 1], all_s[r - 1]
-        all_d[r] = x + d - x * d + y * s
-        all_s[r] = y * (1.0 - d) + (1.0 - x) * s
-    return all_d, all_s
+    for k in range(of.shape[1]):
+        d, s = of[0, k], of[1, k]
+        turned[0, k] = d + by[0, k] - d * by[0, k] + s * by[1, k]
+        turned[1, k] = s * (1.0 - by[0, k]) + (1.0 - d) * by[1, k]
+
+
+@kernel()
+def _small(angle):
+    """Return 1 - cos and sin of 0, 1, .. HALF times each angle, shape (2, HALF + 1, angles)."""
+    small = zeros((2, HALF + 1, angle.size))
+    for k in range(angle.size):
+        half = sin(0.5 * angle[k])
+        small[0, 1, k], small[1, 1, k] = 2.0 * half * half, 2.0 * half * cos(0.5 * angle[k])
+    for r in range(2, HALF + 1):
+        _turn(small[:, r - 1], small[:, 1], small[:, r])
+    return small
 
 
 @kernel()
@@ -27,18 +38,28 @@ def transform(step, terms, v, weight, real, imaginary):
     """Fill `real` and `imaginary` with the weighted sums over nodes of 1 - cos(j step v) and sin(j
     step v), j = 0 .. `terms`. Every j is a multiple of 2 HALF + 1, plus or minus at most HALF.
     """
-    angle, span = step * v, 2 * HALF + 1
-    d, s = _multiples(2.0 * sin(0.5 * angle) ** 2, sin(angle), span + 1)
-    large_d, large_s = _multiples(d[span], s[span], (terms + HALF) // span + 1)
-    for a in range(large_d.shape[0]):
-        D, S = large_d[a] * weight, large_s[a] * weight
-        of_D, of_S, rest = D.sum(), S.sum(), weight - D
-        for r in range(HALF + 1):
-            x, y = of_D + dot(rest, d[r]), of_S - dot(S, d[r])
-            by_x, by_y = dot(S, s[r]), dot(rest, s[r])
-            for j, sign in ((a * span - r, -1.0), (a * span + r, 1.0)):
-                if 0 <= j <= terms:
-                    real[j], imaginary[j] = x + sign * by_x, y + sign * by_y
+    small, span = _small(step * v), 2 * HALF + 1
+    by, large, now = empty((2, v.size)), zeros((2, v.size)), empty((2, v.size))
+    _turn(small[:, HALF], small[:, HALF], now)
+    _turn(now, small[:, 1], by)
+    table, rows = small.reshape((2 * HALF + 2, v.size)).T, empty((2 * LARGE, v.size))
+    whole = empty((2, LARGE))
+    for first in range(0, (terms + HALF) // span + 1, LARGE):
+        for a in range(LARGE):
+            D, S = large[0] * weight, large[1] * weight
+            whole[0, a], whole[1, a] = D.sum(), S.sum()
+            rows[a], rows[LARGE + a] = weight - D, S
+            _turn(large, by, now)
+            large, now = now, large
+        sums = dot(rows, table)
+        for a in range(LARGE):
+            middle, rest, beside = (first + a) * span, sums[a], sums[LARGE + a]
+            for r in range(HALF + 1):
+                x, y = whole[0, a] + rest[r], whole[1, a] - beside[r]
+                by_x, by_y = beside[HALF + 1 + r], rest[HALF + 1 + r]
+                for j, sign in ((middle - r, -1.0), (middle + r, 1.0)):
+                    if 0 <= j <= terms:
+                        real[j], imaginary[j] = x + sign * by_x, y + sign * by_y
 
 
 @kernel()
