@@ -20,7 +20,7 @@ from zoexplore.bounds.kernels.profiles import convert
 from zoexplore.bounds.kernels.spans import NORMS, span_tails
 from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.bounds.subsampling import Sampled, by_batch_kind, compose
+from zoexplore.bounds.subsampling import Sampled, by_batch_kind, compose, where_batches_are_large
 from zoexplore.bounds.visits import most_visits
 from zoexplore.run.documents import Reference
 from zoexplore.run.setting import Accounting
@@ -63,7 +63,11 @@ def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
     composed = compose(kinds, runs.delta, accounting, N=runs.T)
     if accounting.printed or np.isinf(runs.slope).all():
         return composed
-    return composed.minimum(_of_steps(runs, accounting, runs.T, runs.n / runs.batch))
+    return composed.minimum(where_batches_are_large(_of_every_batch, runs, accounting))
+
+
+def _of_every_batch(runs: RunArrays, accounting: Accounting) -> Solved:
+    return _of_steps(runs, accounting, runs.T, runs.n / runs.batch)
 
 
 def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:

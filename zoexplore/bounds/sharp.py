@@ -25,7 +25,7 @@ from zoexplore.bounds.drifts import Drift, at_order
 from zoexplore.bounds.kernels import norms
 from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.bounds.subsampling import by_batch_kind
+from zoexplore.bounds.subsampling import by_batch_kind, where_batches_are_large
 from zoexplore.run.documents import Reference
 from zoexplore.run.formatting import format_short
 from zoexplore.run.setting import Accounting
@@ -67,10 +67,12 @@ def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
     the batches as they are drawn.
     """
     best = _composition(runs, accounting)
-    if runs.setting.sampling not in ("shuffled", "poisson"):
-        # With shuffled batches, two visits may follow one another directly, which costs as much as
-        # composition. Poisson batches differ in size.
-        best = best.minimum(_hidden(runs, accounting, np.ones((), bool)))
+    # With shuffled batches, two visits may follow one another directly, which costs as much as
+    # composition. Poisson batches differ in size.
+    if visits.cyclic(runs):
+        best = best.minimum(_hidden(runs, accounting))
+    elif runs.setting.sampling not in ("shuffled", "poisson"):
+        best = best.minimum(where_batches_are_large(_hidden, runs, accounting))
     if runs.setting.sampling not in ("shuffled", "cyclic"):
         best = best.minimum(
             sharp_batches.solve(runs, accounting).mask((runs.cooled == 0) | (runs.releases == 1))
@@ -89,7 +91,7 @@ def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
     return best.minimum(_hidden(runs, accounting, ~everywhere))
 
 
-def _hidden(runs: RunArrays, accounting: Accounting, where: np.ndarray) -> Solved:
+def _hidden(runs: RunArrays, accounting: Accounting, where: np.ndarray | bool = True) -> Solved:
     """Compute epsilon from the cost of hiding step by step, for the runs that `where` selects."""
     free = accounting.schedule == "optimal"
     shared = (runs.last_beta < 1) | (runs.K == runs.d)

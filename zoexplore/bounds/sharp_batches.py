@@ -35,6 +35,7 @@ MOST_NODES = 13  # the number of runs along a curve that choose; the others inte
 NEAR = np.array([0.75, 0.87, 1.0, 1.15, 1.33])
 # sizes of a Poisson batch over the usual: the least that hardly any batch exceeds is taken
 SIZES = np.geomspace(1.0, 64.0, 400)
+SHARES = 16  # the shares of the noise between 1 - x and 1 - x/e that are told apart along a curve
 USUAL = 0.03  # the part of delta with which plans let the shifts stop early
 LARGE = 0.01  # the part of delta for Poisson batches larger than the size taken
 MOST_EPSILON = 700.0  # the largest epsilon whose exponential is taken
@@ -217,7 +218,9 @@ def _between(choices: np.ndarray, nodes: np.ndarray, most: Numbers) -> Numbers:
     between = np.exp(interpolated(np.log(N), nodes, rows.size)).round()
     # if lengths differ, shorter runs count all steps, and longer ones the same number
     found["N"] = np.clip(longest if np.ptp(most) else between, 1.0, most)
-    found["omega"] = interpolated(choices["omega"], nodes, rows.size)
+    # equal shares of the noise share their laws
+    rest = interpolated(np.log1p(-choices["omega"]), nodes, rows.size)
+    found["omega"] = -np.expm1((rest * SHARES).round() / SHARES)
     return found
 
 

@@ -51,6 +51,7 @@ SPAN_LEVELS = np.array(  # for each cell: the chance that a span sees more than 
     ]
 )
 SPAN_ERROR = 1e-9  # the relative error of those chances
+LARGE = 0.2  # the fraction of all records beyond which a batch is large
 LEAST_VARIANCE = 1e-290  # a smaller variance has lost digits, and counts as 0
 
 
@@ -165,9 +166,33 @@ def by_batch_kind(
     full = runs.batch == runs.n
     if full.all() or not full.any():
         return (of_all if full.all() else of_batches)(runs, accounting)
-    apart = ((of_all, np.flatnonzero(full)), (of_batches, np.flatnonzero(~full)))
-    found = [of(runs.at(rows), accounting).scatter(rows, runs.shape) for of, rows in apart]
-    return found[0].minimum(found[1])
+    return _where(full, of_all, runs, accounting).minimum(
+        _where(~full, of_batches, runs, accounting)
+    )
+
+
+def where_batches_are_large(
+    of_all: Callable[[RunArrays, Accounting], Solved], runs: RunArrays, accounting: Accounting
+) -> Solved:
+    """Apply `of_all(runs, accounting)`, which counts every batch as if it held the record, to the
+    runs on large batches. On smaller ones the secret draw always hides more.
+    """
+    return _where(runs.batch > LARGE * runs.n, of_all, runs, accounting)
+
+
+def _where(
+    chosen: np.ndarray,
+    of: Callable[[RunArrays, Accounting], Solved],
+    runs: RunArrays,
+    accounting: Accounting,
+) -> Solved:
+    """Apply `of(runs, accounting)` to the chosen runs; epsilon is inf for the others."""
+    if chosen.all():
+        return of(runs, accounting)
+    if not chosen.any():
+        return Solved.nothing(runs.shape)
+    rows = np.flatnonzero(chosen)
+    return of(runs.at(rows), accounting).scatter(rows, runs.shape)
 
 
 def exact(accounting: Accounting) -> bool:
