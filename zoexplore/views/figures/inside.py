@@ -9,7 +9,7 @@ import param
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.bound import Trajectory
 from zoexplore.bounds.words import Style
-from zoexplore.bounds.words.sentences import in_whom, why_undrawn
+from zoexplore.bounds.words.explanations import in_whom, why_undrawn
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import guarantees
 from zoexplore.palette import COLOURS
