@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.frontier import horizons
+from benchmarks.comparison import horizons
 from zoexplore import Accounting, Setting, epsilon, guarantee
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.run.presets import DEMONSTRATION, PRESETS

@@ -12,7 +12,7 @@ from statistics import fmean, stdev
 
 import matplotlib
 
-from benchmarks.frontier.kept import Series, Studies, load
+from benchmarks.comparison.kept import Series, Studies, load
 from tools.comparison_figures import STUDIES, comparison, study
 from zoexplore.bounds import BOUNDS
 from zoexplore.methods import look_of, ranked
@@ -68,10 +68,10 @@ def how(found: Finished) -> str:
     draws = max(len(p.seeds) for p in frontier.points)
     times = {1: "once", 2: "twice"}.get(draws, f"{draws} times")
     return (
-        f"Made {found.date[:10]} by python -m benchmarks.frontier in {found.seconds / 60:.0f} minutes of processor time "
+        f"Made {found.date[:10]} by python -m benchmarks.comparison in {found.seconds / 60:.0f} minutes of processor time "
         f"({', '.join(libraries)}). Each method was tuned {times} for each ε, on the same grids, with {least} to "
         f"{most} trials each, judged on parts of the training records. ε does not cover the price of tuning. "
-        f"Accuracy is the mean of several simulated runs (benchmarks/frontier/law.py); bars are one standard error, the test "
+        f"Accuracy is the mean of several simulated runs (benchmarks/comparison/law.py); bars are one standard error, the test "
         f"records' included. ε is for one record more or less. Data: {TASKS[frontier.task].licence}. "
         f"{PUBLISHED.get(frontier.task, '')}"
     )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
-from benchmarks.frontier.kept import Series
+from benchmarks.comparison.kept import Series
 from zoexplore.methods import look_of, ranked
 from zoexplore.palette import LIGHT, PINS
 from zoexplore.run.formatting import format_count, format_short

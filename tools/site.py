@@ -20,7 +20,7 @@ from pathlib import Path
 import nbformat
 from panel.io.resources import CDN_DIST, DIST_DIR
 
-from benchmarks.frontier.kept import load
+from benchmarks.comparison.kept import load
 from tools import comparison, pages
 from tools.executed import ROOT, as_written, executed, paths
 from zoexplore import plots

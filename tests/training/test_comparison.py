@@ -11,12 +11,12 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from benchmarks.frontier import __main__ as made_by
-from benchmarks.frontier import search as searching
-from benchmarks.frontier.choices import Choice
-from benchmarks.frontier.horizons import TASK, UNITS, WIDTH, least, objective, units
-from benchmarks.frontier.kept import load, save
-from benchmarks.frontier.search import GRIDS, MEETINGS, VISITS, affordable, search, sort, split
+from benchmarks.comparison import __main__ as made_by
+from benchmarks.comparison import search as searching
+from benchmarks.comparison.choices import Choice
+from benchmarks.comparison.horizons import TASK, UNITS, WIDTH, least, objective, units
+from benchmarks.comparison.kept import load, save
+from benchmarks.comparison.search import GRIDS, MEETINGS, VISITS, affordable, search, sort, split
 from tests.training.small import small_task
 from tools.comparison import PRINTED, accuracies, kept, mean, passes, spread
 from tools.comparison_figures import few_ticks

@@ -7,9 +7,9 @@ import pytest
 import torch
 from scipy.stats import ks_2samp
 
-from benchmarks.frontier.choices import Choice
-from benchmarks.frontier.law import Run, accuracy, ended, parted, validated
-from benchmarks.frontier.search import multiplier, split
+from benchmarks.comparison.choices import Choice
+from benchmarks.comparison.law import Run, accuracy, ended, parted, validated
+from benchmarks.comparison.search import multiplier, split
 from tests.effort import proof, times
 from tests.training.small import blobs, small_task
 from zoexplore.mechanism import Sources, stiefel

@@ -8,7 +8,7 @@ else for the largest number. They may release the average over the last half of 
 place of the last iterate, which takes a second copy of the parameters. Each way's step size is
 chosen by the objective on the training records, with seeds that no result uses.
 
-The clip never acts, so the simulated runs are exact in law (`benchmarks.frontier.law`).
+The clip never acts, so the simulated runs are exact in law (`benchmarks.comparison.law`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.frontier.choices import Choice
-from benchmarks.frontier.kept import Series
-from benchmarks.frontier.law import Run, accuracy, ended
+from benchmarks.comparison.choices import Choice
+from benchmarks.comparison.kept import Series
+from benchmarks.comparison.law import Run, accuracy, ended
 from zoexplore.bounds import curve
 from zoexplore.run.setting import Accounting
 from zoexplore.training.data import Data, carried_by_scikit_learn, prepare

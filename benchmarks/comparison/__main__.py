@@ -1,6 +1,6 @@
 """Makes the comparison that the page opens with, and the studies beside it, by one command.
 
-    python -m benchmarks.frontier
+    python -m benchmarks.comparison
 
 Every part keeps its results in a folder after each setting, and continues from there, so it may be
 stopped at any time. `zoexplore/training/comparison.json` and `studies.json` beside this file are
@@ -22,11 +22,20 @@ from typing import Any
 
 import torch
 
-from benchmarks.frontier import ablations, horizons
-from benchmarks.frontier.choices import Choice
-from benchmarks.frontier.kept import Drawn, Series, Studies, load, of_json, save
-from benchmarks.frontier.law import Run, accuracy, ended, loss
-from benchmarks.frontier.search import ENDS, GRIDS, Found, Key, choice, control, multiplier, search
+from benchmarks.comparison import ablations, horizons
+from benchmarks.comparison.choices import Choice
+from benchmarks.comparison.kept import Drawn, Series, Studies, load, of_json, save
+from benchmarks.comparison.law import Run, accuracy, ended, loss
+from benchmarks.comparison.search import (
+    ENDS,
+    GRIDS,
+    Found,
+    Key,
+    choice,
+    control,
+    multiplier,
+    search,
+)
 from tools import comparison as figures
 from zoexplore.questions.statement import versions
 from zoexplore.run.atomic_write import write

@@ -4,7 +4,7 @@ the noise along them, and the clip.
 For each value the reach and the clip are tuned again by the mean of several runs on a split of the
 training records, since chance moves the accuracy of a single run by more than the differences that
 are studied. Accuracy is on the test records, with other seeds. Runs are simulated
-(`benchmarks.frontier.law`), except with a clip on each quotient, which the engine trains as it is.
+(`benchmarks.comparison.law`), except with a clip on each quotient, which the engine trains as it is.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,10 +16,10 @@ from math import inf, sqrt
 import numpy as np
 import torch
 
-from benchmarks.frontier.choices import Choice
-from benchmarks.frontier.kept import Series
-from benchmarks.frontier.law import Run, accuracy, ended
-from benchmarks.frontier.search import multiplier, split
+from benchmarks.comparison.choices import Choice
+from benchmarks.comparison.kept import Series
+from benchmarks.comparison.law import Run, accuracy, ended
+from benchmarks.comparison.search import multiplier, split
 from zoexplore.training.engine import Job
 from zoexplore.training.methods import Configuration
 from zoexplore.training.tasks import TASKS, Task

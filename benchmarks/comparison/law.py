@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmarks.frontier.choices import Choice
+from benchmarks.comparison.choices import Choice
 from zoexplore.mechanism.noise import deviations
 from zoexplore.training.data import HELD_OUT, Data
 from zoexplore.training.models import MODELS

@@ -3,7 +3,7 @@ methods and on the same grids.
 
 A setting has six coordinates: directions, steps, batch, reach, clip and share of the noise. It has
 neither ridge nor ball, which only help bounds on hidden iterates. A trial simulates a run
-(`benchmarks.frontier.law`) on four fifths of the training records, with the noise that the exact
+(`benchmarks.comparison.law`) on four fifths of the training records, with the noise that the exact
 privacy-loss distribution requires, and is judged by the other fifth. Settings spread evenly over a
 region have one trial each, and the best of them have more. Mutants of the best follow. The last few
 are compared on fresh splits, which alone decide: the best on the first of these splits are compared
@@ -24,8 +24,8 @@ from zlib import crc32
 import numpy as np
 from scipy.stats import qmc
 
-from benchmarks.frontier.choices import Choice
-from benchmarks.frontier.law import Run, ended, parted, validated
+from benchmarks.comparison.choices import Choice
+from benchmarks.comparison.law import Run, ended, parted, validated
 from zoexplore.questions.calibration import calibrate
 from zoexplore.run.setting import Setting
 from zoexplore.training.data import Data
