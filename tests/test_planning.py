@@ -25,8 +25,9 @@ from zoexplore.questions import SOLVABLE_FIELDS, Unreachable
 from zoexplore.questions.recommendation import meanings
 from zoexplore.run.fields import FIELDS
 from zoexplore.run.formatting import format_count
+from zoexplore.run.limits import LARGEST_INTEGER
 from zoexplore.run.presets import DEMONSTRATION as SHOWN
-from zoexplore.run.refusals import LARGEST_INTEGER, Refused
+from zoexplore.run.refusals import Refused
 from zoexplore.run.setting import NEIGHBOURS, SAMPLINGS
 
 RUN = DEMONSTRATION

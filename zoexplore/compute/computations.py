@@ -20,8 +20,8 @@ from zoexplore.questions.forgotten import forgetting
 from zoexplore.questions.hiding import Gain, gain_map
 from zoexplore.questions.statement import statement
 from zoexplore.run.axes import AXES, T_MOST
+from zoexplore.run.limits import LARGEST_INTEGER
 from zoexplore.run.presets import DEMONSTRATION
-from zoexplore.run.refusals import LARGEST_INTEGER
 from zoexplore.run.setting import Accounting, Setting
 
 _EVEN, _FEW = np.linspace(0.01, 0.99, 99), np.geomspace(1e-6, 0.01, 81)

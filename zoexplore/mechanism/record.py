@@ -10,7 +10,7 @@ from math import inf, nextafter, sqrt
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from zoexplore.run.refusals import LARGEST_INTEGER
+from zoexplore.run.limits import LARGEST_INTEGER
 from zoexplore.run.setting import Setting
 
 # a setting that allows whatever any run may have

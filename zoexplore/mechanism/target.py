@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from zoexplore.mechanism.guarantees import composition
 from zoexplore.mechanism.record import RunRecord, Step
-from zoexplore.run.refusals import LARGEST_INTEGER
+from zoexplore.run.limits import LARGEST_INTEGER
 from zoexplore.run.setting import Accounting
 
 CLOSE = 1e-4  # the relative excess that solved noise may have over the least

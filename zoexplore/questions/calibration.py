@@ -22,7 +22,8 @@ from zoexplore.bounds.epsilons import BEST, DEFAULT
 from zoexplore.questions import attack_targets
 from zoexplore.run.fields import FIELDS
 from zoexplore.run.formatting import format_number, format_short
-from zoexplore.run.refusals import LARGEST_INTEGER, number, shown
+from zoexplore.run.limits import LARGEST_INTEGER
+from zoexplore.run.refusals import number, shown
 from zoexplore.run.setting import INTEGER_FIELDS, Accounting, Setting
 
 NEAR = np.geomspace(1e-3, 1e3, 97)  # ratios to a run's own value

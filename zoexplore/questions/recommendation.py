@@ -12,7 +12,8 @@ from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.bounds.epsilons import BEST, DEFAULT
 from zoexplore.questions.calibration import Unreachable, calibrate
 from zoexplore.run.formatting import format_short, round_up
-from zoexplore.run.refusals import LARGEST_INTEGER, Refused, number
+from zoexplore.run.limits import LARGEST_INTEGER
+from zoexplore.run.refusals import Refused, number
 from zoexplore.run.setting import Accounting, Setting
 from zoexplore.run.text import written
 

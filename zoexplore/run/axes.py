@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from zoexplore.run.fields import FIELDS, Field
-from zoexplore.run.refusals import LARGEST_INTEGER
+from zoexplore.run.limits import LARGEST_INTEGER
 from zoexplore.run.setting import Setting
 
 POINTS = 81

@@ -1,6 +1,4 @@
-"""Limits of a run's values, and refusals, each of which names the field, the value and what is
-allowed.
-"""
+"""Refusals of a run's values, each of which names the field, the value and what is allowed."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -12,23 +10,9 @@ from typing import Any
 
 from zoexplore.run.fields import FIELDS, OPTIONS
 from zoexplore.run.formatting import THIN
+from zoexplore.run.limits import LARGEST_INTEGER, LEAST_DELTA
 
 LONGEST_SHOWN = 500  # characters of a refused value that a message quotes
-LEAST_DELTA = 1e-300  # parts of a smaller delta would be subnormal doubles, which have fewer digits
-LARGEST_INTEGER = 2**53  # larger whole numbers are not exact as floats
-_ABOVE_0, _SHARE = {"above": 0.0}, {"least": 0.0, "most": 1.0}
-_UNBOUNDED = _ABOVE_0 | {"infinite": True}
-LIMITS: dict[str, dict[str, Any]] = {  # arguments of `number`, by field
-    "sigma": _ABOVE_0,
-    "clip": _ABOVE_0,
-    "R": _UNBOUNDED,
-    "M": _UNBOUNDED,
-    "lipschitz": _UNBOUNDED,
-    "beta": _SHARE,
-    "cooldown_beta": _SHARE,
-    "delta": {"least": LEAST_DELTA, "below": 1.0},
-    "xi": {"least": 0.0},
-}
 _LONG = re.compile(r"(?<![\w.])\d{4,}(?![\w.])")
 _IN_WORDS = {
     str(LARGEST_INTEGER): "2⁵³",

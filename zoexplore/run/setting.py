@@ -10,15 +10,8 @@ from math import ceil, inf, nextafter
 from typing import Any
 
 from zoexplore.run.fields import FIELDS, OPTIONS
-from zoexplore.run.refusals import (
-    LIMITS,
-    Refused,
-    check_names,
-    check_options,
-    decimal,
-    number,
-    whole,
-)
+from zoexplore.run.limits import LIMITS
+from zoexplore.run.refusals import Refused, check_names, check_options, decimal, number, whole
 
 REGIMES, CLIPPINGS, NEIGHBOURS, SAMPLINGS, CONVERSIONS, SENSITIVITIES, SCHEDULES = map(
     tuple, OPTIONS.values()

@@ -12,7 +12,7 @@ from zoexplore.compute.cache import cached
 from zoexplore.palette import COLOURS, LIGHT, hue
 from zoexplore.run.axes import nice
 from zoexplore.run.formatting import format_count, format_delta, format_number
-from zoexplore.run.refusals import LARGEST_INTEGER
+from zoexplore.run.limits import LARGEST_INTEGER
 from zoexplore.run.setting import Accounting, Setting
 
 SIZE = 1200, 630  # pixels, as programs that show links ask for

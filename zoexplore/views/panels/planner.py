@@ -34,7 +34,8 @@ from zoexplore.run.formatting import (
     parse_number,
     round_up,
 )
-from zoexplore.run.refusals import LARGEST_INTEGER, in_symbols
+from zoexplore.run.limits import LARGEST_INTEGER
+from zoexplore.run.refusals import in_symbols
 from zoexplore.run.setting import Setting
 from zoexplore.views.figures.chart import Chart
 from zoexplore.views.figures.target import draw
