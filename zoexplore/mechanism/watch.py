@@ -12,7 +12,7 @@ from torch import Tensor
 from zoexplore.mechanism.arguments import check_processes
 from zoexplore.mechanism.batches import Batch, SeenRecords
 from zoexplore.mechanism.checksums import Changed, Fingerprint, of_records
-from zoexplore.mechanism.loss_checks import Kept, LossChecks, Mixed
+from zoexplore.mechanism.independence import Kept, LossChecks, Mixed
 from zoexplore.mechanism.losses import Losses, Objective
 from zoexplore.mechanism.parallel import Drifted, Ranks
 from zoexplore.mechanism.perturbation import Perturbed

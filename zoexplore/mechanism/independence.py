@@ -1,8 +1,6 @@
-"""Checks that each loss depends on its own record alone, leaves the module as it was, and is
-precise enough.
+"""Checks that each loss depends on its own record alone, and that the module remembers none.
 
-A clip bounds neither a record's influence on other records' losses nor the rounding error of close
-losses.
+A clip bounds no record's influence on other records' losses.
 """
 
 from collections.abc import Callable
@@ -17,12 +15,9 @@ from zoexplore.mechanism.checksums import bits, differing
 from zoexplore.mechanism.losses import Losses
 from zoexplore.mechanism.perturbation import Perturbed
 from zoexplore.mechanism.record import Step
-from zoexplore.mechanism.slopes import at, made_of
+from zoexplore.mechanism.slopes import check_precision, made_of
 
 ENOUGH = 2  # the fewest records in a batch that can be checked for mixing
-MEASURED = 64  # the most records whose losses are measured for precision
-ULPS = 16  # by how many rounding errors a loss may be off
-ROUNDED = 0.1  # rounding below this fraction of the signal does not explain a difference
 LOOKED_AT = 16  # the most records compared, spread over the batch
 OWN = "a loss must depend on its own record alone"
 BY_CHANCE = "and not on chance (dropout: call eval(); sums in no fixed order: torch.use_deterministic_algorithms(True))"
@@ -221,32 +216,3 @@ def _same(own: Tensor, found: Tensor, tolerance: Tensor | None = None) -> Tensor
     """
     neither = own.isfinite().logical_not() & found.isfinite().logical_not()
     return ((own == found) if tolerance is None else (own - found).abs() <= tolerance) | neither
-
-
-def check_precision(
-    losses: Losses, perturbed: Perturbed, batch: Any, xi: float, kind: torch.dtype
-) -> None:
-    """Raise ValueError if quotients over the distances 2 xi and 4 xi differ by more than their
-    size, and rounding in `kind`, which the quotients divide by xi, may be the cause. Losses that
-    are whole numbers, such as scores, are exempt, since they are not rounded.
-    """
-    some = part(batch, slice(0, min(number_of(batch), MEASURED)))
-    values = torch.stack([at(losses, perturbed, some, x) for x in (xi, -xi, 2 * xi, -2 * xi)])
-    values = values.double().nan_to_num(0.0, 0.0, 0.0)
-    perturbed.back()
-    near, far = (values[0] - values[1]) / (2 * xi), (values[2] - values[3]) / (4 * xi)
-    apart, signal = float((near - far).norm()), float(far.norm())
-    rounding = ULPS * torch.finfo(kind).eps * float(values[0].norm()) / (2 * xi)
-    is_score = signal > 0 and bool((values == values.round()).all())
-    if (
-        kind != torch.float64
-        and not is_score
-        and rounding >= ROUNDED * signal
-        and (apart > signal or signal == 0)
-    ):
-        larger = max(4 * xi, 1e-3 * perturbed.parameters.d**0.5)
-        raise ValueError(
-            f"xi = {xi:g} is not allowed in {kind}: at the first step quotients over this distance and twice as much differ by "
-            f"{apart:.2g}, and are {signal:.2g} together: rounding. Take xi = {larger:.2g}, a more precise "
-            "kind, or xi = 0; large models take 1e-3 sqrt(d)"
-        )
