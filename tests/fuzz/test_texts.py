@@ -159,8 +159,7 @@ def test_any_address_can_be_visited(tabs, query):
     """The page's own path: the state is valid, the note is short, and the address written back is
     one that can be read.
     """
-    turned = {"against": (tabs["curves"], "along")}
-    address = Address(State(), Bridge(), Teaching.of(query, VIEWS), turned, Pins(), tabs)
+    address = Address(State(), Bridge(), Teaching.of(query, VIEWS), Pins(), tabs)
     within_a_second(lambda: address.read("?" + query))
     assert len(address.pins.pins) <= MOST_PINS and len(address.state.note) < 30 * LONGEST_PROBLEM
     assert "Traceback" not in address.state.note and "site-packages" not in address.state.note

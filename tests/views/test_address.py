@@ -27,7 +27,7 @@ def plain():
 @pytest.fixture
 def address():
     state, pins = State(), Pins()
-    return Address(state, Bridge(), Teaching(), {}, pins, Tabs(state, pins))
+    return Address(state, Bridge(), Teaching(), pins, Tabs(state, pins))
 
 
 def visit(address, search):

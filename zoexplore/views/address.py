@@ -20,6 +20,7 @@ from zoexplore.views.pins import Pins
 from zoexplore.views.state import OPTIONS, State
 
 if TYPE_CHECKING:
+    from zoexplore.views.panels.story import Story
     from zoexplore.views.tabs import Tabs
 
 SETTABLE = (*SETTING_FIELDS, *OPTIONS)
@@ -104,9 +105,9 @@ class Address:
     """What keeps the bridge's `search` and the state equal; a slider's values before its release
     have no address.
 
-    `views` are further params in the address, by name; params of one of the `tabs` have its name
-    before their own, as in `attack.fpr`. The state's `note` reports invalid fields of an address,
-    and the rest is used.
+    Params of one of the `tabs` have its name before their own, as in `attack.fpr`. A link for
+    teaching has no `story`. The state's `note` reports invalid fields of an address, and the rest
+    is used.
     """
 
     def __init__(
@@ -114,15 +115,24 @@ class Address:
         state: State,
         bridge: Bridge,
         teaching: Teaching,
-        views: Owners,
         pins: Pins,
         tabs: "Tabs",
+        story: "Story | None" = None,
     ) -> None:
         self.state, self.bridge, self.teaching = state, bridge, teaching
         self.pins, self.tabs = pins, tabs
         # params in the address by name: the owner, the param's own name, and its first value
         self._kept: dict[str, tuple[param.Parameterized, str, Any]] = {}
-        self._keep({"compare": (pins, "compare")} | views)
+        curves: Any = tabs["curves"]
+        self._keep(
+            {
+                "compare": (pins, "compare"),
+                "tab": (tabs, "selected"),
+                "against": (curves, "along"),
+                "hide": (curves.legend, "muted"),
+            }
+            | ({"story": (story, "step")} if story else {})
+        )
         tabs.param.watch(self._follow, "built")
         self._follow()
         pins.param.watch(self.write, "pins")

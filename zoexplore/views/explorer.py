@@ -80,7 +80,11 @@ class Explorer(pn.viewable.Viewer):
         self.bridge = Bridge(visible=False, search=self.search) if self.search is not None else None
         # a link for teaching has no story
         self._tells = bool(self.bridge) and not (self.teaching.show or self.teaching.html())
-        self.address = self._address(self.bridge) if self.bridge else None
+        self.address = None
+        if self.bridge:
+            story = self.story if self._tells else None
+            self.address = Address(state, self.bridge, self.teaching, self.pins, self.tabs, story)
+            self.address.read(self.bridge.search)
         self._tools()
         self.whole = self._laid_out()
         self.pins.param.watch(self._pinned, "pins")
@@ -98,19 +102,6 @@ class Explorer(pn.viewable.Viewer):
             closed = self.files.drawer, self.story.panel, self.invite, self.controls.drawn
             for each in (*self.parts.select(pn.Card), *closed, self.prompt, self.last):
                 widgets.later(each)
-
-    def _address(self, bridge: Bridge) -> Address:
-        """Return the page's address, after setting the state from it."""
-        turned = {
-            "tab": (self.tabs, "selected"),
-            "against": (self.curves, "along"),
-            "hide": (self.curves.legend, "muted"),
-        }
-        # the story comes last, since it changes the other params, too
-        turned |= {"story": (self.story, "step")} if self._tells else {}
-        address = Address(self.state, bridge, self.teaching, turned, self.pins, self.tabs)
-        address.read(bridge.search)
-        return address
 
     def save(
         self,
