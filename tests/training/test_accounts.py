@@ -9,11 +9,12 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from tests.effort import proof
+from tests.training.small import small_task
 from zoexplore.run.setting import Accounting
 from zoexplore.training import METHODS, TASKS
 from zoexplore.training.comparison import load
 from zoexplore.training.engine import Configuration
-from zoexplore.training.privacy import accounts, privacy
+from zoexplore.training.privacy import accounts, aimed, privacy
 
 WIDTH = 2e-5  # of the other accountant's intervals of loss, as a share of epsilon
 
@@ -97,3 +98,13 @@ def test_a_clip_that_may_act_along_the_axes_is_not_the_sharper_bounds():
         )
         assert (found["sharp"].along[-1] < inf) == known
         assert known or "drawn at random" in found["sharp"].reason
+
+
+def test_a_run_that_keeps_its_share_is_aimed_at_that_share():
+    """Else it had the noise of another run, whose share is the best."""
+    task = small_task()
+    kept, free = (
+        aimed(task, "noisy-zogd", 2.0, Accounting(schedule=schedule)).setting
+        for schedule in ("constant", "optimal")
+    )
+    assert kept.sigma == free.sigma
