@@ -95,9 +95,9 @@ def ended(
         ).append(i)
     ends = []
     for places in groups.values():
-        state, done = _State(data, [runs[i] for i in places], seed, ridge, R, dtype, common), []
+        state, done = _State(data, [runs[i] for i in places], seed, ridge, R, dtype), []
         while len(state.T):
-            state.step()
+            state.step(common)
             done += state.take()
         ends += list(zip(reversed(places), done, strict=True))
     found = [end for _, end in sorted(ends, key=lambda one: one[0])]
@@ -161,7 +161,6 @@ class _State:
         ridge: float,
         R: float,
         dtype: torch.dtype,
-        common: bool,
     ) -> None:
         seen = np.ones((len(runs), len(data.X)), bool)
         for i, run in enumerate(runs):
@@ -188,7 +187,7 @@ class _State:
         choices = [run.choice for run in runs]
         self.n, self.batch = int(seen[0].sum()), choices[0].batch
         self.count = self.batch or self.n
-        self.one, self.independent, self.common = runs[0].along_one, runs[0].independent, common
+        self.one, self.independent = runs[0].along_one, runs[0].independent
 
         def column(values: list[float]) -> Tensor:
             return torch.tensor(values, dtype=torch.float64).to(dtype)
@@ -238,15 +237,15 @@ class _State:
                 setattr(self, name, getattr(self, name)[:kept])
         return taken
 
-    def step(self) -> None:
-        """Make one step of every run."""
+    def step(self, common: bool) -> None:
+        """Make one step of every run; steps along one direction share it if it is `common`."""
         rows = None
         if self.batch is not None:
             rows = torch.from_numpy(
                 np.flatnonzero(self.random.random(len(self.X)) < self.batch / self.n)
             )
         if self.one:
-            moved = self._one(rows)
+            moved = self._one(rows, common)
         else:
             v = self._gradient(rows) + self.ridge[:, None] * self.w
             moved = self._scattered(v) if self.independent else self._spanned(v)
@@ -289,9 +288,9 @@ class _State:
             total += p.view(-1, len(X)) @ X
         return total.view(len(self.w), -1) / self.count
 
-    def _one(self, rows: Tensor | None) -> Tensor:
+    def _one(self, rows: Tensor | None, common: bool) -> Tensor:
         """Return a step along one direction, which clips each record's derivative."""
-        w = self.w[:1] if self.common else self.w
+        w = self.w[:1] if common else self.w
         u = torch.randn(w.shape, generator=self.generator, dtype=w.dtype)
         u /= u.norm(dim=1, keepdim=True)
         total, along = torch.zeros(len(self.w), dtype=u.dtype), u.view(len(u) * self.c, -1)
