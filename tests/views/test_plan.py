@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import time
 from math import inf
 
 import numpy as np
@@ -10,9 +11,9 @@ import pytest
 
 from tests.compute import jobs
 from tests.views.drawn import dots, lines, y
-from tests.waiting import soon
+from tests.waiting import PATIENCE, soon
 from zoexplore import curve, epsilon
-from zoexplore.compute.ask import ask
+from zoexplore.compute.ask import ask, pool
 from zoexplore.compute.pool import Pool
 from zoexplore.questions import SOLVABLE_FIELDS
 from zoexplore.run.axes import AXES
@@ -151,6 +152,20 @@ def test_what_is_typed_wrongly_stays_and_is_marked_and_changes_nothing(planner):
     assert planner.state.T == 60 and not any(
         each["wrong"] for each in planner.sentence.blanks.values()
     )
+
+
+def test_an_answer_that_comes_late_does_not_replace_why_a_text_is_refused():
+    async def types():
+        planner = Planner(State(DEMONSTRATION.replace(T=51)))
+        planner.take("target", "-3")
+        deadline = time.monotonic() + PATIENCE
+        while sum(pool().counts()) and time.monotonic() < deadline:
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(0.1)
+        return planner
+
+    planner = asyncio.run(types())
+    assert "-3 is not allowed" in planner.words.object and planner.answer is None
 
 
 def test_the_sought_fields_blank_reads_its_symbol(planner):

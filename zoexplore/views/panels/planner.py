@@ -115,6 +115,8 @@ class Planner(View):
         except ValueError as error:
             why = refused(name, text, error)
         if why:
+            self._redrawing.stop()  # an answer that came later would replace the reason
+            self.waiting = False
             self.sentence.wrong = {name: text}
             self._write()
             self._refuse(f"{why}.")
