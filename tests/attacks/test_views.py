@@ -105,7 +105,7 @@ async def go_to(attacker, address, visit):
     attacker.change(bridge, "went", address)
     attacker.change(bridge, "visits", visit)
     while attacker.find("Bridge", "")["attributes"].get("heard", 0) < visit:
-        await asyncio.sleep(5 * PERIOD)
+        await asyncio.sleep(12 * PERIOD)
         await attacker.look()
 
 
@@ -210,7 +210,7 @@ async def confused(attacker, tab, rounds):
         ]
         for start in range(0, len(mixed), EVENTS):
             attacker.patch(*mixed[start : start + EVENTS])
-        await asyncio.sleep(2 * PERIOD)
+        await asyncio.sleep(5 * PERIOD)
         await attacker.look()
 
 

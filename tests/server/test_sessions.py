@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from math import inf
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from zoexplore.compute.ask import pool
 from zoexplore.compute.computations import curve_set
 from zoexplore.compute.limits import READERS
 from zoexplore.server.seats import seats
+from zoexplore.server.websocket import Socket
 
 ROOT = Path(__file__).parents[2]
 LITTLE = "?show=sigma,curves"  # all of a page that is needed here
@@ -89,6 +91,29 @@ def test_no_part_of_a_message_waits_until_the_browser_has_confirmed_the_one_befo
         reader.close()
 
     asyncio.run(visit())
+
+
+def test_a_session_that_nobody_is_beside_rests_little_between_its_changes(origin, monkeypatch):
+    """Thirty redraws a second under a slider that is held, of 30 ms each."""
+    # loops of other tests ended in the middle of their sessions' changes
+    monkeypatch.setattr("zoexplore.server.websocket._busy", set())
+    applied = []
+
+    async def apply(self, patch):
+        time.sleep(0.03)
+        applied.append(time.monotonic())
+
+    async def drag():
+        reader = await Reader.open(origin, LITTLE)
+        monkeypatch.setattr(Socket, "_apply", apply)
+        slider = reader.find("Slider", "σ noise scale")
+        while len(applied) < 10:
+            reader.set(slider, "value", slider["attributes"]["value"] + len(applied) % 2)
+            await asyncio.sleep(0.01)
+        reader.close()
+
+    asyncio.run(asyncio.wait_for(drag(), PATIENCE))
+    assert min(b - a for a, b in pairwise(applied)) < 0.03 * 1.5
 
 
 def test_who_waits_for_runs_with_batches_keeps_nobody_else_waiting(origin, monkeypatch):

@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable
 from contextlib import suppress
 from typing import Any
+from weakref import WeakSet
 
 from bokeh.events import DocumentReady
 from bokeh.util.token import get_session_id
@@ -22,8 +23,10 @@ _LOG = logging.getLogger("zoexplore")
 POLICY_VIOLATION = 1008  # the websocket protocol's code
 PARTS = 3  # a message has a header, metadata and content; this package's pages send no more
 MESSAGE = 65_536  # the most bytes of each part
-PERIOD = 0.04  # seconds between two rounds of applying a session's changes
+PERIOD = 1 / 60  # seconds from one round of applying a session's changes to the next
+ALONE = 0.2  # the rest after a round, in times the round, where no other session has changes
 FAILED = "The server could not do this."
+_busy: WeakSet[Any] = WeakSet()  # the connections whose changes are being applied
 
 
 def next_of(pending: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -55,7 +58,6 @@ class Socket(WSHandler):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._seat: Seat | None = None
-        self._draining = False
         self._pending: list[dict[str, Any]] = []
         self._parts = 0  # how many parts of the current message have come
 
@@ -160,23 +162,26 @@ class Socket(WSHandler):
         while len(self._pending) >= EVENTS:
             await asyncio.sleep(PERIOD)
         self._pending += events
-        if self._pending and not self._draining:
-            self._draining = True
+        if self._pending and self not in _busy:
+            _busy.add(self)
             asyncio.get_running_loop().create_task(self._drain(message))
         else:
             await self.send_message(self.connection.ok(message))
 
     async def _drain(self, message: Any) -> None:
-        """Apply the queued changes. A session gets at most half of the server's time."""
+        """Apply the queued changes. A session gets at most half of the server's time where others
+        have changes too.
+        """
         try:
             while self._pending and self._seat:
                 self._seat.moved = began = time.monotonic()
                 changes = {"events": next_of(self._pending)}
                 await self._apply(Patch(message.header, message.metadata, changes))
                 took = time.monotonic() - began
-                await asyncio.sleep(max(PERIOD - took, took))
+                rest = took if len(_busy) > 1 else ALONE * took
+                await asyncio.sleep(max(PERIOD - took, rest))
         finally:
-            self._draining = False
+            _busy.discard(self)
 
     async def _apply(self, patch: Patch) -> None:
         """Let Bokeh apply a patch, and send the reply. After an error the reply says only that
