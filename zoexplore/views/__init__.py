@@ -1,7 +1,8 @@
-"""The views: one component a file, each usable alone in a notebook, over a state without Panel.
+"""The views: one component per file, each usable alone in a notebook. All show one `State`, which
+needs no Panel.
 
-Names are imported when first used, so that computing processes can import modules of this package
-without Panel.
+A name is imported on first use, so that computing processes can import modules of this package
+without loading Panel.
 """
 
 from importlib import import_module

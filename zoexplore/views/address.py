@@ -1,5 +1,6 @@
-"""The address: a URL for every state, a state for every URL, and the bridge to the browser; and
-links for teaching, which show parts of the page and lock controls.
+"""The page's address: a URL for every state, a state for every URL, and the bridge to the browser.
+
+A link for teaching shows only parts of the page, and may lock controls.
 """
 
 from collections.abc import Iterable
@@ -26,15 +27,17 @@ if TYPE_CHECKING:
 SETTABLE = (*SETTING_FIELDS, *OPTIONS)
 PARTS = ("title", "tools", "verdict", "table", "axis")
 MOST_SAID, LONGEST_SAID = 9, 300
-# what is set last: Bokeh cannot change menus of a view on its way, and the story sets all others
+# params set last, in this order: Bokeh cannot change the menus of a view that is about to open, and
+# the story sets all other params
 LAST = {"tab": 1, "story": 2}
 
 
 @dataclass(frozen=True)
 class Teaching:
-    """The parts on show (all if `show` is empty), the locked fields, and the prompts.
+    """What a link for teaching asks for: the shown parts (all if `show` is empty), the locked
+    fields, and the prompts `say`.
 
-    Each name is that of a field or option of a setting, of a tab, or of one of the `PARTS`.
+    Each part is the name of a field, an option or a view, or one of the `PARTS`.
     """
 
     show: tuple[str, ...] = ()
@@ -46,7 +49,9 @@ class Teaching:
 
     @classmethod
     def of(cls, search: str, tabs: Iterable[str] = ("curves",)) -> "Teaching":
-        """Read what an address's query shows and locks; ignore and report unknown names."""
+        """Read from an address's query what to show, lock and say; list unknown names in
+        `problems`.
+        """
         given = parse_qs(search.removeprefix("?"))
         known = {"show": (*PARTS, *tabs, *SETTABLE), "lock": SETTABLE}
         asked = {key: given.get(key, [""])[-1].split(",") for key in known}
@@ -67,20 +72,21 @@ class Teaching:
         return not self.show or any(name in self.show for name in names)
 
     def fields(self) -> list[tuple[str, str]]:
-        """Return the parts, fields and prompts as pairs of a URL's query."""
+        """Return the shown parts, locked fields and prompts as the key-value pairs of a query."""
         lists = ("show", ",".join(self.show)), ("lock", ",".join(self.lock))
         return [*(pair for pair in lists if pair[1]), *(("say", text) for text in self.say)]
 
     def html(self) -> str:
-        """Return the prompts as HTML, several as numbered steps."""
+        """Return the prompts as HTML; number them if there are several."""
         return written("page", "prompts", self.say)
 
 
 class Bridge(pn.custom.JSComponent):
-    """The link to the browser: the page writes `search` and `heard`, the browser the other params.
+    """The link to the browser: the server writes `search`, `heard` and `met`; the browser writes
+    the other params, and `met` when it opens the page.
 
-    A new `search` becomes an entry in the browser's history, unless `heard` shows that the reader
-    has gone elsewhere meanwhile.
+    A new `search` becomes an entry in the browser's history, unless `heard` is behind `visits`: the
+    reader has then gone back or forward meanwhile.
     """
 
     search = param.String("", doc="the query of the page's address, with its question mark")
@@ -102,12 +108,12 @@ Owners = dict[str, tuple[param.Parameterized, str]]
 
 
 class Address:
-    """What keeps the bridge's `search` and the state equal; a slider's values before its release
-    have no address.
+    """Keeps the bridge's `search` and the state equal. Values of a slider before its release get no
+    address.
 
-    Params of one of the `tabs` have its name before their own, as in `attack.fpr`. A link for
-    teaching has no `story`. The state's `note` reports invalid fields of an address, and the rest
-    is used.
+    The address names a param of a view of `tabs` with the view's name before the param's own, as in
+    `attack.fpr`. A link for teaching has no `story`. Of an address with invalid fields, the state
+    takes the valid ones and reports the others in its `note`.
     """
 
     def __init__(
@@ -142,7 +148,7 @@ class Address:
         self.bridge.param.watch(self._visited, "visits")
 
     def _keep(self, views: Owners) -> None:
-        """Keep the params of `views` in the address from now on, unless they are there already."""
+        """Keep the params of `views` in the address from now on; skip those kept already."""
         for key, (owner, name) in views.items():
             if key not in self._kept:
                 self._kept[key] = owner, name, getattr(owner, name)
@@ -154,8 +160,8 @@ class Address:
             self._keep({f"{tab}.{name}": (view, name) for name in view.asks})
 
     def _visited(self, *_: Any) -> None:
-        """Show the state that the reader went back or forward to, whose address the browser already
-        has.
+        """Show the state that the reader went back or forward to. The browser already shows its
+        address.
         """
         self.bridge.param.update(heard=self.bridge.visits, search=self.bridge.went)
         self.read(self.bridge.went)
@@ -203,8 +209,8 @@ class Address:
             self.state.note = f"In this link, {'. '.join([first, *map(format_sentence, more)])}."
 
     def _turn(self, key: str, asked: str | None) -> str:
-        """Set a param from a text, or to its first value if the text is missing or invalid, and
-        return the text's error.
+        """Set a param from a text, or to its first value if the text is missing or invalid. Return
+        the error if the text is invalid, else an empty text.
         """
         owner, name, first = self._kept[key]
         try:
@@ -223,7 +229,9 @@ def text_of(value: Any) -> str:
 
 
 def _value(parameter: param.Parameter, text: str) -> Any:
-    """Return the value that a text stands for in a param. Raises ValueError if there is none."""
+    """Return the value that a text stands for in a param. Raises ValueError if the text of a number
+    is no number; the param itself refuses other values.
+    """
     if isinstance(parameter, param.Number):
         return parse_number(text)
     if isinstance(parameter, param.Boolean):

@@ -1,4 +1,4 @@
-"""The explorer as a page: the document around the explorer, and what handles failing callbacks."""
+"""The explorer as a page: the document around the explorer, and the handling of failed callbacks."""
 
 import asyncio
 import logging
@@ -22,13 +22,13 @@ from zoexplore.views import first, preview
 from zoexplore.views.explorer import Explorer
 
 _LOG = logging.getLogger("zoexplore")
-MOST_TOLD, LONGEST_TOLD = 5, 500  # failures that a page keeps, and characters of a failure
+MOST_TOLD, LONGEST_TOLD = 5, 500  # failures that a page keeps, and the characters kept of each
 _LOST = """The connection to the server is lost: nothing here follows the controls any more.
 <a href="">Load the page again</a>: its address keeps what is set."""
 UNGUARDED = "panel serve has no guards against others. To serve others: zoexplore serve --address 0.0.0.0 --origin HOST"
 _begun: WeakKeyDictionary[Document, pn.viewable.Viewable] = WeakKeyDictionary()
 _areas: WeakKeyDictionary[Document, NotificationArea] = WeakKeyDictionary()
-# What stands before the mark is sent before there is a session, by `zoexplore serve`.
+# `zoexplore serve` sends what stands before the mark before there is a session.
 MARK = "<!-- the session's -->"
 _TEMPLATE = parse_template(f"""{{% extends base %}}
 {{% block head %}}{{{{ opening }}}}{MARK}{{% endblock %}}
@@ -46,7 +46,7 @@ def report(error: Exception) -> None:
 
 
 def reader_message(error: Exception) -> str:
-    """Return an error as the reader sees it, without names of the server's files."""
+    """Return an error's message for the reader, without names of the server's files."""
     return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
 
@@ -64,9 +64,9 @@ def under_lock(
 ) -> Callable[[Callable[..., Any]], None]:
     """Return an executor that runs a page's changes and clicks under its session's lock.
 
-    Panel 1.9 does not hold the lock when a click follows a change at once: writing to a figure then
-    fails, and the change is lost. Panel submits these as partials, but not a download's file, which
-    may take long.
+    Panel 1.9 does not hold the lock when a click immediately follows a change: writing to a figure
+    then fails, and the change is lost. Panel submits changes and clicks as partials. The making of
+    a download's file, which may take long, is no partial and runs without the lock.
     """
     return lambda function: execute(
         pn.io.with_lock(function) if isinstance(function, partial) else function
@@ -74,13 +74,13 @@ def under_lock(
 
 
 def begin() -> Iterator[None]:
-    """Make the current document's page, which `serve` shows, in stages between which other tasks
-    may run.
+    """Make the current document's page in stages, so that other tasks may run between them. `serve`
+    shows the page.
     """
     document = pn.state.curdoc
     search = _search(document)
     document.template = _TEMPLATE
-    # else a process of `panel serve --num-procs` that makes no page would name Panel's CDN
+    # without `dist_url`, a process of `panel serve --num-procs` that makes no page names Panel's CDN
     document.template_variables.update(opening=first.opening(search), dist_url=get_dist_path())
     explorer = yield from _made(search)
     yield
@@ -97,37 +97,37 @@ def _made(search: str) -> Generator[None, None, Explorer]:
 
 
 def opening(query: str, where: str) -> str:
-    """Return what the page at the address `where` with a query shows before its session is made."""
+    """Return what a page shows before its session is made; its address is `where` with `query`."""
     return f'<!DOCTYPE html><html lang="en">{first.opening(f"?{query}" if query else "", where)}'
 
 
 async def picture(query: str) -> bytes:
-    """Return the picture of a query's run as PNG, for whoever is sent the link."""
+    """Return the picture of a query's run as PNG, for previews of a link to the run."""
     loaded = from_query(query)
     return bytes(await ask(preview.picture, loaded.setting, loaded.accounting))
 
 
 async def ready() -> None:
-    """Compile in other processes what is not compiled yet, while the first words say so."""
+    """Compile in other processes what is not compiled yet; meanwhile the first words say so."""
     if not is_prepared():
         _log(f"compiling, once: {TAKES}; until then pages show their first words")
         await asyncio.to_thread(prepare)
 
 
 def prime() -> Iterator[None]:
-    """Make an explorer that nobody sees, which loads what all pages share and leaves its picture
-    for the first page.
+    """Make an explorer that nobody sees, in order to load what all pages share and to keep a
+    picture for the first page.
     """
     explorer = yield from _made("")
     pn.panel(explorer)
     first.remember("", explorer)
-    # kept again with the odds, which are computed in the background
+    # the odds are computed in the background: once they are known, keep a picture with them
     explorer.headline.odds.param.watch(lambda _: first.remember("", explorer, anew=True), "object")
 
 
 def _search(document: Document) -> str:
-    """Return the query of a page's address with its question mark; Panel's own `Location` would
-    evaluate it.
+    """Return the query of a page's address with its question mark, read from the request because
+    Panel's own `Location` would evaluate the query.
     """
     request = document.session_context.request if document.session_context else None
     query = str(getattr(request, "uri", "")).partition("?")[2].partition("#")[0]
@@ -135,7 +135,9 @@ def _search(document: Document) -> str:
 
 
 def serve() -> None:
-    """Put the explorer, made by `begin` or now, on the current document, or the notebook's."""
+    """Show an explorer in the current document, or else in the notebook. `begin` may have made the
+    document's explorer; any other is made now.
+    """
     document = pn.state.curdoc
     if document is not None and document not in _begun:
         for _ in begin():
@@ -153,8 +155,8 @@ def serve() -> None:
 
 
 def warn_others() -> None:
-    """Warn whoever comes to `panel serve` from another machine, and once the log, that the server
-    is unguarded.
+    """Warn readers on other machines that `panel serve` has no guards, and write it once to the
+    log.
     """
     document = pn.state.curdoc
     request = document.session_context.request if document and document.session_context else None
@@ -171,5 +173,5 @@ def _log(words: str) -> None:
 
 def _extend() -> None:
     pn.extension("notifications", exception_handler=report)
-    # Panel 1.9 leaks an area that it makes itself, so `serve` makes it
+    # Panel 1.9 leaks a notification area that it makes itself, so `serve` makes one
     pn.config.notifications = False

@@ -1,10 +1,13 @@
 """`Component` and `Text`: parts that reach a notebook's page quickly and in order.
 
-Panel inlines a notebook's style sheets model by model, after each of which Bokeh searches the whole
-document: nine seconds for the explorer. It also retries changes from before the page exists, each
-by its own timer, so that a later one may arrive first: a complete map ended as its coarse version.
-With a text it sends its pane's style sheets again, by ids that another cell's output may have given
-them, and that update is lost. All three are mended here for our own components alone.
+This module mends three faults of Panel, for the project's own components alone:
+
+- Panel inlines a notebook's style sheets model by model, and Bokeh searches the whole document
+  after each model: this took nine seconds for the explorer.
+- Panel retries each change from before the page exists by a timer of its own, so that a later
+  change may arrive first: a finished map was overwritten by an earlier, coarse one.
+- Panel sends a pane's style sheets again with each change of its text. It may name them by ids of
+  another cell's output, and the change is then lost.
 """
 
 import asyncio
@@ -26,15 +29,13 @@ AGAIN = 0.05  # seconds from one look for the page to the next
 
 
 class InOrder(JupyterComm):
-    """A queue before Panel's connection to a notebook's page, which Panel opens once the page is
-    there.
-    """
+    """A queue that holds messages until Panel has opened its connection to a notebook's page."""
 
     def __init__(self, way: JupyterComm) -> None:
         super().__init__(way.id)
         self.way = way
         self._early: list[dict[str, Any]] = []
-        # Panel takes a connection with a `_comm` for open
+        # Panel takes any connection that has a `_comm` to be open
         self._comm = SimpleNamespace(send=self._queue, close=self._early.clear)
 
     def _queue(self, data: Any = None, metadata: Any = None, buffers: Any = ()) -> None:
@@ -54,7 +55,7 @@ class InOrder(JupyterComm):
 
 
 class Text(pn.pane.HTML):
-    """HTML whose changes send the text alone."""
+    """A pane of HTML that, when it changes, sends its text alone."""
 
     def _update(self, ref: str, model: Any) -> None:
         model.text = escape(self.object)
@@ -72,17 +73,17 @@ class Script(pn.custom.JSComponent):
 
 
 class Named(pn.custom.JSComponent):
-    """A component that names Bokeh's unnamed elements for screen readers in a notebook."""
+    """A component that labels Bokeh's unnamed elements in a notebook for screen readers."""
 
     _esm = stylesheets.script("named")
 
 
 _with_names: WeakSet[Any] = WeakSet()  # roots of cells
-_around: list[Any] = []  # the components whose models are being made, the outermost first
+_around: list[Any] = []  # the nested components whose models are being made, the outermost first
 
 
 class Component(pn.Column):
-    """A column that has its style sheets from the start if a notebook has them inline."""
+    """A column whose style sheets are inlined as its models are made, if Panel inlines them."""
 
     def get_root(
         self, doc: Document | None = None, comm: Any = None, preprocess: bool = True

@@ -25,7 +25,7 @@ from zoexplore.views.style.widgets import link
 from zoexplore.views.tabs import VIEWS, Tabs
 
 _TITLE = "<p>zoexplore</p>"
-# the words in a notebook that is shown without scripts and styles, such as an untrusted one
+# what a notebook says that is shown without scripts and styles, such as an untrusted one
 _UNSEEN = """<p class="zx-unseen"><b>The explorer of a run</b> ({run}) needs scripts: trust this notebook, or run its cells.</p>
 <style>.zx-unseen {{ display: none; }}</style>"""
 ALONE = ("claims", "results")  # views that no control changes
@@ -44,7 +44,7 @@ def colophon() -> pn.Column:
 
 
 class Explorer(pn.viewable.Viewer):
-    """The whole page as one component, for `app.py` and for a notebook cell alike."""
+    """The whole page as one component, for `app.py` and for notebook cells."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Explorer(pn.viewable.Viewer):
         search: str | None = None,
         staged: bool = False,
     ) -> None:
-        """Take the query of the page's address as `search`; the address follows the state.
+        """Take the query of the page's address as `search`; without it there is no address to keep.
 
         If `staged`, the caller runs `make`, so that a server can do other work between its stages.
         """
@@ -64,7 +64,7 @@ class Explorer(pn.viewable.Viewer):
             pass
 
     def make(self) -> Iterator[None]:
-        """Make the controls, then the open view, then the rest."""
+        """Make the page in stages: the controls, the tabs with the open view, then the rest."""
         state, shows = self.state, self.teaching.shows
         self.controls = Controls(state, self.teaching)
         yield
@@ -98,7 +98,8 @@ class Explorer(pn.viewable.Viewer):
         for owner, names in watched.items():
             owner.param.watch(self._fit, names)
         self._fit()
-        if self.bridge:  # a card opens without a server, as in a saved notebook
+        # parts made later need a server, which a saved notebook lacks
+        if self.bridge:
             closed = self.files.drawer, self.story.panel, self.invite, self.controls.drawn
             for each in (*self.parts.select(pn.Card), *closed, self.prompt, self.last):
                 widgets.later(each)
@@ -109,10 +110,10 @@ class Explorer(pn.viewable.Viewer):
         sliders: Iterable[str] = ("sigma", "T", "K"),
         live: str = "",
     ) -> Path:
-        """Write the shown run in its view as a file that moves without a server; see
-        `zoexplore.lesson`.
+        """Write the current run and view as an interactive file that needs no server. The arguments
+        are those of `zoexplore.lesson`.
         """
-        from zoexplore import lesson  # imported late, since it draws with parts of this module
+        from zoexplore import lesson  # imported late, because it uses parts of this module
 
         turned = [("tab", self.tabs.selected), ("against", self.curves.along)]
         link = f"?{urlencode([*self.teaching.fields(), *turned])}"
@@ -130,7 +131,7 @@ class Explorer(pn.viewable.Viewer):
         begin = widgets.button("2-minute tour", self._begin, "primary")
         invited = widgets.tools(begin, widgets.button("Later", self._met))
         new = widgets.html("<h2>New here?</h2>", "story")
-        # a stack hides the card as a whole, since its own style sheet would keep it visible
+        # the row is in a stack because the row's own style sheet would keep it visible
         self.invite = widgets.stack(widgets.row("invite", new, invited))
 
     def _begin(self) -> None:
@@ -153,7 +154,7 @@ class Explorer(pn.viewable.Viewer):
             self.tabs.selected = "curves"
 
     def _fit(self, *_: Any) -> None:
-        """Show what belongs to the current view and step, with the number above the figure."""
+        """Show what belongs to the current view and step, and hide the rest."""
         view, told = self.tabs.selected, bool(self.story.step)
         two, alone, notice = view == "publish", view in ALONE, self.controls.notice
         new = self.bridge and self.bridge.ready and not self.bridge.met
@@ -186,10 +187,10 @@ class Explorer(pn.viewable.Viewer):
         self.front = widgets.component(
             "front", self.publish.switch, *switches, *number, sheet="front"
         )
-        # a stack hides each part as a whole, since a grid's own style sheet would keep it visible
+        # each part is in a stack because a grid's own style sheet would keep it visible
         self.holder = stack(self.front)
         self.side = stack(self.controls.whole, css_classes=["zx-controls"])
-        # a link's prompts, and what is refused if no control is shown
+        # a link's prompts, and the controls' notice if no control is shown
         self.prompt = widgets.component("told", told, self.controls.notice, sheet="prompt")
         heading = _kept(
             {
@@ -220,12 +221,12 @@ class Explorer(pn.viewable.Viewer):
             }
         )
         self.parts = widgets.component("explorer", *rows, sheet="explorer")
-        # columns depend on the component's width, which in a notebook is not the window's
+        # the columns depend on the component's width, which differs from the window's in a notebook
         return widgets.component("room", self.parts, self.last, sheet="room")
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        """Return a cell's output to Jupyter: Panel's, after words that stand if a notebook leaves
-        Panel's out.
+        """Return a cell's output to Jupyter: Panel's own, after words that remain if a notebook
+        drops Panel's output.
         """
         found = super()._repr_mimebundle_(include, exclude)
         if found and "text/html" in found[0]:

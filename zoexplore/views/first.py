@@ -1,10 +1,11 @@
-"""The first words: what a page sends before its session is made. A still picture of first sight, in
-the live page's own style sheets and so in its places, which goes in the frame after the live page
-is drawn.
+"""The first words: what a page shows before its session is made.
 
-Pictures are made of explorers that have been made for others, by their addresses: the default run's
-when the server starts. Of an address that is new everything is there but the run's own numbers and
-curves.
+They are a still picture of the page. It has the live page's style sheets, so that each part stands
+where the live page puts it; the picture goes in the frame after the live page is drawn.
+
+Pictures are kept by address. The server makes the default run's picture when it starts, and other
+pictures when readers open their addresses. At a new address the picture lacks only the run's own
+numbers and curves.
 """
 
 import json
@@ -23,8 +24,8 @@ from zoexplore.views.preview import QUESTION, SIZE
 from zoexplore.views.style import stylesheets
 from zoexplore.views.tabs import TABS
 
-MOST, LONGEST = 200, 500  # pictures that are kept, and characters of an address that has a picture
-# what marks an address whose first sight is another
+MOST, LONGEST = 200, 500  # the most pictures that are kept, and characters of a picture's address
+# the marks of an address whose page looks unlike the default page, so that no picture fits it
 OTHERS = ("tab=", "story=", "say=", "show=", "lock=", "all=", "publish.", "dark=")
 STILL = "Without scripts these numbers stand still. The command gives any other: zoexplore epsilon run.yaml"
 _EMPTY = '<p class="epsilon"><i>ε</i> = <b class="bar"></b></p><p class="sentence"></p>', "<p></p>"
@@ -33,8 +34,8 @@ _pictures: LRUCache[str, str] = LRUCache(MOST)
 
 
 def previewed(search: str, where: str) -> str:
-    """Return the preview of a link: the run in a line, and its picture if `where`, the page's
-    address, serves pictures.
+    """Return the preview of a link as HTML: the run in one line and, unless `where` is empty, the
+    address of the picture that the server at `where` draws.
     """
     picture = f"{where}/preview.png{search}" if where else ""
     told = {
@@ -50,8 +51,10 @@ def previewed(search: str, where: str) -> str:
 
 
 def opening(search: str, where: str = "") -> str:
-    """Return the head of a query's page, and what shows until it is drawn; `where` is the page's
-    own address if it serves pictures. The query is only looked up, and written into a link.
+    """Return the head of a query's page, and what shows until the page is drawn; `where` is the
+    page's own address if its server serves pictures.
+
+    The query is untrusted: it is only parsed, looked up and written into a link.
     """
     shown = _pictures.get(search) or (_pictures.get(_UNKNOWN, "") if _is_of_a_run(search) else "")
     if not _pictures and not is_prepared():
@@ -62,8 +65,8 @@ def opening(search: str, where: str = "") -> str:
 
 
 def remember(search: str, explorer: Explorer, anew: bool = False) -> None:
-    """Keep an explorer's picture for all later pages of its address; if `anew`, in place of an
-    earlier picture.
+    """Keep an explorer's picture for all later pages at its address. If `anew`, replace an earlier
+    picture.
     """
     if (
         (anew or search not in _pictures)
@@ -81,7 +84,7 @@ def _is_of_a_run(search: str) -> bool:
 
 
 def picture(explorer: Explorer, numbers: bool = True) -> str:
-    """Return first sight as HTML; without `numbers` only what is the same for every run."""
+    """Return a picture of the page as HTML; without `numbers` only what every run's page shares."""
     head, tabs, publish = explorer.headline, explorer.tabs, explorer.publish
     said = (head.number.object, head.odds.object) if numbers else _EMPTY
     still = written(
@@ -91,7 +94,7 @@ def picture(explorer: Explorer, numbers: bool = True) -> str:
 
 
 def _drawing(chart: Chart) -> str:
-    """Return the figure's own script with what it draws."""
+    """Return the figure's script and the data that it draws, as a script tag."""
     lines = []
     for line in chart.lines:
         seen = np.isfinite(line["y"]) & (line["y"] < 2 * chart.given["up"]["end"])

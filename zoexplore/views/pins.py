@@ -27,7 +27,7 @@ class Pin:
     accounting: Accounting
 
     def text(self) -> str:
-        """Return the pin as an address writes it: K:52,T:9~name."""
+        """Return the pin as an address writes it, such as `K:52,T:9~name`."""
         fields = to_fields(self.setting, self.accounting)
         return ",".join(f"{key}:{value}" for key, value in fields.items()) + f"~{self.name}"
 
@@ -41,7 +41,7 @@ class Pin:
 
 
 class Pins(param.Parameterized):
-    """Up to `MOST_PINS` pins in order, and the bound that compares them."""
+    """Up to `MOST_PINS` pins in order, and the bound by which they are compared."""
 
     pins = param.List([], item_type=Pin, bounds=(0, MOST_PINS), doc="what is pinned")
     compare = param.Selector(
@@ -63,7 +63,9 @@ class Pins(param.Parameterized):
         self.pins = [pin for at, pin in enumerate(self.pins) if at != place]
 
     def follow(self, preset: Preset) -> None:
-        """Replace the pins by a preset's if it has any, else remove an earlier preset's."""
+        """Replace the pins by those of a preset. A preset without pins leaves the reader's pins
+        alone, but clears those of an earlier comparison (`compare`).
+        """
         if preset.pins or self.compare:
             runs = ((_shortened(name), run, preset.accounting) for name, run in preset.pins)
             self.param.update(pins=[Pin(*run) for run in runs], compare=preset.compare)

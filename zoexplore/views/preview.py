@@ -1,5 +1,5 @@
-"""Draws a PNG of a run for whoever is sent the run's link: epsilon and two curves. This module does
-not import Panel.
+"""Draws the preview of a link to a run: a PNG of its epsilon and two curves. This module does not
+import Panel.
 """
 
 from io import BytesIO
@@ -15,16 +15,18 @@ from zoexplore.run.formatting import format_count, format_delta, format_number
 from zoexplore.run.limits import LARGEST_INTEGER
 from zoexplore.run.setting import Accounting, Setting
 
-SIZE = 1200, 630  # pixels, as programs that show links ask for
-POINTS = 80  # of a curve
+SIZE = 1200, 630  # in pixels, the usual size of a link's preview
+POINTS = 80  # points of each curve
 NAMES = {"composition": "every step", BEST: "only the last"}
 QUESTION = "How private is a training run of which only the last step is published?"
 
 
 @cached(in_background=True)
 def picture(setting: Setting, accounting: Accounting) -> bytes:
-    """Draw a PNG of `SIZE`: epsilon with every step published and with only the last, against T."""
-    from matplotlib.figure import Figure  # large, and needed by pictures alone
+    """Draw epsilon against T, with every step and with only the last published. Return the bytes of
+    a PNG of `SIZE`.
+    """
+    from matplotlib.figure import Figure  # imported late: it is large, and only pictures need it
 
     end, now = min(nice(2 * setting.T), LARGEST_INTEGER), setting.T
     T = np.unique(np.append(np.linspace(1, end, POINTS).round(), now))

@@ -14,13 +14,13 @@ from zoexplore.run.refusals import in_symbols
 from zoexplore.run.setting import SETTING_FIELDS, Accounting, Setting
 
 OPTIONS = tuple(option.name for option in fields(Accounting))
-LONGEST = 40  # characters of a typed number, at most
+LONGEST = 40  # the most characters of a typed number
 _HELD = "K is held at d = {d}: there are no more orthonormal directions than dimensions (asked for: K = {asked})."
 
 
 def _of_run(name: str) -> property:
-    """Return a property: a field of the run as it was given (eta is None if it follows K/M), or an
-    option.
+    """Return a property that reads an option, or a field of the run as it was given: an eta that
+    follows K/M reads as None.
     """
     if name in OPTIONS:
         return property(lambda state: getattr(state.accounting, name))
@@ -31,11 +31,11 @@ _Fields: Any = type("_Fields", (), {name: _of_run(name) for name in (*SETTING_FI
 
 
 class State(_Fields, param.Parameterized):
-    """One run and its accounting, whose fields and options are attributes too. `ask` changes fields
-    and options, or says in `refusal` why not.
+    """One run and its accounting. The run's fields and the accounting's options are attributes,
+    too. `ask` changes fields and options, or says in `refusal` why it does not.
 
-    K never exceeds d: if d falls below the requested K, K is held at d, `note` says so, and K
-    returns when d does.
+    K never exceeds d: if d falls below the requested K, the state holds K at d and says so in
+    `note`. Once d rises again, so does K, up to the requested value.
     """
 
     setting = param.ClassSelector(class_=Setting, default=DEMONSTRATION, doc="the run")
@@ -69,15 +69,15 @@ class State(_Fields, param.Parameterized):
         return self.setting, self.accounting
 
     def ask(self, **values: Any) -> bool:
-        """Change values together, or refuse them together and say why in `refusal`; return whether
-        they changed.
+        """Change all values, or none and say why in `refusal`. Return whether the values were
+        accepted.
         """
         self.moving = False
         return self._ask(values)
 
     def ask_text(self, field: str, text: str) -> bool:
-        """Ask for a numeric field's value by a text, whose word for a field left out, like no text,
-        means None.
+        """Ask for a numeric field's value by a text; return whether the value was accepted. If the
+        field may be left out, an empty text and the field's word for that mean None.
         """
         left_out = FIELDS[field].left_out
         try:
@@ -90,7 +90,7 @@ class State(_Fields, param.Parameterized):
         return self.ask(**{field: value})
 
     def slide(self, **values: Any) -> bool:
-        """Ask for values while a slider is held; the history records only the final run."""
+        """Ask for values while a slider is held; the browser's history gets only the final run."""
         self.moving = True
         return self._ask(values)
 

@@ -1,4 +1,4 @@
-"""The tabs: questions in a reader's order, with the views that answer each, one of which is shown."""
+"""The tabs: questions in a reader's order, each with the views that answer it. One view is shown."""
 
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ VIEWS = {name: view for views in TABS.values() for name, view in views.items()}
 
 
 class Bar(Script):
-    """A tab list, also for keyboards and screen readers."""
+    """A list of tabs that keyboards and screen readers can use."""
 
     titles = param.List([], doc="pairs of a name and the title that is shown")
     selected = param.String("", doc="the name of the one that is selected; empty for none")
@@ -55,8 +55,8 @@ class Bar(Script):
 
 
 class Tabs(pn.viewable.Viewer):
-    """Tabs, and the selected view. A view is built when first shown, and sleeps while another is
-    shown.
+    """Tabs, and the selected view. A view is built when first needed, and computes nothing while
+    another is shown.
     """
 
     selected = param.Selector(default="publish", objects=list(VIEWS), doc="the view that is shown")
@@ -67,7 +67,7 @@ class Tabs(pn.viewable.Viewer):
         self.state, self.pins = state or State(), pins or Pins()
         self.views: dict[str, View] = {}
         self.quiet = False  # whether tabs are hidden, as in the story
-        self.kept = tuple(VIEWS)  # the selectable views; a link for teaching has fewer
+        self.kept = tuple(VIEWS)  # the selectable views; a link for teaching may have fewer
         self.bar = Bar(label="questions", sizing_mode=None)
         self.parts = Bar(label="parts of this tab", css_classes=["zx-parts"], sizing_mode=None)
         self.parts.stylesheets = [stylesheets.css("parts")]
@@ -79,7 +79,7 @@ class Tabs(pn.viewable.Viewer):
         self.param.watch(self._show, "selected")
 
     def __getitem__(self, name: str) -> View:
-        """Return a view by its name, built if it is not yet."""
+        """Return a view by its name; build it on first use."""
         if name not in self.views:
             kind = VIEWS[name][1]
             self.views[name] = kind(self.state, pins=self.pins, active=name == self.selected)
@@ -93,7 +93,7 @@ class Tabs(pn.viewable.Viewer):
         return next(tab for tab, views in TABS.items() if self.selected in views)
 
     def keep(self, views: tuple[str, ...]) -> None:
-        """Restrict the selectable views, also for addresses."""
+        """Restrict the views that the reader and addresses can select, and select the first one."""
         self.kept = views
         self.selected = views[0]
         self.param.selected.objects = list(views)
@@ -105,12 +105,12 @@ class Tabs(pn.viewable.Viewer):
         self._write()
 
     def _opened(self, event: Any) -> None:
-        """Show the view to which another view leads."""
+        """Show the view that another view asks to open."""
         self._chosen(event)
         event.obj.opens = ""
 
     def _chosen(self, event: Any) -> None:
-        """Show a view, or a tab's first one unless the tab is open."""
+        """Show a chosen view, or a chosen tab's first view unless the tab is open already."""
         views = [event.new] if event.new in self.kept else self._of(event.new)
         if views and self.selected not in views:
             self.selected = views[0]
@@ -137,7 +137,7 @@ class Tabs(pn.viewable.Viewer):
         shown = self[self.selected]
         with pn.io.hold():
             self._write()
-            if self.selected not in self._frames:  # veiled until it is drawn
+            if self.selected not in self._frames:  # its frame is veiled until the view is drawn
                 frame = widgets.stack(shown.__panel__(), stylesheets=[stylesheets.root("waiting")])
                 shown.veil(frame)
                 self._frames[self.selected] = frame

@@ -16,16 +16,17 @@ from zoexplore.views.style import stylesheets
 
 
 class View(pn.viewable.Viewer):
-    """A view of a state. While `active` is false it computes nothing; once shown, it catches up.
+    """A view of a state. While `active` is false the view computes nothing; once shown, it catches
+    up.
 
-    Subclasses build themselves in `build`, and redraw in the coroutine `refresh`. They await slow
-    calls: `found = await ask(function, *args)`. `pins` holds the state's pins.
+    A subclass makes its components in `build`, and redraws in the coroutine `refresh`, which awaits
+    slow calls: `found = await ask(function, *args)`. `pins` holds the state's pins.
     """
 
-    # the params that the reader sets in the view and an address keeps
+    # the names of the params that the reader sets in the view and that an address keeps
     asks: ClassVar[tuple[str, ...]] = ()
     rest: ClassVar[float] = 0.0  # seconds from one redraw to the next while a slider is held
-    precedence: ClassVar[int] = 0  # the view's place in line: a lower one redraws first
+    precedence: ClassVar[int] = 0  # views of lower precedence redraw first
 
     active = param.Boolean(True, doc="whether the view is in sight")
     opens = param.String("", doc="the view that is to be shown next")
@@ -38,8 +39,8 @@ class View(pn.viewable.Viewer):
         self.state, self.pins = state or State(), pins or Pins()
         self._redrawing = SessionTask()
         self._outdated = False  # whether the state has moved on since the last redraw began
-        # whether the last redraw was a sketch, which is refined once no slider is held; and whether
-        # the current one only refines
+        # `sketch`: whether the last redraw was a sketch, to refine once no slider is held;
+        # `_refines`: whether the current redraw only refines a sketch
         self.sketch = self._refines = False
         self.build()
         self.changed()
@@ -55,8 +56,8 @@ class View(pn.viewable.Viewer):
     def veil(self, part: pn.viewable.Viewable, kind: str = stylesheets.WAITING) -> None:
         """Style a part as outdated while it shows an earlier state.
 
-        It sets no class, because Bokeh lays out the whole page again whenever one changes, which
-        takes longer than the figure.
+        The style is a CSS variable, not a class: when a class changes, Bokeh lays out the whole
+        page again, which takes longer than drawing the figure.
         """
 
         def show(*_: Any) -> None:
@@ -73,11 +74,11 @@ class View(pn.viewable.Viewer):
     def changed(self, *_: Any) -> None:
         """Redraw now, or once the view is shown.
 
-        While a slider is held, an earlier state that is being computed is still drawn, so that
-        something moves under the hand. Otherwise it is dropped, and the current one is next.
+        While a slider is held, a redraw under way still draws its earlier state, so that the figure
+        keeps moving with the slider. Otherwise that redraw is dropped for the current state.
         """
         self._outdated = True
-        # a refinement for which no change waits
+        # whether the redraw under way only refines a sketch, so that it may be dropped
         refines = self._refines or (self.sketch and not self.waiting)
         if self.state.moving and self.active and self._redrawing.waits and not refines:
             return
@@ -95,7 +96,7 @@ class View(pn.viewable.Viewer):
             self.waiting = self._redrawing.waits and not drawn
 
     async def _catch_up(self) -> None:
-        await self._pause(0)  # the figure goes first, since the reader at the slider waits for it
+        await self._pause(0)  # let quicker redraws go first; the reader waits for them
         while self._outdated:
             self._outdated = self.sketch = False
             await self.refresh()
@@ -115,8 +116,8 @@ class View(pn.viewable.Viewer):
             self._outdated, self.waiting = True, False
 
     async def curves(self, along: str, end: float = inf) -> CurveSet:
-        """Return the curves along a field: a sketch up to `end` while a slider moves, unless the
-        curves are known.
+        """Return the curves along a field. While a slider is held, return a sketch up to `end`
+        unless the full curves are known already.
         """
         run = *self.state.run, along
         self.sketch = self.state.moving and not known(curve_set, *run)

@@ -1,4 +1,4 @@
-"""Attack: the best test for a record that a guarantee still allows any attacker."""
+"""Attack: the best test for a record's presence that a guarantee still allows any attacker."""
 
 import panel as pn
 import param
@@ -19,15 +19,15 @@ from zoexplore.views.view import View
 
 _LEAST = 1e-4  # the lowest shown rate
 _TICKS = {at: format_share(at, THIN) for at in (1e-4, 1e-3, 1e-2, 1e-1, 1.0)}
-# before the test, the chance of membership; without it, the chance to guess a record right
+# the chance of membership before the test, and the chance of guessing a whole record without it
 PRIOR, GUESS = 0.5, 0.001
 GUESSING, SYMBOL = "guessing", "of outsiders accused"
 GUESSED = Style(COLOURS["muted"], (1, 3), 1.4)
 
 
 class Attack(View):
-    """The best test's success at every rate of false alarms by every bound, and what the least
-    bound allows.
+    """The success of the best test that each bound allows, at every rate of false alarms, and what
+    the least bound allows.
     """
 
     asks = ("fpr",)
@@ -48,7 +48,9 @@ class Attack(View):
         self.fpr = min(max(float(f"{place:.2g}"), _LEAST), 0.99)
 
     async def refresh(self) -> None:
-        """Draw each bound's success, and write the success at the chosen rate with what it means."""
+        """Draw the success that each bound allows, and write the success at the chosen rate and
+        what it means.
+        """
         run, fpr = self.state.run, format_share(self.fpr, THIN)
         found, allowed = await ask(guarantees, *run), await ask(attacks, *run)
         best, delta = smallest(found), run[0].delta

@@ -1,4 +1,4 @@
-"""A figure of curves, which the browser draws (`chart.js`) from what is given here."""
+"""A figure of curves: this module prepares the data, and `chart.js` draws them in the browser."""
 
 from collections.abc import Callable, Mapping
 from itertools import count
@@ -26,8 +26,8 @@ BRIEF = {  # short forms of names, for a phone
 
 
 def script(*names: str) -> str:
-    """Join scripts of this folder by name, after the numbers' own: what draws, then the component
-    made of it.
+    """Join `numbers.js` and scripts of this folder by name. Name what draws before the component
+    that uses it.
     """
     return "\n".join(
         (Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8")
@@ -40,10 +40,11 @@ def line(
 ) -> dict[str, Any]:
     """Return a curve with a gap where a value is not finite.
 
-    `more` may have `note`, below the name; `bold`, `alpha`; `plays`, whether it follows the clouds;
-    `aloud`, whether its values are spoken; `reads`, false for a curve whose values nobody asks.
+    `more` may have `note`, a text below the name; `bold` and `alpha`; `plays`, whether the curve
+    moves with the clouds; `aloud`, whether its values are spoken; and `reads`, false if the pointer
+    does not read its values.
     """
-    name = name.removesuffix(" (as printed)")  # what the table says already
+    name = name.removesuffix(" (as printed)")  # the table says so already
     return {
         "key": key,
         "x": np.asarray(x, float),
@@ -56,14 +57,14 @@ def line(
 
 
 def look_of(style: Style) -> dict[str, Any]:
-    """Return how a curve is drawn."""
+    """Return a style as the browser's curves take it: `light` and `dark` colour, `dash`, `width`."""
     light, dark = style.colour
     return {"light": light, "dark": dark, "dash": list(style.dash), "width": style.width}
 
 
 def dot(key: str, x: float, y: float, style: Style, **more: Any) -> dict[str, Any]:
-    """Return a mark on a curve, an arrow if above the frame; `more` may have `hollow`, `size` and
-    `name`.
+    """Return a dot on a curve, which becomes an arrow above the frame; `more` may have `hollow`,
+    `size` and `name`.
     """
     return {
         "key": key,
@@ -82,7 +83,9 @@ def span(
     ticks: Mapping[float, str] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """Return an axis: its ends, and its ticks, or about how many `parts` the browser's ticks make.
+    """Return an axis from `start` to `end`. Without `ticks`, the browser chooses ticks that divide
+    the axis into about `parts` parts.
+
     `more` may have `log`, whether the axis is logarithmic; for the x axis also `title` and
     `symbol`.
     """
@@ -91,7 +94,9 @@ def span(
 
 
 def field_span(axis: FieldAxis, ends: tuple[float, float]) -> dict[str, Any]:
-    """Return an x axis along a field, on the scale of the field's `place`s; a share's is even."""
+    """Return an x axis along a field, on the scale of `axis.place`: even for a share, logarithmic
+    for other fields.
+    """
     ticks = axis.ticks() if axis.linear else None
     return span(*ends, ticks=ticks, log=not axis.linear, title=axis.title, symbol=axis.symbol)
 
@@ -124,8 +129,13 @@ class Chart(Script):
         moved: Callable[[float, bool], Any] | None = None,
         draws: str = "",
     ) -> None:
-        """Call `moved` with a place on the x axis and whether the handle is still held; `draws` is
-        code that draws the same figure from `setting` and `accounting`.
+        """Make an empty chart.
+
+        Args:
+            view: the name of the view, by which saved files are named.
+            state: the run of the figure's code; without a state the chart offers no code.
+            moved: called with a place on the x axis, and with whether the handle is still held.
+            draws: code that draws the same figure from `setting` and `accounting`.
         """
         super().__init__(view=view, of=f"{view}-{next(_COUNTED)}", offers=state is not None)
         self.state, self._moved, self.draws, self._writing = state, moved, draws, SessionTask()
@@ -135,14 +145,16 @@ class Chart(Script):
     def put(
         self, title: str, said: str, across: dict[str, Any], up: dict[str, Any], **more: Any
     ) -> None:
-        """Give all but the lines.
+        """Set everything in the figure but the lines.
 
         Args:
             title: what the y axis shows.
             said: the figure in one sentence, for screen readers and files.
-            across, up: the axes, results of `span`.
-            more: `handle`, with `at`, `label` and `title`; `dots`; `levels`, dashed lines across the figure with `y`, `name`, `light` and `dark`; `values`, the true
-                values at the lines' places; `missing`, what stands in place of the figure, as HTML.
+            across, up: the x and y axis, results of `span`.
+            more: `handle`, with `at`, `label` and `title`; `dots`, results of `dot`; `levels`,
+                dashed lines across the figure with `y`, `name`, `light` and `dark`; `values`, the
+                field's values at the lines' places; `missing`, HTML that replaces the figure;
+                `unnamed`, whether the lines' names are left out.
         """
         self.given = {"title": title, "said": said, "across": across, "up": up, **more}
 
@@ -152,8 +164,8 @@ class Chart(Script):
             self._moved(float(x), bool(held))
 
     async def _write(self) -> None:
-        """Write the code of the state's run, with a comment that tells each answer from the one
-        before.
+        """Write the code of the state's run. Its last comment differs each time, so that the
+        browser sees a change even if the code is the same.
         """
         if self.state:
             run = await ask(to_python, *self.state.run)
@@ -161,7 +173,7 @@ class Chart(Script):
 
 
 def handle(axis: FieldAxis, value: Any) -> dict[str, Any] | None:
-    """Return the handle at a field's value; None if the field has no value."""
+    """Return the handle at a field's value; None if the value is None."""
     if value is None:
         return None
     said = format_count(value) if axis.whole else format_short(value)
@@ -169,7 +181,9 @@ def handle(axis: FieldAxis, value: Any) -> dict[str, Any] | None:
 
 
 def dragged(state: State, field: str) -> Callable[[float, bool], Any]:
-    """Return a function that sets a field to three digits from a place on its axis."""
+    """Return a function that sets a field from a place on its axis, rounded to three digits unless
+    the axis is linear.
+    """
 
     def moved(place: float, held: bool) -> None:
         axis = AXES[field]

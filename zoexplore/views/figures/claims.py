@@ -1,5 +1,5 @@
-"""Published runs: the epsilon that each claims, and the one that can be proved for its public
-script. A row loads its run.
+"""Published runs: the epsilon that each run claims, and the epsilon that can be proved for its
+public script. A click on a row loads the run.
 """
 
 from typing import Any
@@ -35,7 +35,7 @@ class Rows(Script):
 
 
 class Claims(View):
-    """A sentence on all runs, and a row for each, the worst first."""
+    """A sentence on all runs, and a row for each; the run that misses its claim most comes first."""
 
     def build(self) -> None:
         runs = sorted(RUNS.items(), key=lambda each: -each[1].ours / each[1].claimed)
@@ -55,7 +55,7 @@ class Claims(View):
 
 
 def row(key: str, run: Published) -> dict[str, Any]:
-    """Return a run as the browser shows it."""
+    """Return a run's row as `claims.js` takes it."""
     name, model, *task = run.name.split(", ")
     return {
         "key": key,

@@ -1,4 +1,4 @@
-"""All bounds: epsilon of each against a field, and the table of their numbers."""
+"""All bounds: epsilon by each bound against a field, and the table of their numbers."""
 
 from math import inf
 from typing import Any
@@ -19,12 +19,12 @@ from zoexplore.views.figures.legend import UNASKED, Legend
 from zoexplore.views.style import widgets
 from zoexplore.views.view import View
 
-EVERYWHERE = (0.0, inf)  # the ends of the axis of epsilon at first
+EVERYWHERE = (0.0, inf)  # the ends of the epsilon axis before anything is drawn
 
 
 class Curves(View):
-    """Epsilon against a field for every bound and every pin, with the current value marked, and the
-    table of their numbers.
+    """Epsilon against a field for every bound and every pin, with the current value marked; and the
+    table of the epsilons.
     """
 
     along = param.Selector(
@@ -54,7 +54,9 @@ class Curves(View):
         self.legend.param.watch(self._of_pin, "asked")
 
     def _alone(self, event: Any) -> None:
-        """Draw one bound alone or no curve, both without the table, or all that is drawn at first."""
+        """Draw one bound alone or no curve, without the table. If `only` is empty, draw what a new
+        view draws.
+        """
         self.choice.visible = self.legend.visible = not event.new
         self._fitted = ()
         alone = [bound for bound in BOUNDS if bound != event.new]
@@ -104,7 +106,9 @@ class Curves(View):
         )
 
     def _fit(self, now: list[float], pinned: list[dict[str, Any]]) -> None:
-        """Fit the axis to the decades of the curves, which stay while the curves move within them."""
+        """Fit the epsilon axis to the decades that the curves fill; keep it while the curves move
+        within it.
+        """
         seen = {True: [np.empty(0), *(each["y"] for each in pinned)], False: [np.empty(0)]}
         for bound in self.drawn.epsilon.keys() - self.legend.muted:
             seen[BOUNDS[bound].of_this_run].append(self.drawn.epsilon[bound])
@@ -114,7 +118,7 @@ class Curves(View):
         self._fitted = fitted
 
     def _of_pin(self, event: Any) -> None:
-        """Use a pin's run, or unpin it."""
+        """Load a pin's run, or remove the pin."""
         verb, place, _ = event.new
         if place < len(self.pins.pins):
             pin = self.pins.pins[place]

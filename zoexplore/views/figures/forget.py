@@ -1,5 +1,5 @@
-"""Forgetting: what is still known of a record, step by step, as training goes on without the
-record.
+"""Forgetting: how much a model still reveals of a record, step by step, as training goes on without
+the record.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ class Forget(View):
     def build(self) -> None:
         self.chart = Chart("forget", self.state, self._dragged, _CODE)
         self.words = widgets.html("", "outcome")
-        # a stack hides the chart as a whole, since its own style sheet would keep it visible
+        # the chart is in a stack because the chart's own style sheet would keep it visible
         self.drawing = widgets.stack(self.chart)
 
     def _dragged(self, place: float, held: bool) -> None:
@@ -45,7 +45,8 @@ class Forget(View):
     async def refresh(self) -> None:
         run = self.state.run
         end = next(end for end in ENDS if 2 * self.steps <= end or end == ENDS[-1])
-        places = np.append(np.linspace(0, end, 11), np.geomspace(1, end, 16))  # close at the fall
+        # closer together at small N, where epsilon falls
+        places = np.append(np.linspace(0, end, 11), np.geomspace(1, end, 16))
         N = tuple(np.unique(places.round().astype(int)).tolist())
         epsilon, why = await ask(forgotten, *run, N)
         (now,), _ = await ask(forgotten, *run, (self.steps,))

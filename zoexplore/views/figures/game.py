@@ -1,5 +1,5 @@
-"""What epsilon means, as a game: was the record in the data of a released model? The attacker's
-score, beside the most that the bound allows.
+"""What epsilon means, as a game: was the record in the data of a released model? The board shows
+the attacker's score beside the best score that the bound allows.
 """
 
 from typing import Any
@@ -41,7 +41,7 @@ class Board(Script):
 
 
 def allowed(found: dict[str, Guarantee]) -> dict[str, Any]:
-    """Return what a run's guarantees allow the attacker, as the board's params."""
+    """Return what a run's guarantees allow the attacker, as values of the board's params."""
     ceilings = [
         float(1 + (g.advantage if g.valid else 1.0)) / 2
         for g in (found["composition"], smallest(found))
@@ -51,7 +51,7 @@ def allowed(found: dict[str, Guarantee]) -> dict[str, Any]:
 
 
 class Game(View):
-    """Twenty rounds, with a switch that reveals all iterates."""
+    """The game, with a switch between seeing every step and seeing only the last model."""
 
     asks = ("seen", "seed")
 

@@ -1,5 +1,5 @@
-"""The map of where hiding the iterates helps over the steps T and the share beta, by how much, or
-why not; the reader moves the run on the map.
+"""A map over the steps T and the share beta: where hiding the iterates helps and by how much, or
+why it does not. The reader can move the run on the map.
 """
 
 from html import escape
@@ -23,10 +23,10 @@ from zoexplore.views.html import written
 from zoexplore.views.style import widgets
 from zoexplore.views.view import View
 
-LEVELS = (2.0, 10.0, 100.0)  # gains that have a line on the map
+LEVELS = (2.0, 10.0, 100.0)  # gains with a line on the map
 _EDGES = np.log10([LEAST_GAIN, *LEVELS, 1e13])
-_FROM = (2, 10, 100, 1000)  # gains that have a row in the table
-LABELLED = 0.2  # the share beta at which lines have their names
+_FROM = (2, 10, 100, 1000)  # gains with a row in the table
+LABELLED = 0.2  # the share beta at which the map labels its lines
 POINTS, SHARES = 73, 30  # the map's points along T, and along beta
 
 
@@ -47,8 +47,8 @@ class Map(Script):
 
 
 class Helps(View):
-    """By how much hiding divides epsilon, a map of it with the run, and from how many steps on
-    hiding pays.
+    """The factor by which hiding divides epsilon, a map of that factor with the run on it, and the
+    number of steps from which hiding pays.
     """
 
     rest, precedence = 0.2, 1
@@ -75,7 +75,9 @@ class Helps(View):
         self._found: Gain | None = None  # the gains that are painted
 
     def _batches(self) -> dict[str, Any]:
-        """Return a menu's options and value: all records, or batches, of a tenth if none are set."""
+        """Return the options and the value of the batch menu: all records, or batches of the set
+        size, a tenth of the records if no size is set.
+        """
         s = self.state.setting
         some = 0 if s.full_batch else s.batch
         size = some or max(s.n // 10, 1)
@@ -83,7 +85,9 @@ class Helps(View):
         return {"options": offered, "value": some}
 
     def _cooled(self) -> dict[str, Any]:
-        """Return a menu's options and value: no cool-down, or one, of one step if none is set."""
+        """Return the options and the value of the cool-down menu: none, or a cool-down of the set
+        length, one step if no length is set.
+        """
         s = self.state.setting
         late = s.cooldown or 1
         steps = "the last step" if late == 1 else f"the last {format_count(late)} steps"
@@ -97,12 +101,12 @@ class Helps(View):
         s = run[0]
         here = await ask(gains, *run, "T", "beta", (float(s.T),), (s.beta,))
         along = Two.of(await ask(curve_set, *run, "T"))
-        # on batches each point takes longer
+        # on batches each point takes longer to compute, so the map has fewer
         shares = SHARES if s.full_batch else SHARES // 2
         steps, betas = AXES["T"].values(s, POINTS), AXES["beta"].values(s, shares)
         both = tuple(map(float, steps)), tuple(map(float, betas))
         found = await ask(gains, *run, "T", "beta", *both)
-        if found is not self._found:  # the gains are the same for every T and beta
+        if found is not self._found:  # moving the run along T or beta changes no gain
             self._found, (self._painted, self.map.table) = found, painted(steps, betas, found)
         ratio, before, now = (
             float(each[0, 0]) for each in (here.ratio, here.composition, here.least)
@@ -140,7 +144,9 @@ class Helps(View):
 
 
 def _pays(along: Two) -> dict[int, float]:
-    """Return for each gain of the table from how many steps on hiding divides epsilon by it."""
+    """Return for each gain in the table the number of steps from which hiding divides epsilon by
+    at least that gain; leave out gains that are never reached.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         factor = along.every / along.last
     first = {k: along.T[factor >= k] for k in _FROM}
@@ -150,8 +156,10 @@ def _pays(along: Two) -> dict[int, float]:
 def painted(
     steps: np.ndarray, betas: np.ndarray, gain: Gain
 ) -> tuple[dict[str, Any], list[list[float]]]:
-    """Return the map of gains over steps and shares: its bands and lines as SVG's paths, the places
-    of the lines' names along T, and its ticks; and the map's table.
+    """Return (given, table) for a map of gains over steps and shares.
+
+    `given` has the map's bands and lines as SVG paths, the places of the lines' labels along T, and
+    the ticks. `table` has the rows [T, beta, gain].
     """
     axis, decades = AXES["beta"], np.log10(steps)
     x, y, inner = decades / decades[-1], axis.place(betas), _EDGES[1:-1]
@@ -175,7 +183,7 @@ def painted(
 
 
 def _path(points: list[Any], codes: list[Any]) -> str:
-    """Return contourpy's curves as SVG's path in a square of 1000 whose y axis points down."""
+    """Return contourpy's curves as an SVG path in a square of side 1000 whose y axis points down."""
     if points[0] is None:
         return ""
     pens = np.where(codes[0] == 1, "M", "L")  # 1 begins a curve

@@ -1,4 +1,4 @@
-"""Inside the bound: its proof step by step, in figures and words."""
+"""Inside a bound: what its proof counts at each step, in figures and words."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from zoexplore.views.style import widgets
 from zoexplore.views.view import View
 
 STEP = ("z", "p", "a", "rho")  # columns of a trajectory
-MOST = 200  # about how many steps are drawn
+MOST = 200  # the most steps that are drawn
 SHOWN = {bound.title: bound.id for bound in reversed(BOUNDS.values()) if bound.hides_iterates}
 LENGTHS = {
     "z": ("distance", Style(COLOURS["ink"], (), 2.4)),
@@ -36,8 +36,8 @@ FIGURES = {
 
 
 def thinned(path: Trajectory) -> dict[str, np.ndarray]:
-    """Return a trajectory as columns; a long one keeps steps evenly spaced in the logarithm of
-    those left.
+    """Return a trajectory as columns, of at most `MOST` steps spaced evenly in the logarithm of the
+    number of steps left.
     """
     N = path.rho.size
     left = np.unique(np.geomspace(1, N, MOST).round().astype(int))[::-1]
@@ -48,8 +48,8 @@ def thinned(path: Trajectory) -> dict[str, np.ndarray]:
 
 
 def describe_trajectory(g: Guarantee) -> tuple[str, ...]:
-    """Describe a bound's steps in HTML: where half of the cost falls, the distance, and its cost; or
-    only why there is nothing to draw.
+    """Describe a bound's steps in three pieces of HTML: where half of the cost falls, the distance
+    of the two runs, and the cost. If there is nothing to draw, return one piece that says why.
     """
     if (path := g.trajectory) is None:
         return (written("inside", "undrawn", g, why_undrawn(g) if g.valid else ""),)
@@ -67,7 +67,7 @@ class Inside(View):
     )
 
     def build(self) -> None:
-        # the first sentence, or why nothing is drawn; and what stands below each figure
+        # the first sentence, or why nothing is drawn; then the text below each figure
         self.words = widgets.html("", "outcome")
         self.below = [widgets.html("", "words", margin=(6, 0, 0, 0)) for _ in FIGURES]
         self.charts = [Chart(f"inside-{name}", self.state) for name in ("lengths", "cost")]
@@ -85,7 +85,7 @@ class Inside(View):
                 text.object = said
             if path is not None:
                 data = thinned(path)
-                # the axis begins where the distance has fallen to its largest over paid steps
+                # begin the axis where the distance has fallen to its maximum over the steps that cost
                 paid = int(np.argmax(data["rho"] >= 1e-9 * data["rho"].max()))
                 seen = int(np.argmax(data["z"] <= 1.005 * np.nanmax(data["z"][paid:])))
                 data = {name: column[seen:] for name, column in data.items()}
@@ -105,7 +105,7 @@ def draw(
     columns: dict[str, tuple[str, Style]],
     data: dict[str, np.ndarray],
 ) -> None:
-    """Draw columns of a trajectory against the steps left."""
+    """Draw columns of a trajectory against the number of steps left."""
     top, left = max(np.nanmax(data[c], initial=0) for c in columns), data["left"]
     end, most = 1.06 * nice(top / 1.05) if top > 0 else 1.0, max(left[0], 2) * 1.05
     across = span(most, 0.95, log=True, title="steps left until the end", symbol="steps left")

@@ -1,4 +1,4 @@
-"""The table of curves, with a switch each."""
+"""The table of curves, with a switch for each."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,9 @@ UNASKED = ["output-perturbation", "corollary"]  # curves that are off at first
 
 
 class Legend(Script):
-    """A row for each curve with its number and switch. The figure hides curves in `muted`."""
+    """A row for each curve with its number and its switch. `muted` lists the curves that the figure
+    hides.
+    """
 
     of = param.String(
         "", doc="the name of the chart whose numbers it has, so that it shows what is read there"
@@ -33,8 +35,9 @@ class Legend(Script):
 def entry(key: str, title: str, style: Style, number: str = "", **more: Any) -> dict[str, Any]:
     """Return a row: the curve's key, title and number.
 
-    `more` may have `why`, a remark such as why the curve is absent; `absent`; `group`, the heading
-    above; `best`; a line `says`, a tooltip `tip`, and a pin's place.
+    `more` may have `why`, a remark such as the reason why there is no curve; `absent`, whether
+    there is none; `group`, the heading above the row; `best`, whether the number is the least;
+    `says`, a line of text; `tip`, a tooltip; and `pin`, the place of a pin.
     """
     told = {"key": key, "title": title, "number": number, "why": "", "absent": False, "group": ""}
     return told | look_of(style) | more

@@ -23,8 +23,8 @@ WIDTH, DASH = 1.7, (7, 2)
 
 
 def least(curves: CurveSet, bound: str = "") -> Any:
-    """Return a pin's epsilon along its curves' values by one bound, or the least at each; inf if
-    none applies.
+    """Return epsilon along the curves' values: by one bound, or at each value the least of all
+    bounds; inf where no bound applies.
     """
     if bound:
         return curves.epsilon[bound]
@@ -32,7 +32,9 @@ def least(curves: CurveSet, bound: str = "") -> Any:
 
 
 class Known(NamedTuple):
-    """What is computed of a pin, its key in the figure and the table, and its line's style."""
+    """A pin with its key in the figure and the table, its line's style, and what is computed of its
+    run.
+    """
 
     key: str
     name: str
@@ -42,7 +44,7 @@ class Known(NamedTuple):
 
 
 async def find(pins: Pins, along: str) -> list[Known]:
-    """Compute every pin's curves over a field, and the guarantees of the pin's own run."""
+    """Compute each pin's curves along a field, and the guarantees of its run."""
     found = []
     for place, pin in enumerate(list(pins.pins)):
         run = pin.setting, pin.accounting
@@ -52,7 +54,7 @@ async def find(pins: Pins, along: str) -> list[Known]:
 
 
 def lines_of(known: list[Known], along: str, by: str) -> list[dict[str, Any]]:
-    """Return a line for each pin by one bound, or by the least if `by` is empty."""
+    """Return a line for each pin: epsilon by one bound, or by the least bound if `by` is empty."""
     place = AXES[along].place
     return [
         line(pin.key, place(pin.curves.values), least(pin.curves, by), pin.style, pin.name)
@@ -61,7 +63,7 @@ def lines_of(known: list[Known], along: str, by: str) -> list[dict[str, Any]]:
 
 
 def rows_of(known: list[Known], by: str) -> list[dict[str, Any]]:
-    """Return a row of the table for each pin, with the pin's place."""
+    """Return a row of the table for each pin, with its place among the pins."""
     group, rows = f"Pinned runs, {BOUNDS[by].short}" if by else "Pinned runs", []
     for place, pin in enumerate(known):
         number = format_number((pin.given.get(by) or smallest(pin.given)).epsilon)
@@ -70,8 +72,8 @@ def rows_of(known: list[Known], by: str) -> list[dict[str, Any]]:
 
 
 def differences(known: list[Known], now: dict[str, Guarantee]) -> str:
-    """Return a table of what differs, with a column for each run: fields, epsilon both ways of
-    publishing, and the ratio to the first run's.
+    """Return an HTML table with a column for each run: the fields that differ, epsilon for both
+    ways of publishing, and its ratio to the first run's epsilon.
     """
     if not known:
         return ""

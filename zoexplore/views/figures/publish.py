@@ -1,5 +1,5 @@
-"""First sight: a run with every step published and with only the last, as two curves and two clouds
-that move together.
+"""The first view: a run with every step published and with only the last, as two curves and two
+clouds that move together.
 """
 
 from contextlib import suppress
@@ -38,8 +38,8 @@ NAMES = {"every": "every step", "last": "only the last"}
 STYLES = {"every": style_of("composition"), "last": style_of("sharp")}
 CODE = 'plots.curves(setting, "T", bounds=("composition", "sharp"), accounting=accounting)'
 YOURS = Style(COLOURS["ink"], (2, 4), 2.4)
-PICTURES = 40  # pictures of a run, shown one after another
-# the largest drawn distance of the clouds, in widths of the noise: nothing is left to guess
+PICTURES = 40  # the pictures of the clouds in a run, shown one after another
+# the largest drawn distance of the clouds, in widths of the noise; beyond it nothing looks different
 FARTHEST = 40.0
 _RHO = np.geomspace(1e-12, 1e8, 2000)
 
@@ -50,8 +50,8 @@ def _epsilons(delta: float) -> np.ndarray:
 
 
 def gaussian_of(epsilon: np.ndarray, delta: float) -> np.ndarray:
-    """Return the mu of the Gaussian mechanism that has an epsilon at delta: the greatest distance
-    of two clouds of unit noise.
+    """Return the mu of the Gaussian mechanism that has this epsilon at delta. Mu is the distance of
+    two clouds of unit noise.
 
     >>> gaussian_of(np.array([0.0, 1.0]), 1e-5).round(3)
     array([0.   , 0.268])
@@ -61,8 +61,8 @@ def gaussian_of(epsilon: np.ndarray, delta: float) -> np.ndarray:
 
 
 class Two(NamedTuple):
-    """Epsilon along T with every step published, and with only the last: the least of the bounds
-    that hold.
+    """Epsilon along T: with every step published, by composition; and with only the last published,
+    by the least of the bounds.
     """
 
     T: np.ndarray
@@ -75,13 +75,13 @@ class Two(NamedTuple):
         return cls(curves.values, curves.epsilon["composition"], np.minimum.reduce(own))
 
     def at(self, T: np.ndarray) -> "Two":
-        """Return the values at steps T, interpolated between the known steps."""
+        """Return the values at steps T, interpolated linearly between the known steps."""
         return Two(T, *(np.interp(T, self.T, values) for values in self[1:]))
 
 
 class Clouds(Script):
-    """Two clouds in a plane, as far apart as epsilon allows, run after run; a chart's curves move
-    with them.
+    """Two clouds in a plane, as far apart as epsilon allows after each step. The curves of a chart
+    move with them.
     """
 
     of = param.String("", doc="the chart's name")
@@ -131,24 +131,24 @@ class Publish(View):
         self.sketch = self.state.moving
         if not stays:
             self._fit(min(nice(2 * T), max(int(self.two.T[-1]), T_MOST)))
-        # up to the first known step at or beyond the end, the run's own among them
+        # draw up to the first known step at or beyond the end, and include the run's own T
         steps = np.union1d(self.two.T[: np.searchsorted(self.two.T, self.ends[0]) + 1], T)
         drawn = self.two.at(steps)._asdict()
         own = {name: np.where(steps == T, e, drawn[name]) for name, e in self.epsilons.items()}
         self.drawn = Two(steps, **own)
         with pn.io.hold():
-            self.clouds.visible = smallest(self.found).valid  # unknown without a bound
+            self.clouds.visible = smallest(self.found).valid  # no bound, no known distance
             self._clouds(T)
             self._draw()
 
     @property
     def epsilons(self) -> dict[str, float]:
-        """The epsilons of the drawn run: with every step published, and with the last alone."""
+        """The epsilons of the drawn run: with every step published, and with only the last."""
         return {"every": self.found["composition"].epsilon, "last": smallest(self.found).epsilon}
 
     def _fit(self, end: float) -> None:
-        """End the axes at twice the steps and at composition's epsilon there, if any epsilon is
-        finite.
+        """End the T axis at `end`, and the epsilon axis at composition's epsilon there; if that is
+        infinite or 0, at the epsilon of the last model; if that is, too, at 1.
         """
         there = [float(values[0]) for values in self.two.at(np.array([end]))[1:]]
         top = next((e for e in there if isfinite(e) and e > 0), 1.0)
@@ -156,7 +156,7 @@ class Publish(View):
         self.ends = float(end), float(step * np.ceil(top / step - 0.03))
 
     def _draw(self, *_: Any) -> None:
-        """Draw both curves, one of them fainter, and mark the run."""
+        """Draw both curves, the one that is not chosen fainter, and mark the run on each."""
         if not self.found:
             return
         self.clouds.shown, self.switch.disabled = self.publish, bool(self.only)
@@ -187,15 +187,15 @@ class Publish(View):
         )
 
     def _drew(self, event: Any) -> None:
-        """Keep what the reader has drawn, if it is a curve."""
+        """Keep what the reader has drawn if it is a curve of at least two points."""
         with suppress(TypeError, ValueError):
             drawn = np.array(event.new, float).reshape(-1, 2)
             if self.draws and len(drawn) > 1 and np.isfinite(drawn).all():
                 self.yours = np.maximum(drawn, 0.0).tolist()
 
     def sketch_as(self, place: int) -> None:
-        """Draw a guess for the reader: as high as with every step published, half as high, or soon
-        flat.
+        """Draw one of three guesses for the reader: the curve of every step published, one half as
+        high, or one that is soon flat.
         """
         T, every, _ = self.drawn
         curve = (every, every / 2, np.minimum(every, np.interp(self.ends[0] / 20, T, every)))[place]

@@ -1,5 +1,5 @@
-"""The figure of a plan: epsilon against the field that is solved for, both ways of publishing, the
-target, and the runs.
+"""The figure of a plan: epsilon against the field that is solved for, with both ways of publishing,
+the target and the runs.
 """
 
 from math import inf
@@ -35,8 +35,8 @@ def draw(
         bound: the bound that counts the last model alone; empty for the least that applies.
         target: the epsilon to meet.
         curves: the current run's curves.
-        runs: the run of the sliders as "yours", and those that meet the target, as "last" and
-            "every": each with its epsilon.
+        runs: runs with their epsilons: the sliders' run as "yours", and the runs that meet the
+            target as "last" and "every".
     """
     axis, setting = AXES[field], runs["yours"][0]
     x = axis.place(curves.values)

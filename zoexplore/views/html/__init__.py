@@ -1,4 +1,4 @@
-"""HTML of the views: each has a template of macros, and each macro is a piece with its words."""
+"""The views' HTML: templates of macros, each of which writes one piece of HTML with its words."""
 
 from functools import cache
 from math import inf
@@ -23,7 +23,7 @@ from zoexplore.views.style.widgets import unbroken
 
 @cache
 def _environment() -> Environment:
-    """Return the templates' environment, which escapes what they are given."""
+    """Return the templates' environment, which escapes the values that it inserts."""
     made = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -46,6 +46,6 @@ def _environment() -> Environment:
 
 
 def written(template: str, piece: str, *given: Any) -> str:
-    """Return a piece of a template as HTML."""
+    """Return one piece of a template as HTML, filled with what is `given`."""
     macro = getattr(_environment().get_template(f"{template}.html").module, piece)
     return str(macro(*given)).strip()
