@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.bounds.strategies import powers
 from tests.convention import Accounting, Setting, curve, epsilon
 from tests.effort import examples
-from zoexplore.bounds import hidden_cost, plans, sharp
+from zoexplore.bounds import hidden_cost, sharp, sharp_plans
 from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.kernels.gaussian import GAUSSIAN
 from zoexplore.bounds.run_arrays import RunArrays
@@ -64,9 +64,9 @@ def test_a_joint_clip_on_a_curve_never_gets_the_cube_of_a_single_direction(run):
 def test_the_engine_refuses_a_choice_that_a_run_may_not_make():
     rows, _ = hidden_cost._rows(RunArrays.of(JOINT), 0.5, GAUSSIAN)
     with pytest.raises(AssertionError):
-        plans.plan(rows.changed(cube=1.0), 3)
+        sharp_plans.plan(rows.changed(cube=1.0), 3)
     with pytest.raises(AssertionError):  # J is tabled from order 2 on
-        plans.plan(rows.changed(order=1.0), 3)
+        sharp_plans.plan(rows.changed(order=1.0), 3)
 
 
 @pytest.mark.parametrize("changes", [{}, {"lipschitz": inf}, {"K": 52, "R": inf}])

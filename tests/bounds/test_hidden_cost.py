@@ -20,7 +20,7 @@ from zoexplore.bounds import hidden_cost
 from zoexplore.bounds.drifts import norms_of
 from zoexplore.bounds.kernels import moments, profiles
 from zoexplore.bounds.kernels.gaussian import GAUSSIAN
-from zoexplore.bounds.kernels.plans import run_of
+from zoexplore.bounds.kernels.sharp_plans import run_of
 from zoexplore.bounds.run_arrays import RunArrays
 
 RUN = DEMONSTRATION.replace(K=52)

@@ -12,10 +12,10 @@ from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.kernels.gaussian import GAUSSIAN
 from zoexplore.bounds.kernels.profiles import convert
 from zoexplore.bounds.numbers import Numbers
-from zoexplore.bounds.plans import ORDERS, Plans, Tails, followed, plan, tails_of
 from zoexplore.bounds.rows import Rows
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import best_noise, spread
+from zoexplore.bounds.sharp_plans import ORDERS, Plans, Tails, followed, plan, tails_of
 from zoexplore.run.setting import NUMERIC_FIELDS, Accounting
 
 COUNTED = [(name, float) for name in ("epsilon", "twice_rho", "delta_f", "steps", "z0")]

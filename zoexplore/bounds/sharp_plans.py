@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from zoexplore.bounds.drifts import norms_of
-from zoexplore.bounds.kernels import plans as kernels
+from zoexplore.bounds.kernels import sharp_plans as kernels
 from zoexplore.bounds.kernels.blocks import blocks_of
 from zoexplore.bounds.numbers import Numbers
 from zoexplore.bounds.rows import Rows
