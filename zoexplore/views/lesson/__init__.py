@@ -1,1 +1,1 @@
-"""A lesson: the explorer's figures as one file, which moves by tables and needs no server."""
+"""A lesson: the explorer's figures as one file. Its sliders look up tables, so it needs no server."""

@@ -1,6 +1,4 @@
-"""A lesson's file: the live page's scripts and style sheets, and the tables that stand in for its
-server.
-"""
+"""A lesson's file: the live page's scripts and style sheets, and tables that replace the server."""
 
 import json
 import zlib
@@ -38,7 +36,7 @@ from zoexplore.views.style import stylesheets
 
 # what a link for teaching may hide
 VIEWS, PARTS = ("publish", "curves", "game"), ("title", "verdict", "table")
-SCRIPTS = {  # scripts by component: the files, and which of their names the lesson uses
+SCRIPTS = {  # scripts by component: the files, and the functions and constants that the lesson uses
     "chart": (
         ("figures/numbers", "figures/chart", "figures/export", "figures/figure"),
         ("up", "near", "grouped", "nice", "safe"),
@@ -53,21 +51,22 @@ SHEETS = (
     "question front radio switch headline said view stage chart export figure clouds select arrow along legend board_of_game "
     "colophon foot lesson_layout"
 )
-BYTES, SECONDS = 0.5, 0.055  # about what a number takes in the file, and a place to compute
+# rough costs: the bytes that a number takes in the file, and the seconds to compute a place
+BYTES, SECONDS = 0.5, 0.055
 _FOLDER = Path(__file__).parents[1]
 _EPSILONS = np.geomspace(1e-5, 3000, 400)
 _DEFAULT = Accounting()
 
 
 def save(path: str | Path, text: str) -> Path:
-    """Write a lesson. Raises OSError with what to do about it."""
+    """Write a lesson. Raises OSError that says what to do if the file cannot be written."""
     write(path, text.encode())
     return Path(path)
 
 
 def expected(setting: Setting, sliders: Iterable[str]) -> dict[str, tuple[int, int, int]]:
-    """Return what each group of sliders takes: its places, and about how many bytes and seconds.
-    Errors are those of `zoexplore.lesson`.
+    """Return (places, bytes, seconds) for each group of sliders: how many places the group has, and
+    about how much space and time they cost. Errors are those of `zoexplore.lesson`.
     """
     found, steps = {}, len(BOUNDS) * len(Slider.of(setting, "T").values)
     for group in groups_of(setting, sliders):
@@ -114,8 +113,8 @@ def html(
 
 
 def _script(names: Sequence[str], others: Sequence[str]) -> str:
-    """Wrap scripts of the page as a function's body, so that no two scripts know each other's
-    names.
+    """Wrap a component's scripts in a function, so that their names do not clash with those of
+    other components. The function returns `render` and the names in `others`.
     """
     text = "\n".join((_FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in names)
     text = text.replace("export function render", "function render")
@@ -125,8 +124,8 @@ def _script(names: Sequence[str], others: Sequence[str]) -> str:
 def numbers(
     setting: Setting, accounting: Accounting, groups: Sequence[Sequence[Slider]]
 ) -> dict[str, Any]:
-    """Return what the page draws: sliders, tables, and what a live page's server knows of curves
-    and words.
+    """Return the data of the page: sliders, tables, and the styles and words that a live page gets
+    from its server.
     """
     steps = Slider.of(setting, "T")
     found = [facts(setting.replace(T=T), accounting) for T in steps.values]

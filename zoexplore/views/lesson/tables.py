@@ -1,4 +1,4 @@
-"""The numbers of a lesson: epsilon by every bound at every place of its sliders, rounded up."""
+"""The numbers of a lesson: epsilon by each bound at each place of its sliders, rounded up."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,16 +21,16 @@ from zoexplore.views.style.inputs import rungs
 
 # the number of places of a slider that moves alone, and of each of two that move together
 ALONE, TOGETHER = 121, 31
-REACH = 100.0  # how far a slider goes from the run's own value, either way
+REACH = 100.0  # a slider goes from the run's own value over REACH to REACH times that value
 INFINITE, ZERO, FIRST = 0, 1, 2  # codes of inf, of 0, and of the first number with digits
 _LEAST = -300  # the least exponent: below it doubles have fewer digits
-# the fields with sliders: delta has none, since at another delta every number is another
+# the fields with sliders: delta has none, since a change of delta changes every number
 PLAIN = tuple(name for name in AXES if name != "delta")
 
 
 @dataclass(frozen=True)
 class Slider:
-    """A field's places: ascending values, and which of them is the run's own."""
+    """A field's places: its values in ascending order, and the index of the run's own value."""
 
     field: str
     values: tuple[float, ...]
@@ -38,8 +38,8 @@ class Slider:
 
     @classmethod
     def of(cls, setting: Setting, field: str, points: int = ALONE) -> "Slider":
-        """Make a slider of about `points` places around the run's own value; for T and for a share,
-        over the whole axis.
+        """Make a slider of about `points` places around the run's own value. A slider of T or of a
+        share covers its whole axis.
 
         Raises:
             ValueError: there is no such slider, or the run's value has no place on its axis.
@@ -57,7 +57,9 @@ class Slider:
 
 
 def _values(setting: Setting, field: str, points: int) -> list[float]:
-    """Return the values of the live page's slider, or fewer; for T the values of its curves."""
+    """Return at most `points` of the values of the live page's slider. For T, return the values at
+    which curves are computed.
+    """
     axis, own = AXES[field], getattr(setting, field)
     if field == "T":
         return [int(x) for x in axis.values(setting)]
@@ -70,11 +72,11 @@ def _values(setting: Setting, field: str, points: int) -> list[float]:
 
 
 def groups_of(setting: Setting, sliders: Iterable[str]) -> list[list[Slider]]:
-    """Return the sliders that move together, from names such as "sigma" and "K+beta". T moves with
-    any group, and has none of its own.
+    """Return groups of sliders that move together, from names such as "sigma" and "K+beta". T is in
+    no group, because it can be moved along with each.
 
     Raises:
-        ValueError: a name is no slider's, comes twice, or more than two are to move together.
+        ValueError: a name is not that of a slider or occurs twice, or a group has more than two.
     """
     named = [each.split("+") for each in sliders]
     flat = [name for group in named for name in group]
@@ -93,7 +95,8 @@ def groups_of(setting: Setting, sliders: Iterable[str]) -> list[list[Slider]]:
 def table(
     setting: Setting, accounting: Accounting, group: Sequence[Slider], steps: Sequence[float]
 ) -> dict[str, Any]:
-    """Return the numbers at every place of a group's sliders, the last of which moves fastest.
+    """Return the numbers at every place of a group's sliders. The places are ordered with the last
+    slider moving fastest.
 
     Args:
         setting: the run.
@@ -102,8 +105,8 @@ def table(
         steps: the values of T along which every bound is tabled.
 
     Returns:
-        `epsilons`, by place, bound and step, as differences of `codes`; their least exponent `low`;
-        and for each place at the run's own T what `facts` tells.
+        `epsilons`: the numbers by place, bound and step, as differences of `codes`; `low`: the
+        least exponent of the codes; `facts`: what `facts` says at each place, at the run's own T.
     """
     numbers, told, here = [], [], list(steps).index(setting.T)
     for values in product(*(slider.values for slider in group)):
@@ -117,21 +120,21 @@ def table(
             continue
         numbers.append(np.array(list(curve(run, "T", list(steps), accounting=accounting).values())))
         own, known = facts(run, accounting)
-        # as on the live page; a curve, whose points help each other, may be a little lower
+        # take the live page's number: a curve may be a little lower, as its points share choices
         numbers[-1][:, here] = own
         told.append(known)
     return packed(np.array(numbers), told)
 
 
 def packed(epsilons: np.ndarray, told: list[dict[str, Any]]) -> dict[str, Any]:
-    """Pack numbers by place, bound and step, shape (P, B, T), with what is told of each place."""
+    """Pack epsilons by place, bound and step, shape (P, B, T), with the facts `told` of each place."""
     low, found = codes(epsilons)
     return {"low": low, "epsilons": _differences(found), "facts": told}
 
 
 def facts(setting: Setting, accounting: Accounting) -> tuple[list[float], dict[str, Any]]:
-    """Return a run's epsilon by every bound, and the words: why a bound says nothing, and what an
-    attacker may find from every step or only the last.
+    """Return (epsilons, words): a run's epsilon by each bound, and for both ways of publishing what
+    an attacker may find. The words also say why a bound gives no guarantee.
     """
     found = {bound: guarantee(setting, bound, accounting) for bound in BOUNDS}
     both = {"every": found["composition"], "last": smallest(found)}
@@ -142,13 +145,14 @@ def facts(setting: Setting, accounting: Accounting) -> tuple[list[float], dict[s
 
 
 def codes(epsilon: np.ndarray) -> tuple[int, np.ndarray]:
-    """Round numbers up to places on a ladder of all numbers with four digits. One more digit than
-    is shown keeps curves smooth: what is rounded up to four digits and then to three is rounded up
-    to three.
+    """Round numbers up to four digits, and number the results on a ladder of all such numbers.
+
+    The page shows three digits; the fourth keeps curves smooth. Rounding up to four digits and then
+    to three gives the same as rounding up to three at once.
 
     Returns:
-        the exponent e of the ladder's first number, 1000 * 10^e, and the codes, in epsilon's shape:
-        FIRST for that number.
+        (e, codes): e is the exponent of the ladder's first number, 1000 * 10^e. `codes` has
+        epsilon's shape, and FIRST stands for that first number.
 
     >>> codes(np.array([1.0, 1.0001, 9.9996, 0.0, inf]))
     (-3, array([   2,    3, 9002,    1,    0]))
@@ -169,6 +173,6 @@ def codes(epsilon: np.ndarray) -> tuple[int, np.ndarray]:
 
 
 def _differences(found: np.ndarray) -> list[int]:
-    """Return codes as differences along T and then from place to place, most of which are 0."""
+    """Return the differences of codes along T and then from place to place. Most of them are 0."""
     along = np.diff(found, axis=-1, prepend=0)
     return [int(x) for x in np.diff(along, axis=0, prepend=0).ravel()]

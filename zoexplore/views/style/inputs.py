@@ -1,4 +1,4 @@
-"""Inputs that Panel lacks: a slider over a list of values, a slider without delay, a sentence with
+"""Inputs that Panel lacks: round values for a slider, a slider without delay, and a sentence with
 blanks.
 """
 
@@ -20,14 +20,14 @@ from zoexplore.run.setting import Setting
 from zoexplore.views.state import LONGEST, State
 from zoexplore.views.style import stylesheets
 
-STEPS_PER_DECADE, SHARES = 40, 101  # the values of a slider in a decade, and of a share's slider
+STEPS_PER_DECADE, SHARES = 40, 101  # the values in a decade of a slider, and on a share's slider
 _BLANK = re.compile(r"\{(\w+)\}")
 
 
 @lru_cache(maxsize=256)
 def rungs(low: float, high: float, whole: bool = False, linear: bool = False) -> np.ndarray:
     """Return ascending round values from low to high, both included. A slider moves over their
-    places, so that every key press changes the value, even at the ends of a scale of ten decades.
+    indices, so that every key press changes the value, even on a scale of ten decades.
     """
     if linear:
         return np.linspace(low, high, SHARES).round(2)
@@ -38,23 +38,23 @@ def rungs(low: float, high: float, whole: bool = False, linear: bool = False) ->
 
 
 def nearest(values: np.ndarray, value: float) -> int:
-    """Return the place of the value nearest to another: by ratio between positive numbers, by
-    difference if values begin at 0.
+    """Return the index of the value nearest to `value`: by ratio if all values are positive, by
+    difference if the values begin at 0.
     """
     place = np.log if values[0] > 0 else np.asarray
     return int(np.argmin(np.abs(place(values) - place(value))))
 
 
 class Quick(IntSlider):
-    """A slider that reports moves at once, rather than after Panel's 50 ms. Panel merges moves that
-    come while the last one is handled.
+    """A slider that reports moves at once, not after Panel's 50 ms. Panel merges the moves that
+    arrive while it handles an earlier one.
     """
 
     _debounce = 1
 
 
 class Sentence(pn.custom.JSComponent):
-    """A sentence with blanks, `{name}` in `said`: numbers to type and menus."""
+    """A sentence with blanks, written `{name}` in `said`. A blank is a number to type or a menu."""
 
     said = param.String("", doc="the sentence")
     blanks = param.Dict(
@@ -66,14 +66,14 @@ class Sentence(pn.custom.JSComponent):
     _esm = Path(__file__).with_name("sentence.js")
 
     def __init__(self, take: Callable[[str, str], Any], *sheets: str) -> None:
-        """Call `take` to set a blank's value from a text; it enters a text that it refuses in
-        `wrong`.
+        """Make a sentence that calls `take` with a blank's name and text. If `take` refuses the
+        text, it puts the text in `wrong`.
         """
         super().__init__(
             stylesheets=[stylesheets.css("sentence_of_blanks", *sheets)], **stylesheets.STRETCH
         )
         self._take = take
-        self.wrong: dict[str, str] = {}  # texts by blank: what was typed in vain
+        self.wrong: dict[str, str] = {}  # refused texts by blank
         self.param.watch(self._asked, "asked")
 
     def _asked(self, event: Any) -> None:
@@ -83,7 +83,7 @@ class Sentence(pn.custom.JSComponent):
             self._take(name, text[:LONGEST])
 
     def write(self, said: str, blanks: dict[str, dict[str, Any]]) -> None:
-        """Show a sentence with the values of its blanks, and what was typed in vain in their place."""
+        """Show a sentence with its blanks; a refused text replaces the value of its blank."""
         shown = {
             name: blanks[name] | {"wrong": name in self.wrong} for name in _BLANK.findall(said)
         }
@@ -93,10 +93,10 @@ class Sentence(pn.custom.JSComponent):
 
 
 class FieldSentence(Sentence):
-    """A sentence whose blanks are fields of the state; the state refuses what it cannot take."""
+    """A sentence whose blanks are fields of the state. The state refuses invalid values."""
 
     def __init__(self, state: State, said: Callable[[Setting], str], *sheets: str) -> None:
-        """Call `said` for the sentence of a run."""
+        """Make the sentence; `said` returns its text for a run."""
         super().__init__(self._set, *sheets)
         self.state, self.said_of, self.locked = state, said, set[str]()
         state.param.watch(self.show, "setting")
@@ -107,7 +107,7 @@ class FieldSentence(Sentence):
         self.show()
 
     def show(self, *_: Any) -> None:
-        """Show the current values; those of `locked` fields cannot be set."""
+        """Show the current values, and disable the blanks of `locked` fields."""
         said = self.said_of(self.state.setting)
         self.write(
             said,
@@ -124,5 +124,5 @@ class FieldSentence(Sentence):
 
 
 def typed(setting: Setting, field: str) -> str:
-    """Return a field's value as text to edit; a step size left open shows the one it follows."""
+    """Return a field's value as text to edit, or the field's word for a value left out."""
     return format_typed(getattr(setting, field)) or FIELDS[field].left_out

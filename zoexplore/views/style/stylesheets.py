@@ -9,9 +9,9 @@ from pathlib import Path
 from zoexplore.palette import COLOURS, FONT, GAINS, SERIF, STYLES
 
 STATE = "--zx-state"  # the variable that marks a part as out of date
-# the mark's values: the second also says so in words; the page tells screen readers of both
+# values of STATE: VEILED fades the part, WAITING also says so in words; screen readers hear of both
 VEILED, WAITING = "zx-veiled", "zx-waiting"
-# the layout of nearly all parts; style sheets do the rest
+# the layout of nearly all parts; style sheets set everything else
 STRETCH = {"sizing_mode": "stretch_width", "margin": 0}
 _FOLDER = Path(__file__).parent / "css"
 _HEADING = re.compile(r"^/\*! (\w+) \*/\n", re.MULTILINE)
@@ -35,15 +35,15 @@ VARIABLES = f"{_pairs()}{_PANEL}--zx-font:{FONT};--zx-serif:{SERIF};"
 
 
 def css(*names: str) -> str:
-    """Join style sheets of this package by name; every component needs its own, since Bokeh
-    isolates it.
+    """Join style sheets of this package by name. Each component needs its own, since Bokeh isolates
+    components from the page's style sheets.
     """
     return "\n".join(_sheets()[name] for name in names)
 
 
 @cache
 def _sheets() -> dict[str, str]:
-    """Return all style sheets by the name above each in its file."""
+    """Return all style sheets by name. The name is the heading above each sheet in its file."""
     found: dict[str, str] = {}
     for file in sorted(_FOLDER.glob("*.css")):
         _, *parts = _HEADING.split(file.read_text(encoding="utf-8"))
@@ -52,8 +52,8 @@ def _sheets() -> dict[str, str]:
 
 
 def root(*names: str) -> str:
-    """Return the style sheet of a component's outermost element: the variables, a ground, then the
-    named sheets.
+    """Return the style sheet of a component's outermost element: the variables, the background, and
+    the named sheets.
 
     In a notebook a component is always light, since nothing tells it the notebook's theme.
     """
@@ -61,8 +61,8 @@ def root(*names: str) -> str:
 
 
 def script(last: str = "page") -> str:
-    """Return the script of every page, or with "named" of a notebook's cell; both name Bokeh's
-    unnamed elements.
+    """Return the script of every page or, for `last` = "named", that of a notebook's cell. Both
+    label Bokeh's unnamed elements.
     """
     return "".join(
         Path(__file__).with_name(f"{name}.js").read_text(encoding="utf-8")

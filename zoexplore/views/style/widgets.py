@@ -1,7 +1,7 @@
 """Panel's widgets and panes in the page's style, and pieces of HTML for several views.
 
-Each widget has the style sheets of its kind and the class `zx-kind`. `sheets` are the names of
-further style sheets (`stylesheets.css`); other arguments go to Panel.
+A widget of the kind "button", for example, has the style sheet `button` and the class `zx-button`.
+`sheets` are the names of further style sheets (`stylesheets.css`); other arguments go to Panel.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,9 @@ from zoexplore.views.style import stylesheets
 
 
 def look(kind: str, *sheets: str, **more: Any) -> dict[str, Any]:
-    """Return the arguments of a component of a kind."""
+    """Return Panel's arguments for a component: the class and the style sheets of its `kind`, those
+    named in `sheets`, and `more`.
+    """
     return {"css_classes": [f"zx-{kind}"], "stylesheets": [stylesheets.css(kind, *sheets)], **more}
 
 
@@ -26,12 +28,12 @@ def html(text: str = "", *sheets: str, **more: Any) -> Text:
 
 
 def short(text: str = "", *sheets: str, **more: Any) -> Text:
-    """Make a text that takes its own width, for a row or a cell."""
+    """Make a text as wide as its words, for a row or a cell."""
     return html(text, *sheets, sizing_mode=None, **more)
 
 
 def answer(kind: str) -> Text:
-    """Make a view's text, which shows if it is out of date (`View.veil`)."""
+    """Make a view's text, which can be marked as out of date (`View.veil`)."""
     return Text(
         "",
         css_classes=[f"zx-{kind}"],
@@ -48,7 +50,7 @@ def label(text: str, *sheets: str) -> Text:
 def button(
     text: str, do: Callable[[], Any] | None = None, *sheets: str, **more: Any
 ) -> pn.widgets.Button:
-    """Make a button with its action."""
+    """Make a button; a click calls `do`."""
     made = pn.widgets.Button(label=text, **look("button", *sheets, margin=0) | more)
     if do:
         made.on_click(lambda _: do())
@@ -56,11 +58,11 @@ def button(
 
 
 def copier(text: str, copied: str = "") -> pn.widgets.Button:
-    """Make a button that copies its first tag, by default the page's address, to the clipboard and
-    says so.
+    """Make a button that copies its first tag to the clipboard and says so. If the tag is empty,
+    the button copies the page's address.
     """
     made = button(text, tags=[copied])
-    # the code takes no button as an argument, which would keep the button in memory for good
+    # do not pass the button to the code as an argument: that would keep it in memory for good
     made.js_on_click(code=_COPY.replace("LABEL", text))
     return made
 
@@ -82,7 +84,7 @@ else by_hand();
 def select(
     text: str, options: Any, *sheets: str, of: param.Parameter | None = None, **more: Any
 ) -> pn.widgets.Select:
-    """Make a menu, linked to a param if given."""
+    """Make a menu; link it to the param `of` if given."""
     given = look("select", "arrow", *sheets, **stylesheets.STRETCH, **more)
     return _choice(pn.widgets.Select, of, label=text, options=options, description=None, **given)
 
@@ -90,7 +92,7 @@ def select(
 def radio(
     name: str, options: Any, *sheets: str, of: param.Parameter | None = None, **more: Any
 ) -> pn.widgets.RadioBoxGroup:
-    """Make a row of options, linked to a param if given; only screen readers get its name."""
+    """Make a row of options; link it to the param `of` if given. Only screen readers get its name."""
     given = look("radio", *sheets, **stylesheets.STRETCH) | more
     return _choice(
         pn.widgets.RadioBoxGroup, of, label="", options=options, inline=True, tags=[name], **given
@@ -107,8 +109,8 @@ def mirror(
     shown: Callable[[], dict[str, Any]],
     chosen: Callable[[Any], Any],
 ) -> Any:
-    """Keep a widget as `shown` says of the state's run, and call `chosen` with what a reader chooses,
-    which the state may refuse.
+    """Keep a widget's params equal to what `shown` returns as the state changes. Call `chosen` with
+    each value that the reader chooses; then show the state again, which may have refused it.
     """
     following = False
 
@@ -157,22 +159,22 @@ def download(
 
 
 def row(kind: str, *parts: Any, **more: Any) -> pn.Row:
-    """Lay parts beside each other over the whole width."""
+    """Lay out parts side by side over the whole width."""
     return pn.Row(*parts, **look(kind, **stylesheets.STRETCH) | more)
 
 
 def tools(*parts: Any, margin: Any = 0) -> pn.Row:
-    """Lay buttons and their labels in a row that wraps."""
+    """Lay out buttons and their labels in a row that wraps."""
     return pn.Row(*parts, **look("tools", margin=margin))
 
 
 def stack(*parts: Any, **more: Any) -> pn.Column:
-    """Lay parts below each other."""
+    """Lay out parts below each other."""
     return pn.Column(*parts, **stylesheets.STRETCH | more)
 
 
 def fold(title: str, *parts: Any, collapsed: bool = True) -> pn.Card:
-    """Fold parts away under a title, whose click shows them."""
+    """Fold parts away under a title. A click on the title shows them."""
     header = short(f"<h2>{escape(title)}</h2>", "head")
     return pn.Card(
         *parts,
@@ -184,8 +186,8 @@ def fold(title: str, *parts: Any, collapsed: bool = True) -> pn.Card:
 
 
 def component(name: str, *parts: Any, sheet: str = "view", **more: Any) -> Component:
-    """Make a component of parts, such as a view or an area of the page, that also looks right in a
-    notebook.
+    """Make a component of several parts, such as a view or an area of the page. It also looks right
+    in a notebook.
     """
     sheets = [stylesheets.root(*([sheet] if sheet else []))]
     return Component(
@@ -194,9 +196,11 @@ def component(name: str, *parts: Any, sheet: str = "view", **more: Any) -> Compo
 
 
 def later(holder: pn.layout.ListLike) -> None:
-    """Render a holder's parts when first needed: a card's when it opens, others when visible.
+    """Render the parts of a holder when first needed: when a card opens, or when another holder
+    becomes visible.
 
-    The parts exist and follow the state; only their models wait, so that the page opens sooner.
+    The parts exist and follow the state from the start. Only their models are made later, so that
+    the page opens sooner.
     """
     switch = "collapsed" if isinstance(holder, pn.Card) else "visible"
     closed = switch == "collapsed"

@@ -24,7 +24,7 @@ PUBLISHED = {
     "mnist": "Published figures are of more records: DP-SGD with a network on all 60 000 images, at δ = 10⁻⁵, reaches 0.95 at "
     "ε = 2 and 0.97 at ε = 8 (Abadi and others 2016). Here are 4 000, and a linear model."
 }
-LEAST = 0.02  # the least range of accuracy, so that negligible differences do not fill the axis
+LEAST = 0.02  # the least range of the accuracy axis, so that negligible differences look small
 
 
 class Compared(View):
@@ -60,8 +60,8 @@ class Compared(View):
 
 
 def outcome(frontier: Frontier) -> tuple[str, str]:
-    """Say in HTML how the best method without gradients and the best with gradients compare at the
-    middle epsilon, and by which numbers.
+    """Return (outcome, behind) as HTML: how the best method without gradients compares with the
+    best method with gradients at the middle target epsilon, and the numbers behind this.
     """
     targets = sorted({p.target for p in frontier.points if p.target is not None})
     at = [p for p in frontier.points if p.target == targets[len(targets) // 2]]
@@ -73,7 +73,9 @@ def outcome(frontier: Frontier) -> tuple[str, str]:
 
 
 def draw(chart: Chart, frontier: Frontier) -> None:
-    """Draw each method at its best: a line with error bars, level and dashed if it has no epsilon."""
+    """Draw each method at its best as a line with error bars, or as a level, dashed line if the
+    method has no epsilon.
+    """
     targets = sorted({p.target for p in frontier.points if p.target is not None})
     ends, delta = (targets[0] / 1.2, 1.2 * targets[-1]), format_delta(frontier.delta)
     lines, dots = [], []

@@ -1,5 +1,5 @@
 """The figure of the Train tab: accuracy against epsilon. A model is a pair of dots at one height,
-which grows in training.
+one dot for each way of publishing. The dots move as the model trains.
 """
 
 from collections.abc import Sequence
@@ -35,18 +35,19 @@ def models_of(
     known: Sequence[Privacy] = (),
     begun: bool = False,
 ) -> list[Model]:
-    """Return the models at noise scales by ascending noise, each the mean of several.
+    """Return a model for each noise scale, the mean of several trained models.
 
     Args:
-        sigmas: the noise scales.
+        sigmas: the noise scales, ascending.
         points: what was trained so far.
-        known: epsilon along the whole runs; else that of what was trained.
-        begun: whether models without a point have begun, and guess.
+        known: epsilon along the whole runs; if empty, the epsilons in `points` are taken.
+        begun: whether models without a point have begun to train, and so still guess.
 
     Returns:
-        of each its `sigma`; `along`, epsilon after each recorded step both ways; `path`, the
-        accuracy so far at these; the standard `error` of the last; and the place of its dots: `x`
-        both ways, which before the first step is that of the whole run, and `y`.
+        models with `sigma`; `along`: for both ways of publishing epsilon after each recorded step;
+        `path`: the accuracy at each of these steps so far; `error`: the standard error of the last
+        accuracy; `x` and `y`: the places of the dots. Before the first step, `x` is the epsilon of
+        the whole run.
     """
     trained, models = {point.sigma: point for point in points}, []
     for i, sigma in enumerate(sigmas):
@@ -81,21 +82,21 @@ def picture(
     earlier: Sequence[Model] = (),
     **more: Any,
 ) -> dict[str, Any]:
-    """Return what is drawn.
+    """Return the data of the figure.
 
     Args:
         models: the current models.
-        sigma: the reader's own noise.
+        sigma: the reader's own noise scale.
         stage: "before", "during", "stopped" or "done".
-        hidden: whether models of which only the last step is published are drawn, too.
+        hidden: whether to draw also the dots for publishing only the last step.
         earlier: the models that were trained before.
         more: `named`, the current models' name; `free`, the accuracy without noise, or None.
 
     Returns:
-        the arguments, and `mine`, the place of the reader's noise among the models' doubling ones,
-        between two where it was not trained, None if outside; `nearest`, the place of the model
-        nearest to it, or of the middle one; and `ends` of the axis, from the least epsilon after
-        one step to the largest after the last.
+        the arguments, and: `mine`, the index of the model with the reader's noise scale, a fraction
+        if that scale lies between two trained ones, None if it lies outside; `nearest`, the index of
+        the nearest model, or of the middle one if `mine` is None; `ends`, the ends of the epsilon
+        axis, a little beyond the least and the largest epsilon that is drawn.
     """
     at, most = round(log(sigma / models[0]["sigma"], 2), 9), len(models) - 1
     mine = None if not 0 <= at <= most else int(at) if at == floor(at) else at

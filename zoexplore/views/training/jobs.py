@@ -1,4 +1,4 @@
-"""What the Train tab trains, and the work that it gives to other processes. This module does not
+"""What the Train tab trains, and the jobs that it gives to other processes. This module does not
 import Panel, and imports torch only to train.
 """
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from zoexplore.training import Update
 
 TASK = TASKS["overlap"]
-# each centre's distance from 0, times sqrt(d): so far that classes overlap as much at every d
+# each class centre's distance from 0, times sqrt(d): the classes then overlap equally at every d
 APART = 0.06 * 520**0.5
 METHOD, SEEDS = "noisy-zogd", 5
-SCALES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # factors of the reader's noise
+SCALES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # multiples of the reader's noise scale
 PAUSE = 0.25  # seconds between progress reports
 MOST_NUMBERS = 30_000_000  # the most numbers in the data, and in a step's directions
 COUNTED = "ε is counted all the same."
@@ -40,10 +40,10 @@ class Asked:
     """A run to train at several noise scales around its own.
 
     Args:
-        setting: the page's run; what is known of the loss is replaced by what is proved of the
-            task's.
+        setting: the page's run. For training, the proved facts of the task's loss replace what the
+            run supposes of its loss.
         accounting: how epsilon is counted, with one share of the noise throughout.
-        seconds: its time limit.
+        seconds: the time limit.
     """
 
     setting: Setting
@@ -52,7 +52,7 @@ class Asked:
 
     @property
     def task(self) -> Task:
-        """The task, drawn in the run's size."""
+        """The task, with as many records and parameters as the run."""
         return replace(
             TASK, source=Mixture(self.setting.n, self.setting.d, APART / self.setting.d**0.5)
         )
@@ -70,7 +70,7 @@ class Asked:
 
     @property
     def fields(self) -> tuple[Any, ...]:
-        """All that makes one run's models unlike another's, without the noise scale."""
+        """Everything but the noise scale that distinguishes one run's models from another's."""
         return self.setting.n, self.setting.d, *self.others.values(), self.accounting
 
     @property
@@ -78,7 +78,7 @@ class Asked:
         """The trained runs, one for each noise scale.
 
         Raises:
-            ValueError: the task does not allow one of the values.
+            ValueError: the task does not allow one of the run's values.
         """
         return tuple(
             METHODS[METHOD].setting(self.task, sigma, **self.others) for sigma in self.sigmas
@@ -104,11 +104,11 @@ class Cannot:
 
 
 def obstacle(setting: Setting, most_steps: float = inf) -> Cannot | None:
-    """Return what is in the way of training a run; None if the run can be trained.
+    """Return why a run cannot be trained; None if the run can be trained.
 
     Args:
         setting: the run.
-        most_steps: steps that a sweep may take, of all models together.
+        most_steps: the most steps that a sweep may take, all models together.
     """
     here, d = "train here", max(MOST_NUMBERS // setting.d, 1)
     most = {
@@ -130,20 +130,18 @@ def obstacle(setting: Setting, most_steps: float = inf) -> Cannot | None:
 
 @cached()
 def prices(asked: Asked) -> tuple[Privacy, ...]:
-    """Compute every bound's epsilon of the trained runs along their steps, before any run is
-    trained.
-    """
+    """Compute epsilon by each bound along the steps of each run of a sweep. This needs no training."""
     at = records(asked.setting.T)
     return tuple(
         privacy(asked.task, Configuration(METHOD, run), at, asked.accounting) for run in asked.runs
     )
 
 
-_pace = [3e-11]  # the seconds of an operation in the last run
+_pace = [3e-11]  # the seconds per operation in the last sweep
 
 
 def _operations(asked: Asked) -> float:
-    """Return about how many operations a sweep takes: scores and gradients of every model, and the
+    """Estimate the number of operations in a sweep: for the scores of every model, and for the
     directions of every seed.
     """
     s = asked.setting
@@ -151,17 +149,17 @@ def _operations(asked: Asked) -> float:
 
 
 def expected_seconds(asked: Asked) -> float:
-    """Return how long a sweep will take at the pace of this process's last sweep."""
+    """Estimate how long a sweep will take, in seconds, from the pace of this process's last sweep."""
     return _pace[0] * _operations(asked)
 
 
 def took(asked: Asked, seconds: float) -> None:
-    """Learn the machine's pace from the seconds that a sweep took."""
+    """Remember the machine's pace from the seconds that a sweep took."""
     _pace[0] = seconds / _operations(asked)
 
 
 def missing() -> tuple[str, ...]:
-    """Return the missing libraries that training needs."""
+    """Return the names of the libraries that training needs and that are not installed."""
     return tuple(
         name
         for name, module in (("PyTorch", "torch"), ("scikit-learn", "sklearn"))
@@ -170,12 +168,15 @@ def missing() -> tuple[str, ...]:
 
 
 def trained(asked: Asked, known: tuple[Privacy, ...] = ()) -> Iterator["Update"]:
-    """Train, and yield the progress now and then and at the end; `known` is what `prices` returns.
-    It is computed in threads of this process, which spend their time in torch; processes of their
-    own would each load torch and the data.
+    """Train, and yield the progress from time to time and at the end; `known` is what `prices`
+    returns.
+
+    Models train in threads of this process, which spend their time in torch. Separate processes
+    would each have to load torch and the data.
 
     Raises:
-        ValueError: as `zoexplore.training.sweep`, or a library is missing, or the time is over.
+        ValueError: an error of `zoexplore.training.sweep`, a missing library, or the end of the
+            allowed time.
     """
     until, reported = monotonic() + asked.seconds, 0.0
     run: dict[str, Any] = {
@@ -187,7 +188,7 @@ def trained(asked: Asked, known: tuple[Privacy, ...] = ()) -> Iterator["Update"]
     with ThreadPoolExecutor(min(os.cpu_count() or 1, SEEDS)) as executor:
         drawing = executor.submit(getattr, asked.task, "data")
         try:
-            # the import takes a second, as does drawing the data beside it
+            # the import takes a second, and so does drawing the data meanwhile
             from zoexplore.training import sweep
         except ImportError as error:
             raise ValueError(

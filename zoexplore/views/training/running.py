@@ -22,25 +22,23 @@ KILLED = "The training process ended unexpectedly: it was killed, or ran out of 
 
 
 def most_steps() -> float:
-    """Return the most steps that a sweep may take, on a server as many as the server allows."""
+    """Return the most steps that a sweep may take: as many as a server allows, else any number."""
     return RUN_STEPS.value if served() else inf
 
 
 class Running:
-    """One run at a time, which calls `came` at every change."""
+    """Trains one run at a time, and calls `came` at every change."""
 
     def __init__(self, came: Callable[[], object]) -> None:
         self._came, self._work = came, SessionTask()
-        self.asked: Asked | None = None  # the run that is trained, or was
+        self.asked: Asked | None = None  # the run that is being trained, or was trained last
         self.update: Update | None = None  # the run's progress
-        # whether the run is trained, and whether it waits for others
+        # whether a run is under way, and whether it is waiting for other runs to end
         self.busy = self.waits = False
         self.problem = ""  # why the run ended early
 
     def begin(self, asked: Asked, known: tuple[Privacy, ...] = ()) -> None:
-        """Train what is asked for, whose epsilons are `known`; on a server only for the allowed
-        time.
-        """
+        """Train the run `asked`, whose epsilons are `known`. A server ends it after its time limit."""
         self._work.stop()
         self.asked, self.update, self.busy, self.problem = asked, None, True, ""
         if served():
@@ -65,7 +63,7 @@ class Running:
             took(asked, monotonic() - begun)
         except Died:
             self.problem = KILLED
-        except Exception as error:  # any exception of a run is shown in place of its results
+        except Exception as error:  # show any exception of a run in place of its results
             self.problem = f"It did not run: {in_symbols(str(error))}"
         self.busy = self.waits = False
         self._came()

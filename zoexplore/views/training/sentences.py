@@ -1,4 +1,4 @@
-"""The Train tab's sentences: the progress, and what the pale frontier is."""
+"""Texts of the Train tab, and the words that describe an earlier frontier."""
 
 from typing import TYPE_CHECKING
 
@@ -14,12 +14,12 @@ FOOT = (
     "known seed."
 )
 TASK = "set by the task: logistic loss, a ridge, rows of length 1"
-NAMED = 2  # the most fields by which an earlier frontier is named
+NAMED = 2  # the most fields that the words for an earlier frontier may name
 
 
 def difference(one: Setting, other: Setting, when: str = "before") -> str:
-    """Say what the pale frontier is: when it was trained, and in which fields its runs are unlike
-    the current ones.
+    """Describe an earlier frontier, which is drawn dashed: say when it was trained, and in which
+    fields its runs differ from the current ones.
     """
     mine, theirs = one.as_dict(), other.as_dict()
     unlike = [

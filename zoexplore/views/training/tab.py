@@ -1,5 +1,5 @@
-"""Train: models of the reader's run at seven noise scales, trained together before the reader's
-eyes.
+"""Train: models of the reader's run at seven noise scales, trained together while the reader looks
+on.
 """
 
 import re
@@ -37,13 +37,13 @@ from zoexplore.views.training.running import Running, most_steps
 from zoexplore.views.training.sentences import FOOT, TASK, difference
 from zoexplore.views.view import View
 
-# what is trained in advance: the demonstration, also with few directions
+# runs trained in advance: the demonstration, with its own number of directions and with `FEW`
 PRICE, FEW = Path(training.__file__).with_name("price.json"), 26
 Found = tuple[Asked, Frontier]  # what was asked for, and how far it is trained
 
 
 class Train(View):
-    """A button, and the figure that grows. Nothing runs unasked."""
+    """A button that trains, and a figure of the models so far. Training starts only on a click."""
 
     asks = ("hidden",)
 
@@ -59,12 +59,12 @@ class Train(View):
         self.running = Running(self._came)
         self.found: Found | None = None  # what the reader has trained so far
         self.earlier: Found | None = None  # what the reader trained before
-        # the drawn run, and its epsilons
+        # the run that is drawn, and its epsilons
         self.known: tuple[Asked | None, tuple[Privacy, ...]] = None, ()
         self.growing, self.said = Growing(), widgets.html("", "outcome", "train_head")
         self.side = widgets.html("", "train_table")
         self.button = widgets.button("Train", self.press, "primary", "train_button")
-        # a stack hides the row as a whole
+        # the row is in a stack because the row's own style sheet would keep it visible
         self.head = widgets.stack(widgets.row("train_top", self.said, self.button))
         self.beside = widgets.stack(self.side)
         self.param.watch(self.changed, "told")
@@ -74,27 +74,29 @@ class Train(View):
 
     @property
     def stage(self) -> str:
-        """How far the sliders' run is trained."""
+        """How far training has come: "before", "during", "stopped" or "done"."""
         update = self.running.update
         if self.running.busy:
             return "during"
         return "before" if not self.found else "done" if update and update.finished else "stopped"
 
     def asked(self) -> Asked:
-        """Return the sliders' run, or the run that is being trained."""
+        """Return the run that is being trained, else the sliders' run."""
         if self.running.busy and self.running.asked:
             return self.running.asked
         return Asked(self.state.setting, self.state.accounting.replace(schedule="constant"))
 
     def _tell_controls(self, *_: object) -> None:
-        """Say at the controls what the task sets, and what cannot be trained."""
+        """Tell the controls which fields the task sets, and which field cannot be trained."""
         here = self.active and not self.told
         self.cannot = obstacle(self.state.setting, most_steps())
         flaws = {self.cannot.field: self.cannot.why} if here and self.cannot else {}
         self.state.param.update(by_task=dict.fromkeys(FACTS, TASK) if here else {}, flaws=flaws)
 
     def press(self) -> None:
-        """Train, or stop; if the run cannot be trained, go to the nearest run that can."""
+        """Stop a run under way, else train. If the run cannot be trained, first move to the nearest
+        run that can.
+        """
         if self.running.busy:
             self.running.stop()
             return
@@ -117,7 +119,7 @@ class Train(View):
         self.changed()
 
     async def refresh(self) -> None:
-        """Draw the run's models as far as they are trained, and say what they cost."""
+        """Draw the run's models as far as they are trained, and write what they cost in epsilon."""
         asked, hidden = self.asked(), self.hidden
         if self.told:
             drawn = picture(
