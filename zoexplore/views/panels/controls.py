@@ -32,7 +32,7 @@ SUPPOSED: dict[str, dict[str, Any]] = {  # fields by what is known of a gradient
     "clip": {"lipschitz": None, "sensitivity": "clip"},
 }
 SLIDERS = ("K", "beta", "sigma", "n", "batch", "d", "T")
-ENDS = {"K": "d", "batch": "n"}  # sliders by name: the field at which each ends
+ENDS = {"K": "d", "batch": "n"}  # for a slider with a moving end: the field whose value is the end
 COOLED = ("cooldown", "cooldown_beta")
 _BESIDE = (2, 0, 0, 0)  # the margin of a box below its number
 IN_FOLD = tuple(field for field in HINTS if field in FIELDS)
@@ -42,14 +42,14 @@ ALSO |= {"fold": (*IN_FOLD, *HINTS, *MENUS)}
 
 
 def values_of(state: State, name: str) -> np.ndarray:
-    """Return the values of a field's slider; K's end at d, and a batch's at n."""
+    """Return the values on a field's slider. The slider of K ends at d, and that of a batch at n."""
     field = FIELDS[name]
     high = getattr(state, ENDS[name]) if name in ENDS else field.high
     return rungs(field.low, high, field.whole, field.linear)
 
 
 def flaw(state: State, field: str) -> Text:
-    """Make a line that says why the shown view cannot take a field's value."""
+    """Make a line of text that says why the current view cannot use a field's value."""
     line = widgets.html("", "flaw", visible=False)
 
     def mark(*_: Any) -> None:
@@ -62,7 +62,7 @@ def flaw(state: State, field: str) -> Text:
 
 
 def number(state: State, field: str) -> pn.widgets.TextInput:
-    """Make a text input of a field; the state explains what it refuses."""
+    """Make a text input for a field. The state says why it refuses a text."""
     symbol = ["symbol"] if len(FIELDS[field].symbol) == 1 else []  # a symbol, not a word
     return widgets.mirror(
         widgets.field(FIELDS[field].caption, "number", *symbol),
@@ -73,7 +73,7 @@ def number(state: State, field: str) -> pn.widgets.TextInput:
 
 
 class Dial(pn.viewable.Viewer):
-    """A field as text with a slider under it, and what else belongs to the field."""
+    """A field's text input with a slider under it, and the `below` controls that belong to it."""
 
     def __init__(self, state: State, field: str, *below: Any) -> None:
         super().__init__()
@@ -91,8 +91,8 @@ class Dial(pn.viewable.Viewer):
         return values_of(self.state, self.field)
 
     def _shown(self) -> dict[str, Any]:
-        """Return the value's rung, the last for all records; and for screen readers the slider's
-        name, and the value, which need not be the rung's own.
+        """Return the slider's params: its end and its rung, which is the last one for all records.
+        `tags` tell screen readers the slider's name and the value, which may lie between two rungs.
         """
         values, value = self.values, getattr(self.state, self.field)
         top = max(len(values) - 1, 1)  # a slider needs a range
@@ -101,11 +101,11 @@ class Dial(pn.viewable.Viewer):
         return {"end": top, "value": rung, "tags": tags}
 
     def _moved(self, rung: int) -> None:
-        # the slider's last move may come after its release
+        # the slider's last move may arrive after its release
         change = self.state.ask if rung == self.slider.value_throttled else self.state.slide
         every = self.field == "batch" and rung >= self.slider.end
         value = None if every else float(self.values[min(rung, len(self.values) - 1)])
-        with pn.io.hold():  # the figure and the number beside the slider are one message
+        with pn.io.hold():  # send the figure and the number beside the slider in one message
             change(**{self.field: value})
 
     def _released(self, event: Any) -> None:
@@ -117,8 +117,8 @@ class Dial(pn.viewable.Viewer):
 
 
 def cooldown(s: Setting) -> str:
-    """Say how many last steps have another share of their noise along the directions, and which
-    share.
+    """Say how many of the last steps have another share of their noise along the directions, and
+    which share.
     """
     same = s.cooldown and s.beta_at(s.T - 1) == s.beta
     remark = ", as all others: nothing changes. Take β = 1 for those before" if same else ""
@@ -136,12 +136,12 @@ def follow(widget: Any, state: State, field: str) -> Any:
 
 
 def options_of(field: str) -> dict[str, str]:
-    """Return what a field's menu offers."""
+    """Return the options of a field's menu, as values by label."""
     return {name: option for option, name in OPTIONS[field].items()}
 
 
 def draw(state: State, sampling: str) -> None:
-    """Draw batches in the way `sampling`, and count the neighbours that bounds cover with it."""
+    """Set how batches are drawn, and choose neighbours that the bounds cover with this sampling."""
     before = state.neighbours
     neighbours, note = COVERED.get(sampling, (before, ""))
     state.ask(sampling=sampling, neighbours=neighbours)
@@ -150,7 +150,7 @@ def draw(state: State, sampling: str) -> None:
 
 
 class Controls(pn.viewable.Viewer):
-    """Controls of the whole state, a given one that other components share or a new one."""
+    """Controls of the whole state. Other components may share a given state."""
 
     sole = param.String("", doc="the one field whose dial is shown, or none; empty for all")
 
@@ -179,9 +179,9 @@ class Controls(pn.viewable.Viewer):
             "fold": self._fold(),
         }
         shows = self.teaching.shows
-        # parts that come and go, by field
+        # parts that may be shown, by field
         self.parts = {f: part for f, part in parts.items() if shows(f, *ALSO.get(f, ()))}
-        # notices stand below the dials, so that no dial moves under the reader's hand
+        # the notice stands below the dials, so that no dial moves while the reader drags it
         last = [self.notice, *(part for field, part in self.parts.items() if field == "fold")]
         above = [part for field, part in self.parts.items() if field != "fold"]
         self.whole = widgets.component("settings", *above, *last, sheet="controls")
@@ -205,8 +205,8 @@ class Controls(pn.viewable.Viewer):
         return kept | {"sampling": drawn}
 
     def _narrow(self, *_: Any) -> None:
-        """Lock the fields that a link for teaching locks or the shown view sets, and show the other
-        fields, or the sole one.
+        """Lock the fields that a link for teaching locks or that the current view sets. Hide those
+        that the view sets, and if there is a sole field, all others.
         """
         given = self.state.by_task
         self.cooldown.locked = {*self.teaching.lock, *given}
@@ -252,7 +252,7 @@ class Controls(pn.viewable.Viewer):
             for name, widget in inputs.items()
             if self.teaching.shows(name)
         ]
-        # open, so that a link's fields show
+        # a link for teaching opens the fold, so that its fields are in sight
         return widgets.fold("More settings", *shown, collapsed=not self.teaching.show)
 
     def __panel__(self) -> pn.viewable.Viewable:

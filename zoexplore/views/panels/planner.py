@@ -55,7 +55,7 @@ _PLANS = (
     "{target} at δ = {delta}. Which run should it be?"
 )
 PUBLIC = "composition"  # the bound that counts every step as published
-BATCHES_COOL = 20  # the number of last steps in a cool-down on fresh batches
+BATCHES_COOL = 20  # the length of an offered cool-down on fresh batches, in steps
 _OF_RUN = ("d", "n", "T", "delta", "batch")
 _OWN = {"target": "target ε", "passes": "passes over each record"}
 _WAYS = {BEST: "only the last model", PUBLIC: "every step"}
@@ -67,8 +67,8 @@ _MENUS = {"bound": ("what is published", _WAYS), "field": ("what is sought", _SO
 
 
 class Planner(View):
-    """A sentence with blanks, and the answer with its reasons, which a button applies to the
-    sliders.
+    """A sentence with blanks, and the answer with its reasons. A button sets the sliders to the
+    answer.
     """
 
     asks = ("target", "field", "bound", "whole", "passes")
@@ -95,13 +95,13 @@ class Planner(View):
         kinds = {"One number": "one", "A whole run": "run"}
         self.kind = widgets.radio("what is asked", kinds, of=self.param.whole, max_width=240)
         self.use = widgets.button("Use this run", lambda: self.apply(self.answer), "primary")
-        # the run that needs less, with other noise in its last steps
+        # the answer with a cool-down, if a cool-down improves it
         self.cooled: Setting | None = None
         self.cooler = widgets.button("Use it with a cool-down", lambda: self.apply(self.cooled))
         self.found = widgets.html("", "words", "plan", "answer")
         self.words = widgets.html("", "words", "plan")
         self.chart = Chart("plan", self.state)
-        # a stack hides the chart as a whole, since its own style sheet would keep it visible
+        # the chart is in a stack because the chart's own style sheet would keep it visible
         self.drawing = widgets.stack(self.chart)
 
     def take(self, name: str, text: str) -> None:
@@ -122,7 +122,9 @@ class Planner(View):
             self._refuse(f"{why}.")
 
     def _write(self) -> None:
-        """Show the sentence with the current values; the sought field's own blank shows its symbol."""
+        """Show the sentence with the current values, and the symbol of the sought field in place of
+        its value.
+        """
         one = self.whole == "one"
         blanks = {name: FieldSentence.blank(self.state, name) for name in _OF_RUN}
         for name, label in _OWN.items():
@@ -135,7 +137,7 @@ class Planner(View):
         self.sentence.write(_SOLVES if one else _PLANS, blanks)
 
     def changed(self, *_: Any) -> None:
-        """Drop the search for an earlier answer, which may take long."""
+        """Stop the search for an earlier answer, since a search may take long."""
         self._redrawing.stop()
         super().changed()
 
@@ -173,7 +175,7 @@ class Planner(View):
         last = given.get("last", given["yours"]).setting
         cooled, offer = await self._offer(last, field)
         limit = await self._truth(last)
-        # answer and figure change together, or a button would move before it is pressed
+        # change the answer and the figure at once, so that no button moves before a click on it
         with pn.io.hold():
             drawn = {name: (g.setting, g.epsilon) for name, g in given.items()}
             draw(self.chart, field, "" if self.bound == BEST else self.bound, target, curves, drawn)
@@ -185,7 +187,7 @@ class Planner(View):
                 self._say(why + limit, self._nothing() + offer, cooled=cooled)
 
     async def _counted(self, run: Setting, bound: str) -> Guarantee:
-        """Return a run's guarantee by a bound, or the least."""
+        """Return a run's guarantee by a bound, or the smallest guarantee for `BEST`."""
         accounting = self.state.accounting
         printed = accounting.printed and self.bound != BEST
         every = await ask(guarantees, run, accounting.replace(printed=printed))
@@ -204,11 +206,11 @@ class Planner(View):
             self._refuse(f"{format_sentence(in_symbols(found))}.")
 
     async def _offer(self, run: Setting, field: str) -> tuple[Setting | None, str]:
-        """Return the solution with a cool-down, and what that changes, as HTML; None and no text if
-        it helps little.
+        """Return (run, html): the solution with a cool-down, and what the cool-down changes; (None,
+        "") if there is none or it helps little.
 
-        Where all noise is along the directions, one last step with noise in all others is worth
-        nearly all that hiding is; on fresh batches some more.
+        If all noise is along the directions, one last step with noise across them brings nearly all
+        that hiding can bring. On fresh batches this takes some more steps.
         """
         late = 1 if run.full_batch else BATCHES_COOL
         if (
@@ -230,7 +232,7 @@ class Planner(View):
         return None, ""
 
     async def _truth(self, run: Setting) -> str:
-        """Return as HTML that hiding cannot help this run, if so."""
+        """Return HTML that says how little hiding can help this run; an empty text if it may help."""
         said = await ask(said_of_truth, run)
         return f"<p>{escape(said)}</p>" if said else ""
 
@@ -238,7 +240,9 @@ class Planner(View):
         self._say(warning(sentence), self._nothing())
 
     def _nothing(self) -> str:
-        """Return the sought field as HTML, without a value; of a whole run a dash."""
+        """Return HTML for no answer: the sought field's symbol and a dash, or for a whole run only a
+        dash.
+        """
         return written("plan", "unknown", AXES[self.field].symbol if self.whole == "one" else "")
 
     def _say(
@@ -259,8 +263,9 @@ class Planner(View):
 def _solution(
     field: str, target: float, given: dict[str, Guarantee], every: Setting | str
 ) -> tuple[str, str]:
-    """Return the solved field's value, large, beside the sliders' and the one that publishing every
-    step takes; and the reasons, with what the bound assumes.
+    """Return (head, words) as HTML. `head` has the solved value in large type, the value that
+    publishing every step takes, and the sliders' value; `words` say what the solved value achieves
+    and what the bound assumes.
     """
     g, before, symbol = given["last"], given["yours"], AXES[field].symbol
     value, now = getattr(g.setting, field), getattr(before.setting, field)
@@ -284,8 +289,8 @@ def _positive(text: str) -> float:
 
 
 def _found(field: str, value: float) -> str:
-    """Return a solution as text, to three digits on the side that still meets the target; the
-    largest possible one means no limit.
+    """Return a solution as text, rounded to three digits on the side that still meets the target;
+    "∞" if nothing limits it.
     """
     if value >= LARGEST_INTEGER or (field in ("clip", "R") and value >= DECADES[-1]):
         return "∞"
@@ -298,8 +303,8 @@ def _rounded(field: str, value: float) -> float:
 
 
 def _as_told(run: Setting | str, field: str) -> Any:
-    """Return the run with the rounded value, so that a button sets what is read; a refusal as it
-    is.
+    """Return the run with the field's value as it is shown, so that a button sets the value that
+    the reader sees. Return a refusal unchanged.
     """
     value = getattr(run, field, 1)
     if isinstance(run, str) or isinstance(value, int) or not value < DECADES[-1]:
@@ -308,8 +313,9 @@ def _as_told(run: Setting | str, field: str) -> Any:
 
 
 def _plan(plan: Plan, now: Guarantee) -> tuple[str, str]:
-    """Return a recommended run, large; and beside the sliders' run, with reasons and warnings, the
-    first of which says if noise drowns the steps.
+    """Return (head, words) as HTML. `head` has the recommended run in large type; `words` compare
+    it with the sliders' run, and give reasons and warnings. If noise drowns the steps, a warning
+    says so first.
     """
     sigma = _found("sigma", plan.setting.sigma)
     numbers = plan, sigma, now, passes_of(now.setting)

@@ -1,5 +1,5 @@
-"""The read-outs: epsilon, in large type, and its meaning for an attacker; and behind "More" the
-reasons, assumptions, other measures, and the statement of the guarantee.
+"""The read-outs: epsilon in large type, and what it means for an attacker. The fold "More" has the
+reasons, the assumptions, other measures, and the statement of the guarantee.
 """
 
 from html import escape
@@ -56,16 +56,16 @@ MARKS = {
 
 
 def found_at(allowed: TradeOff, fpr: float, delta: float) -> str:
-    """Return the best attacker's true positives at a false-alarm rate, in percent; the rate itself
-    if the attacker gains only δ.
+    """Return the best attacker's true-positive rate at a false-alarm rate, in percent. If it is
+    higher by at most δ, return the false-alarm rate.
     """
     found = float(allowed.true_positive_rate(fpr))
     return format_share(fpr, THIN) if found <= fpr + delta else format_percent(found, 3)
 
 
 def odds(allowed: TradeOff, delta: float) -> str:
-    """Return a sentence on the best attacker's true positives at a false-alarm rate of FPR, from
-    the whole trade-off curve.
+    """Return a sentence on the best attacker's true-positive rate at the false-alarm rate `FPR`.
+    The trade-off curve gives this rate.
 
     >>> from zoexplore import guarantee
     >>> from zoexplore.run.presets import DEMONSTRATION
@@ -78,7 +78,7 @@ def odds(allowed: TradeOff, delta: float) -> str:
 
 
 def times(before: float, now: float) -> str:
-    """Return the factor by which a number changed as text."""
+    """Return the factor between two numbers as text; an empty text if the factor is near 1."""
     if not 0 < min(before, now) <= max(before, now) < inf:
         return ""
     ratio = max(before, now) / min(before, now)
@@ -86,11 +86,11 @@ def times(before: float, now: float) -> str:
 
 
 class Headline(View):
-    """One big epsilon beside that of the other way of publishing, and a sentence on what it allows
-    an attacker.
+    """One epsilon in large type, a comparison with the other way of publishing, and a sentence on
+    what epsilon allows an attacker.
     """
 
-    precedence = 1  # after the figure, which the reader waits for
+    precedence = 1  # after the figure, which the reader watches
     by = param.String("", doc="the bound that it is by; empty for the smallest")
     compares = param.Boolean(True, doc="whether it is compared")
 
@@ -109,14 +109,14 @@ class Headline(View):
             else (smallest(found), found["composition"])
         )
         number, instead = format_number(best.epsilon), format_number(other.epsilon)
-        # numbers that are no guarantee make no ratio
+        # do not compare numbers that are no guarantee
         compares = self.compares and not self.state.printed
         by = times(other.epsilon, best.epsilon) if compares else ""
         kind = "every" if best.bound == "composition" else "last"
         told = TRAINED[kind if by else "same"] if compares and best.valid else ""
         said = told.format(T=format_count(run[0].T), other=instead, now=number)
         self.number.object = written("readouts", "number", kind, number, by, said)
-        # the odds follow at rest, since they cost as much as a redraw
+        # write the odds once no slider is held, since they cost as much as a redraw
         self.sketch, self.waiting = self.state.moving, False
         self.odds.styles = {stylesheets.STATE: stylesheets.VEILED}
         if not self.sketch:
@@ -127,15 +127,15 @@ class Headline(View):
 
 
 class Warnings(View):
-    """Bars above every view, each with its cure: the numbers are no guarantee, or there is no
-    guarantee.
+    """Two bars above every view, each with a button that removes the cause: one if the numbers are
+    no guarantee, one if there is no guarantee.
     """
 
     precedence = 1
 
     def build(self) -> None:
         off = widgets.button("Use proved constants", lambda: self.state.ask(printed=False))
-        # a stack hides each bar as a whole, since a row's own style sheet would keep it visible
+        # each bar is in a stack because a row's own style sheet would keep it visible
         self.printed = widgets.stack(widgets.row("bar", widgets.html(AS_PRINTED), off))
         self.why, self.cure = (
             widgets.html(),
@@ -160,7 +160,7 @@ class Warnings(View):
 
 
 class More(View):
-    """The details behind the number, written while the fold is open."""
+    """The details behind the number. They are computed only while the fold is open."""
 
     precedence = 2
 
@@ -176,7 +176,7 @@ class More(View):
         left = widgets.stack(
             self.verdict, said, tools, widgets.fold("Read it here", self.statement)
         )
-        # a stack hides the grid as a whole, since the grid's own style sheet would keep it visible
+        # the grid is in a stack because the grid's own style sheet would keep it visible
         columns = widgets.stack(widgets.stack(left, self.assumptions, **widgets.look("more")))
         self.fold = widgets.fold("More: why, what is assumed, other measures, a statement", columns)
         self.fold.param.watch(lambda event: self.param.update(active=not event.new), "collapsed")
@@ -206,7 +206,7 @@ class More(View):
 
 
 class Readouts(pn.viewable.Viewer):
-    """The number, the odds and "More", as one component for a notebook's cell."""
+    """The warnings, the number, the odds and "More" as one component for a notebook's cell."""
 
     def __init__(self, state: State | None = None, **params: Any) -> None:
         super().__init__(**params)

@@ -1,5 +1,5 @@
-"""The guided opening: six steps, a guess before every answer, an address for every step; at its end
-the reader's own run.
+"""The story: a guided opening in six steps. The reader guesses before each answer, each step has an
+address, and the last step leads to the reader's own run.
 """
 
 from bisect import bisect
@@ -30,7 +30,7 @@ from zoexplore.views.tabs import Tabs
 Found = dict[str, Guarantee]
 GUESSES = 3  # the number of guesses in a step
 ROUNDS = 20  # rounds of the game
-# The focus of a button that the end hides goes to the one that begins the story.
+# When the story's end hides a button that has the focus, the focus goes to the "Story" button.
 _TO_BEGIN = """
 const begin = [...Bokeh.documents[0].all_models].find((model) => model.label == "Story");
 Bokeh.index.find_one(begin)?.shadow_el.querySelector("button").focus();
@@ -56,8 +56,8 @@ class Step:
     reveals: dict[str, Any] = field(default_factory=dict)
 
     def tells(self, before: Found, after: Found) -> tuple[int, str]:
-        """Return the place of the right guess, and the reason, from the guarantees before and
-        after.
+        """Return (place, reason) from the guarantees before and after: the index of the right guess
+        and why it is right.
         """
         numbers = told(before, after)
         above, below = (numbers[name] for name in self.over)
@@ -70,8 +70,8 @@ class Step:
 
 
 def told(before: Found, after: Found) -> dict[str, float]:
-    """Return epsilon with every step published and with only the last, before and after; and how
-    many of `ROUNDS` the best attacker gets right on average, seeing every step or only the last.
+    """Return numbers by name: epsilon for both ways of publishing, before and after; and of how
+    many of `ROUNDS` the best attacker, who sees every step or only the last, is right on average.
     """
     numbers = {"rounds": float(ROUNDS)}
     for when, found in (("was_", before), ("", after)):
@@ -87,8 +87,8 @@ _YOURS = "I train {d} parameters on {n} records for {T} steps, with noise {sigma
 
 
 class Story(pn.viewable.Viewer):
-    """The steps in a panel beside the page, which shows one control and one view; an empty `step`
-    means the whole page.
+    """The panel of the story's steps. At each step the page shows one view, and at most one
+    control; without a step it is shown whole.
     """
 
     step = param.Selector(
@@ -118,7 +118,7 @@ class Story(pn.viewable.Viewer):
         self.own = widgets.stack(
             self.yours, controls.notice, widgets.row("guesses", plan, published)
         )
-        # a stack hides the row as a whole, since the row's own style sheet would keep it visible
+        # the row is in a stack because the row's own style sheet would keep it visible
         self.row = widgets.stack(self.guesses)
         moves = widgets.row("moves", self.back, self.dots, self.next, self.end)
         parts = moves, self.words, self.row, self.answer, self.own
@@ -128,12 +128,12 @@ class Story(pn.viewable.Viewer):
         self.publish.param.watch(self.drew, "yours")
 
     def go(self, place: int) -> None:
-        """Show a step by its number; 0, or one beyond the last, ends the story."""
+        """Show a step by its number; 0 ends the story, and a number beyond the last does nothing."""
         if place <= len(STEPS):
             self.step = str(place) if place > 0 else ""
 
     def leave(self, view: str) -> None:
-        """End in a view, with the run that the reader has set."""
+        """End the story, keep the run that the reader has set, and show a view."""
         setting, accounting = self.state.setting, self.state.accounting
         self.go(0)
         self.state.replace(setting, accounting)
@@ -169,8 +169,8 @@ class Story(pn.viewable.Viewer):
         self.dots.object = written("page", "dots", int(self.step), len(STEPS))
 
     def _tell(self, step: Step, answered: str = "") -> None:
-        """Write the question; on a phone the answer takes the summary's place, so that the figure
-        stays in view.
+        """Write the question. On a phone the answer replaces the summary, so that the figure stays
+        in view.
         """
         self.words.object = written("page", "step", step, answered)
 
@@ -179,7 +179,7 @@ class Story(pn.viewable.Viewer):
         on one of them.
         """
         if self.guess < 0 and self.publish.draws:
-            self.publish.sketch_as(place)  # `drew` hears of it as the reader's own drawing
+            self.publish.sketch_as(place)  # `drew` then takes the sketch for the reader's drawing
         elif self.guess < 0 and STEPS[self.step].guesses:
             self.guess = place
             self._answering = SessionTask(self._reveal)

@@ -1,5 +1,5 @@
-"""Theory: every bound's formula, also with the current numbers, its assumptions and source; and the
-errata.
+"""Theory: for each bound its formula, in symbols and in the current numbers, its assumptions and
+its source; and the errata.
 """
 
 import re
@@ -38,8 +38,8 @@ SYMBOLS = "T K d n sigma beta eta clip R ridge delta xi".split()
 
 
 class Theory(View):
-    """A section for each bound: its formula, also with the run's numbers, its assumptions and its
-    proof.
+    """A section for each bound: its formula in symbols and in the run's numbers, its assumptions
+    and its proof.
     """
 
     def build(self) -> None:
@@ -95,8 +95,8 @@ class Errata(View):
 
 
 def _proofs(references: tuple[Reference, ...]) -> tuple[pn.widgets.Select, Text]:
-    """Return a menu of sections of the project's proofs, and the chosen section, rendered when
-    chosen.
+    """Return (menu, text): a menu of sections of the project's proofs, and a pane that renders a
+    section when it is chosen.
     """
     named = {f"{each.heading} ({each.page})": each for each in references}
     options = {f"{_PROOF} …": "", **dict(zip(named, named, strict=True))}
@@ -113,8 +113,8 @@ def _proofs(references: tuple[Reference, ...]) -> tuple[pn.widgets.Select, Text]
 
 
 def substituted(g: Guarantee) -> list[str]:
-    """Return the bound's formula with the setting's numbers, as lines of TeX without delimiters; no
-    lines if the bound does not apply or has no budget rho (on batches).
+    """Return the bound's formula with the setting's numbers, as lines of TeX without delimiters.
+    There are no lines if the bound does not apply or has no budget rho, as on batches.
     """
     if not g.valid or not g.rho >= 0:
         return []
@@ -136,13 +136,11 @@ def _html(text: str, *sheets: str, **more: Any) -> Text:
 
 
 def _math(text: str) -> Text:
-    """Return a pane of formulas."""
+    """Make a pane of formulas."""
     return widgets.html(text, "math")
 
 
 def _formula(*lines: str) -> str:
-    """Return displayed lines, which wrap between their parts, and are named by their TeX for screen
-    readers.
-    """
+    """Return lines of TeX as displayed MathML that wraps at `QUAD`. Screen readers get the TeX."""
     drawn = [[in_mathml(part, displayed=True) for part in line.split(QUAD)] for line in lines]
     return written("page", "formula", lines, drawn)

@@ -1,5 +1,5 @@
-"""The toolbar: presets, reset, a link to the page's state, the colour scheme; and the run as a file
-and as code.
+"""The toolbar: presets, reset, a link to the page's state and the colour scheme; and a drawer with
+the run as a file and as code.
 """
 
 from html import escape
@@ -23,7 +23,9 @@ _SCHEME = (
 
 
 class Toolbar(pn.viewable.Viewer):
-    """Presets, reset and, with a `bridge` to a browser's address, copy link, and light or dark."""
+    """Presets and reset. With a `bridge` to a browser, also a button that copies the link, and a
+    switch between light and dark.
+    """
 
     def __init__(
         self,
@@ -44,7 +46,7 @@ class Toolbar(pn.viewable.Viewer):
         dark = {"tags": ["dark colours"], "css_classes": ["zx-button", "zx-scheme"]}
         self.dark = pn.widgets.Toggle(label="◐", **widgets.look("button", margin=0) | dark)
         self.dark.jscallback(active=_SCHEME)
-        # the page starts in the scheme that the browser last used or else prefers, once reported
+        # once the browser reports the scheme that it last used or else prefers, the page takes it
         if bridge:
             bridge.param.watch(
                 lambda event: self.dark.param.update(value=event.new == "dark"), "scheme"
@@ -66,15 +68,15 @@ class Toolbar(pn.viewable.Viewer):
             self.apply(key)
 
     def _shown(self) -> dict[str, str]:
-        """Return the preset equal to the current setting, if several the selected or the first one;
-        an empty name if none is equal.
+        """Return the key of a preset that equals the current run, or an empty text. If several are
+        equal, the selected one stays; otherwise the first is taken.
         """
         now = self.state.run
         same = [key for key, p in PRESETS.items() if (p.setting, p.accounting) == now] or [""]
         return {"value": self.preset.value if self.preset.value in same else same[0]}
 
     def __panel__(self) -> pn.viewable.Viewable:
-        # everything is light in a notebook, whose page is not ours
+        # without a bridge, as in a notebook, there is no link to copy, and everything is light
         tools = [self.link, self.dark] if self.link else []
         return widgets.tools(*self.more, *tools)
 
@@ -94,7 +96,7 @@ class Files(View):
         )
         self.code = widgets.html("", "code")
         self.copy = widgets.copier("Copy code")
-        self.copy.disabled = True  # until the copied code is the current run's
+        self.copy.disabled = True  # until there is code for the current run
         run, code = (
             widgets.label(text, "beside")
             for text in ("the run", "Python that prints these numbers")
