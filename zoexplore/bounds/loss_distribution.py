@@ -19,14 +19,16 @@ ORDERS = {  # the directions of the pair of neighbours, which must all be counte
     "without-replacement": (laws.WITHOUT_REPLACEMENT,),
     "poisson": (laws.REMOVE, laws.ADD),
 }
-# smaller q and mu are raised to these; with a larger mu a step counts as one on all records
+# q and mu are raised to at least these; with a mu above MOST_SHIFT no exact conversion is tried
 LEAST_RATE, LEAST_SHIFT, MOST_SHIFT = 1e-100, 1e-8, 1e3
 
 
 class Part(NamedTuple):
-    """Holds equal steps, run by run: their number, shape (P,), and the chance q that a step has the
-    record. The record then moves the step by one of several mu, in standard deviations of the
-    noise, each with a chance `share`. mu ascends; mu and share have shape (P, C).
+    """Holds equal steps for P runs: how many there are, `steps`, and the chance q that a step meets
+    the record, both of shape (P,).
+
+    If a step meets the record, the record moves it by one of several effects `mu`, in standard
+    deviations of the noise, with the chances `share`. Both have shape (P, C); mu ascends.
     """
 
     steps: np.ndarray
@@ -38,8 +40,8 @@ class Part(NamedTuple):
     def of(
         cls, steps: Numbers, q: Numbers, mu: Numbers, share: Numbers, shape: tuple[int, ...] = (1,)
     ) -> "Part":
-        """Make the part for runs with this shape, from arrays that broadcast; mu and share have one
-        axis more. Effects that rounding would lose are raised.
+        """Make the steps for runs of this shape from arrays that broadcast; mu and share have one
+        more axis. A q or mu that rounding would lose is raised.
         """
         of_mu = (*shape, np.shape(mu)[-1])
         # numba and NumPy warn of arrays that share memory, so these are copies
@@ -50,13 +52,13 @@ class Part(NamedTuple):
         return cls(steps, np.maximum(q, LEAST_RATE), np.maximum(mu, LEAST_SHIFT), share)
 
     def at(self, index: np.ndarray) -> "Part":
-        """Return the part for the runs at `index`."""
+        """Return the steps of the runs at `index`."""
         return Part(*(x[index] for x in self))
 
 
 class Atoms(NamedTuple):
-    """Holds losses that are known one by one: `v`, ascending, and `mass`, both of shape (A,).
-    `lost` is the mass that counts as infinite, and `copies` how often these losses occur.
+    """Holds a law of finitely many losses: `v`, ascending, and their masses `mass`, both of shape
+    (A,). `lost` is the mass of infinite losses, and `copies` is how often the law is composed.
     """
 
     v: np.ndarray
@@ -66,7 +68,7 @@ class Atoms(NamedTuple):
 
     @property
     def lossy(self) -> bool:
-        """Whether anything may be lost."""
+        """Whether any loss but 0 has mass."""
         return self.lost > 0 or bool(self.mass[self.v != 0].any())
 
 
@@ -105,8 +107,8 @@ def composed(
     def rare(part: Part) -> Numbers:
         return np.log(np.maximum(part.steps, 1.0) * (len(parts) + 1) / (laws.CUT * delta))
 
-    # for each source of losses: each run's law; the laws' losses, masses and sizes; each run's
-    # mass that counts as infinite; how often each run has the law
+    # for each source of losses: the index of each run's law; the laws' losses, masses and sizes;
+    # each run's mass of infinite losses; how often each run has its law
     found = [(*_laws_of(kind, part, rare(part)), part.steps) for part in parts]
     for law in known:
         alike = law.v[None], law.mass[None], np.array([law.v.size])
@@ -139,8 +141,8 @@ def composed(
 
 
 def _laws_of(kind: int, part: Part, each: np.ndarray) -> Numbers:
-    """Return each run's law; the losses, masses and sizes of the distinct laws; and each run's mass
-    that counts as infinite.
+    """Return (index, losses, masses, sizes, lost): the index of each run's law among the distinct
+    laws, these laws' losses, masses and sizes, and each run's mass of infinite losses.
     """
     rows = np.column_stack([part.q, np.minimum(part.mu, MOST_SHIFT), part.share])
     first, index = _distinct(rows)
@@ -155,8 +157,8 @@ def _laws_of(kind: int, part: Part, each: np.ndarray) -> Numbers:
 
 
 def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first of each kind of row, shape (kinds,), and the kind of each row, shape
-    (rows,).
+    """Return (first, kind): the index of the first row of each distinct kind, shape (kinds,), and
+    the kind of each row, shape (rows,).
     """
     _, first, kind = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     return first, kind.ravel()
@@ -172,10 +174,11 @@ def epsilon_of_steps(
     or a budget is infinite. Arrays broadcast.
 
     Args:
-        kinds: for each kind of equal steps: (the number of steps, q, mu, chances). q in (0, 1] is
-            the probability that a batch has the differing record, 1 for the full batch. mu says by
-            how many standard deviations of its noise the record then moves the step. It is one of
-            several along a further axis, as a random span sees them, each with its chance.
+        kinds: for each kind of equal steps (the number of steps, q, mu, chances). q in (0, 1] is
+            the probability that a batch has the differing record, 1 for the full batch. mu is how
+            far the record then moves the step, in standard deviations of the step's noise. The last
+            axis of mu and chances lists the possible effects and their chances: how much of the
+            record's gradient a step shows may depend on the random span.
         rho: the budget of the Gaussian shift.
         delta: the targets.
         sampling: "without-replacement" (replace one: docs/batches.md, Lemma 1) or "poisson" (add or
@@ -194,7 +197,7 @@ def epsilon_of_steps(
             for part, mu in zip(parts, most, strict=True)
         )
         found = np.array(epsilon_of(gaussian, delta), float)
-        # any step has the record with the chance -expm1(missed)
+        # at least one step has the record with the chance -expm1(missed)
         missed = sum(part.steps * np.log1p(-np.minimum(part.q, 1.0)) for part in parts)
         found[(rho == 0) & (-np.expm1(missed) * ROUND_UP <= delta)] = 0.0
         # one step's delta at 1 + q (gamma - 1) is q delta_G(gamma) (docs/batches.md, Lemma 1)
@@ -212,9 +215,9 @@ def epsilon_of_steps(
 
 
 class Losses(NamedTuple):
-    """Holds the privacy loss of N equal steps on batches and a Gaussian shift with the budget rho;
-    arrays broadcast. A batch has the differing record with probability q. The record then moves the
-    step by mu standard deviations of its noise (`epsilon_of_steps`).
+    """Holds the privacy loss of N equal steps on batches and of a Gaussian shift with the budget
+    rho. Arrays broadcast. A batch has the differing record with probability q. The record then
+    moves the step by mu standard deviations of the step's noise (`epsilon_of_steps`).
 
     >>> run = Losses(N=200.0, rho=0.0, q=0.0032, mu=0.625)
     >>> round(float(run.epsilon(1e-5)), 3)
@@ -228,6 +231,6 @@ class Losses(NamedTuple):
     sampling: str = "without-replacement"
 
     def epsilon(self, delta: Numbers) -> np.ndarray:
-        """Return epsilon >= 0 at `delta`, in the shape that all broadcast to."""
+        """Return epsilon >= 0 at `delta`, in the shape to which delta and the fields broadcast."""
         steps = self.N, self.q, np.asarray(self.mu)[..., None], np.ones(1)
         return epsilon_of_steps([steps], self.rho, delta, self.sampling)

@@ -1,10 +1,11 @@
-"""Our sharper bound for runs on fresh, secret batches, for any ball and any number of steps
-(docs/batches.md).
+"""Our sharper bound for runs on fresh, secret batches, with a ball of any size and any number of
+steps (docs/batches.md).
 
-The steps before the last N decide how far apart two runs may be, a number whose law is known
-(`kernels.history`). The counted steps hide that distance by a part of their noise, within one
-budget, and hide the record by the rest (`kernels.windows`). Both costs are converted together.
-Estimates choose N and the shares of the noise. Whatever they choose, the bound is sound.
+The bound counts the last N steps. The steps before them decide how far apart two runs may be;
+`kernels.history` bounds the law of this distance. The counted steps hide the distance with one
+fraction of their noise, and the record with the rest (`kernels.windows`). Both costs are converted
+to epsilon together. Estimates choose N and the fractions of the noise; the bound is sound for any
+choice.
 """
 
 from dataclasses import dataclass
@@ -30,28 +31,30 @@ from zoexplore.run.setting import Accounting
 
 # the orders of the norm that are tried
 ORDERS = np.array([3.0, 8.0, 18.0, 36.0, 64.0, 110.0, 200.0])
-MOST_NODES = 13  # the number of runs along a curve that choose; the others interpolate
+MOST_NODES = 13  # the most runs on a curve whose choices are searched; others interpolate them
 # the multiples of the estimated number of counted steps that are tried exactly
 NEAR = np.array([0.75, 0.87, 1.0, 1.15, 1.33])
-# sizes of a Poisson batch over the usual: the least that hardly any batch exceeds is taken
+# sizes of a Poisson batch over the mean size: the least one that hardly any batch exceeds is taken
 SIZES = np.geomspace(1.0, 64.0, 400)
-SHARES = 16  # the shares of the noise between 1 - x and 1 - x/e that are told apart along a curve
-USUAL = 0.03  # the part of delta with which plans let the shifts stop early
-LARGE = 0.01  # the part of delta for Poisson batches larger than the size taken
+# along a curve, shares of the noise are rounded to this many values between 1 - x and 1 - x/e
+SHARES = 16
+USUAL = 0.03  # the fraction of delta that plans spend on letting the shifts stop early
+LARGE = 0.01  # the fraction of delta spent on Poisson batches larger than the size taken
 MOST_EPSILON = 700.0  # the largest epsilon whose exponential is taken
-TYPICAL = LABELS // 2  # the label at whose distance squares of sums are split
-RATIOS = 2.0**-40  # the two-point error over a kick is rounded up to multiples of this
-TURNS = 4  # the most rounds of trials at `NEAR`
-ROUNDS = 60  # the most rounds to an epsilon that pays exp(epsilon) delta_f
+TYPICAL = LABELS // 2  # the index of the distance for which squares of sums are split best
+# the two-point error, as a fraction of a kick, is rounded up to multiples of this
+RATIOS = 2.0**-40
+TURNS = 4  # the most rounds of trials at the multiples `NEAR`
+ROUNDS = 60  # the most rounds in the search for an epsilon that pays for exp(epsilon) delta_f
 
 
 @dataclass(frozen=True)
 class Windows:
-    """Holds runs on secret batches, row by row, with the record's effects over the whole noise:
-    `mus` before the cool-down, and `late_mus` in it.
+    """Holds runs on secret batches, row by row. The record's effects, in deviations of the whole
+    noise, are `mus` before the cool-down and `late_mus` in it.
     """
 
-    # `most` counts the steps of a stretch; `delta` lacks the part for unusually large batches
+    # `most` counts the steps between releases; `delta` is without the part for too large batches
     rows: Rows
     mus: np.ndarray
     late_mus: np.ndarray
@@ -91,12 +94,12 @@ class Windows:
         )
 
     def choose(self) -> np.ndarray:
-        """Make every row's choices by estimates: `windows.CHOICE`, shape (rows,)."""
+        """Make the choices for all rows by estimates: an array of `windows.CHOICE`, shape (rows,)."""
         each = [self.at(np.array([i]))._choice() for i in range(self.rows.size)]
         return np.array(each, windows.CHOICE)
 
     def _choice(self) -> tuple[float, ...]:
-        """Make one row's choices, at the best order of the norm, sought from the middle one on."""
+        """Make one row's choices. Search for the best order of the norm from the middle outward."""
         norms, delta = norms_of(self.rows, ORDERS[None]), self.rows.delta[0]
         square = (self.shares * np.maximum(self.mus, self.late_mus) ** 2).sum()
         # a replaced record costs this in both directions of the pair of neighbours
@@ -121,8 +124,8 @@ class Windows:
         return best[-1], *best[1:-1]
 
     def _distances(self, norms: Norms, k: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Return the squared distances before the counted steps, falling, and their chances, by the
-        norm at every row's k-th order: shapes (rows, LABELS).
+        """Return (squares, chances), by the norm at every row's k-th order: the squared distances
+        before the counted steps, descending, and their chances, both of shape (rows, LABELS).
         """
         rows = self.rows
         kick = np.minimum(norms.seen[norms.place[:, k]] * rows.length, rows.B) + rows.remainder
@@ -133,8 +136,8 @@ class Windows:
         return np.minimum(h * kick[:, None] ** 2 * SUMS_UP, rows.diameter[:, None] ** 2), share
 
     def refine(self, choices: np.ndarray, accounting: Accounting) -> Numbers:
-        """Improve every row's number of steps by exact conversion of a few numbers around it.
-        Repeat this for rows whose best number is the first or last tried.
+        """Improve the number of counted steps in every row: convert a few numbers around it as
+        `accounting` asks, and take the best. Repeat for rows whose best is the first or last tried.
         """
         best, left = choices.copy(), np.arange(self.rows.size)
         for _ in range(TURNS):
@@ -170,7 +173,7 @@ class Windows:
             few, some = self.at(usable), rows.at(usable)
             rho, share = rho[usable, ::-1], share[usable, ::-1]
             parts, left = few.parts(choices[usable]), (some.delta.copy(), some.times * lost[usable])
-            # the least budget is a shift of its own, if the one drawn is known
+            # if batches are drawn without replacement, the least budget is a shift of its own
             sure = np.where(self.poisson, 0.0, rho[:, :1])
             drawn = Part.of(some.times, 1.0, np.sqrt(2 * (rho - sure)), share, some.shape)
             sure = some.times * sure[:, 0]
@@ -193,8 +196,8 @@ class Windows:
         )
 
     def parts(self, choices: np.ndarray) -> list[Part]:
-        """Return the counted steps of every row: those before the cool-down, and those in it if
-        there is one.
+        """Return the counted steps of every row: those before the cool-down and, if any row counts
+        steps in its cool-down, those in it.
         """
         rows, root = self.rows, np.sqrt(choices["omega"])[:, None]
         late = np.minimum(rows.cooled, choices["N"])
@@ -208,25 +211,25 @@ class Windows:
 
 
 def _between(choices: np.ndarray, nodes: np.ndarray, most: Numbers) -> Numbers:
-    """Interpolate choices made at `nodes` for all rows, shape (rows,). None counts more than the
-    row's `most` steps.
+    """Interpolate the choices made at `nodes` to all rows, shape (rows,). No row counts more than
+    its `most` steps.
     """
     rows = np.arange(most.size)
     found = choices[np.abs(rows[:, None] - nodes[None, :]).argmin(axis=1)]
     after, N = np.searchsorted(nodes, rows), choices["N"]
     longest = np.maximum(N[after], N[np.maximum(after - 1, 0)])
     between = np.exp(interpolated(np.log(N), nodes, rows.size)).round()
-    # if lengths differ, shorter runs count all steps, and longer ones the same number
+    # if the runs' lengths differ, shorter runs count all steps, and longer ones the same number
     found["N"] = np.clip(longest if np.ptp(most) else between, 1.0, most)
-    # equal shares of the noise share their laws
+    # round the noise shares, because runs with equal shares have the same laws
     rest = interpolated(np.log1p(-choices["omega"]), nodes, rows.size)
     found["omega"] = -np.expm1((rest * SHARES).round() / SHARES)
     return found
 
 
 def _exactly(parts: list[Part], hidden: Part, delta: Numbers, lost: Numbers) -> np.ndarray:
-    """Compute epsilon for an added or removed record by the composed losses, shape (P,). One
-    direction pays delta_f, the other exp(epsilon) delta_f.
+    """Compute epsilon, shape (P,), for an added or removed record by composing the losses. One
+    direction pays for delta_f, the other for exp(epsilon) delta_f.
     """
     found = composed(laws.REMOVE, parts, delta - lost, hidden=hidden)
     left = np.flatnonzero(np.isfinite(found))
@@ -257,8 +260,8 @@ def _by_order(
     poisson: bool,
     accounting: Accounting,
 ) -> Numbers:
-    """Compute epsilon by the Renyi divergence at the best order, shape (P,), as if the drawn budget
-    were known. epsilon is inf for Poisson batches, which have no such form.
+    """Compute epsilon, shape (P,), by the Renyi divergence at the best order. Epsilon is inf for
+    Poisson batches, for which there is no such form.
     """
     each = [
         (part.steps, Sampled(part.q, part.mu.max(axis=1), part.q, part.mu, part.share))
@@ -275,11 +278,12 @@ def _by_order(
 
 
 def _of_sizes(rows: Rows, n: Numbers, b: Numbers, T: Numbers) -> Rows:
-    """Return rows with a size of Poisson batches that hardly any step exceeds, and with the delta
-    that is left. The sum over a larger batch is less smooth by the same factor, the ridge apart.
+    """Return rows for a size of Poisson batches that hardly any step exceeds, with the delta that
+    is left. A larger batch multiplies the curvatures of the summed losses and the remainder by the
+    same factor, but not the ridge.
     """
     q, ratio = b / n, np.minimum(SIZES[None, :], n[:, None] / b[:, None] + 1)
-    # a batch with this many other records is too large if it also has the record
+    # a batch that has the record is too large if it also has this many other records
     most = np.ceil(ratio * b[:, None]) - 1
     larger = T[:, None] * scipy.special.betainc(
         np.maximum(most, 1e-9), np.maximum(n[:, None] - most + 1, 1e-9), q[:, None]
@@ -298,8 +302,8 @@ def _of_sizes(rows: Rows, n: Numbers, b: Numbers, T: Numbers) -> Rows:
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Compute the least epsilon of every run, in its shape, from the counted steps and the distance
-    before them; inf if nothing contracts.
+    """Compute epsilon for all runs, in their shape, from the counted steps and the distance before
+    them; inf where no step contracts the distance.
     """
     beta = runs.beta
     if accounting.schedule == "optimal":

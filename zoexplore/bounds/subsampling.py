@@ -1,9 +1,9 @@
 """The cost of steps on sampled batches, and the Renyi order that converts it best
 (docs/batches.md).
 
-Each step draws a batch afresh, uniformly without replacement and in secret. The cost is not
-Gaussian: in place of rho it is a curve r_alpha over the orders alpha, and epsilon is the least over
-them.
+Each step draws a new batch in secret, uniformly without replacement or by Poisson sampling. Its
+cost is not one number rho, as for a Gaussian shift, but a curve: the Renyi divergence r_alpha at
+each order alpha. Epsilon is the least over the orders.
 """
 
 from collections.abc import Callable
@@ -52,15 +52,17 @@ SPAN_LEVELS = np.array(  # for each cell: the chance that a span sees more than 
 )
 SPAN_ERROR = 1e-9  # the relative error of those chances
 LARGE = 0.2  # the fraction of all records beyond which a batch is large
-LEAST_VARIANCE = 1e-290  # a smaller variance has lost digits, and counts as 0
+LEAST_VARIANCE = 1e-290  # a smaller variance has lost digits and counts as 0
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """Holds one step's cost on a batch: q = b/n, and mu, the differing record's largest effect over
-    the noise. If gradients have a known length, a random span sees one of several effects, the last
-    axis of `mus`, each with a chance of `shares`. With `printed` the cost is the smaller of the
-    paper's S_alpha at mu and, for the K directions, K S_alpha at mu/sqrt(K).
+    """Holds what decides one step's cost on a batch: q = b/n, and mu, the differing record's
+    largest effect in deviations of the noise.
+
+    If the length of gradients is bounded, the effect depends on the random span: the last axis of
+    `mus` lists the possible effects, and `shares` their chances. With `printed` the cost is the
+    smaller of two in the paper: S_alpha at mu, and K S_alpha at mu/sqrt(K) for the K directions.
     """
 
     q: np.ndarray
@@ -75,10 +77,11 @@ class Sampled:
     def of(
         cls, runs: RunArrays, variance: Numbers, accounting: Accounting, by_form: bool = True
     ) -> "Sampled":
-        """Make the cost for a noise variance in the span, in `RunArrays.unit` squared. A record
-        certainly moves a batch's step at most n/b times as far as a step on all records
-        (docs/batches.md, "Composition on fresh batches"). With `by_form` functions of one linear
-        form have no two-point remainder.
+        """Make the cost for a noise variance in the span, in units of `RunArrays.unit` squared.
+
+        A record moves a batch's step at most n/b times as far as a step on all records
+        (docs/batches.md, "Composition on fresh batches"). With `by_form`, losses that are functions
+        of one linear form have no two-point remainder.
         """
         noise = np.sqrt(np.where(variance < LEAST_VARIANCE, 0.0, variance))
         ratio = runs.n / runs.batch
@@ -95,8 +98,9 @@ class Sampled:
         )
 
     def divergence(self, alpha: Numbers) -> Numbers:
-        """Return one step's Renyi divergence at the order alpha, in its shape. An added or removed
-        record on Poisson batches costs no more than a replaced one.
+        """Return one step's Renyi divergence at the order alpha, in alpha's shape. This covers
+        Poisson batches, where an added or removed record costs no more than a replaced one does
+        without replacement.
         """
         if self.printed:
             joint, apart = (
@@ -114,13 +118,13 @@ class Sampled:
 
     @property
     def typical(self) -> "Sampled":
-        """The same cost with one typical effect of the record, for choices."""
+        """The same cost with one typical effect of the record. It only serves to make choices."""
         mu = np.sqrt((self.shares * self.mus**2).sum(axis=-1)) if self.averaged else self.mu
         return replace(self, mu=mu, mus=np.asarray(mu)[..., None], shares=np.ones(1))
 
     @property
     def averaged(self) -> bool:
-        """Whether spans decide how far the record moves a step."""
+        """Whether the record's effect depends on the random span."""
         return bool(self.mus.shape[-1] > 1)
 
     def steps(self, N: Numbers) -> tuple[Numbers, ...]:
@@ -129,9 +133,10 @@ class Sampled:
 
 
 def seen_by_spans(K: Numbers, d: Numbers) -> tuple[np.ndarray, np.ndarray]:
-    """Return the parts of a vector's length that a random span sees, rounded up, and the chance of
-    each. Both have the shape of K and d with one axis more, of cells. A part squared has the law
-    Beta(K/2, (d - K)/2).
+    """Return (fractions, chances): the fractions of a vector's length that a random span may see,
+    rounded up, and their chances. Both have the shape of K and d and a last axis of cells.
+
+    The square of the seen fraction has the law Beta(K/2, (d - K)/2), which the cells divide.
     """
     K, d = np.broadcast_arrays(np.asarray(K, float), np.asarray(d, float))
     found = [_cells_of_span(float(k), float(n)) for k, n in zip(K.ravel(), d.ravel(), strict=True)]
@@ -174,8 +179,8 @@ def by_batch_kind(
 def where_batches_are_large(
     of_all: Callable[[RunArrays, Accounting], Solved], runs: RunArrays, accounting: Accounting
 ) -> Solved:
-    """Apply `of_all(runs, accounting)`, which counts every batch as if it held the record, to the
-    runs on large batches. On smaller ones the secret draw always hides more.
+    """Apply `of_all(runs, accounting)`, which counts every batch as if it held the record, to runs
+    on large batches. Epsilon is inf for the others, because there the secret draw hides more.
     """
     return _where(runs.batch > LARGE * runs.n, of_all, runs, accounting)
 
@@ -196,7 +201,7 @@ def _where(
 
 
 def exact(accounting: Accounting) -> bool:
-    """Say whether steps on batches are converted by their composed privacy-loss distribution, not
+    """Return whether steps on batches are converted by composing their privacy losses, rather than
     by a Renyi divergence.
     """
     return accounting.conversion == "gaussian" and not accounting.printed
@@ -209,9 +214,9 @@ def compose(
     budget: Numbers = 0.0,
     **others: Numbers,
 ) -> Solved:
-    """Convert steps on batches, with a count of each kind, and a Gaussian shift to epsilon at
-    `delta`. The conversion uses their composed privacy losses, or the Renyi divergence at the best
-    order. There is no rho.
+    """Return epsilon at `delta` for steps on batches, with a count of each kind, and a Gaussian
+    shift. The conversion composes the privacy losses, or takes the Renyi divergence at the best
+    order. The result has no rho.
     """
     nothing = {"rho": np.nan, "delta_f": 0.0, "N": np.nan, "z": 0.0}
     others = {name: np.asarray(x) for name, x in (nothing | others).items()}
@@ -231,12 +236,12 @@ def compose(
 
 
 def drawn(sampling: str) -> str:
-    """Name the way that batches are drawn, as losses count it."""
+    """Return the sampling whose losses count: "poisson", else "without-replacement"."""
     return "poisson" if sampling == "poisson" else "without-replacement"
 
 
 def remark(accounting: Accounting, alpha: float) -> str:
-    """Say at which order alpha an epsilon was converted; empty for exact conversion."""
+    """Say at which order alpha epsilon was converted; return "" for exact conversion (alpha NaN)."""
     if np.isnan(alpha):
         return ""
     said = f"by the Rényi divergence of order {alpha:.4g}"
