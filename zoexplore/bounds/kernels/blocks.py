@@ -62,12 +62,12 @@ def blocks_of(most, far):
 
 @kernel()
 def affine(A, C, x, L):
-    """Return (x, the sum of x over the steps' starts) after L steps of x <- A x + C, by doubling,
-    without a cancellation.
+    """Return (x, sum) after L steps of x <- A x + C, where `sum` adds up x before each step. The
+    steps are taken by doubling, so that no digits cancel.
 
-    After k steps: lost = 1 - A^k, sums = 1 + A + ... + A^(k-1), twice = the sum of `sums` over the
-    first k steps. If little is kept, `power` = A^k has the digits that 1 - lost lacks. If A was
-    raised by a rounding, `power` is not below the true A^k, however large L is.
+    After k steps, `lost` is 1 - A^k, `sums` is 1 + A + ... + A^(k-1), and `twice` adds up `sums`
+    over the earlier k' < k. If A^k is small, `power` = A^k keeps digits that 1 - `lost` loses. If A
+    is rounded up by enough, `power` is not below the true A^k, however large L is.
     """
     steps = int(L)
     bit = steps

@@ -22,19 +22,19 @@ def each_{name}(columns):
 
 
 def elementwise(function):
-    """Compile a function of numbers for arrays that broadcast, as a NumPy ufunc does; numbers give
-    a number.
+    """Compile a function of numbers for arrays that broadcast, like a NumPy ufunc. Called with
+    numbers, the result returns a number. An argument annotated as a tuple of numbers may be a tuple
+    of arrays.
 
     numba rebuilds its own ufuncs in every process, which delays the first curves by a third of a
-    second. The loop compiled here is cached: it takes over the file, line and module of `function`.
-    An argument annotated as a tuple of numbers may be a tuple of arrays.
+    second. The loop compiled here is cached under the file, line and module of `function`.
     """
     name, records, places = function.__name__, function.__annotations__, count()
     numbers = ", ".join(
         _read(records.get(of), places)
         for of in function.__code__.co_varnames[: function.__code__.co_argcount]
     )
-    # moves the loop to the line of `function`, where numba reads its source
+    # move the loop to the line of `function`, where numba reads its source
     size, above = next(places), "\n" * (function.__code__.co_firstlineno - 2)
     source = above + LOOP.format(name=name, numbers=numbers)
     names = {
@@ -61,7 +61,7 @@ def elementwise(function):
 
 
 def _read(record, places):
-    """Return the source of an argument: one number of the columns, or a tuple of several."""
+    """Return the source text of one argument in the loop: a number, or a tuple of numbers."""
     if record is None:
         return f"columns[{next(places)}, i]"
     return f"{record.__name__}({', '.join(f'columns[{next(places)}, i]' for _ in record._fields)})"

@@ -14,8 +14,8 @@ SQRT_2, SQRT_PI_2, SQRT_2PI = (
 # pays for the rounding of Newton's last step and of the sums before it, a few units in the last
 # place
 ROUND_UP = 1.0 + 1e-12
-LEAST_DELTA = 1e-290  # below this delta densities lose digits, and the loose form is taken
-LEAST_POSITIVE = sys.float_info.min  # reported in place of smaller numbers, which lose digits
+LEAST_DELTA = 1e-290  # below this delta, densities lose digits, and Mironov's form is used
+LEAST_POSITIVE = sys.float_info.min  # replaces smaller positive numbers, which lose digits
 MIRONOV, CKS, GAUSSIAN = 0, 1, 2  # indices of the conversions
 
 
@@ -33,7 +33,7 @@ def _mills(x):
 
 @kernel()
 def _mills_drop(a, mu):
-    """Return Mills' ratio at a less that at a + mu, without a cancellation for small mu."""
+    """Return Mills' ratio at a minus the ratio at a + mu, without losing digits for small mu."""
     # Taylor's series at the middle: the ratio's derivative is -f, f = 1 - x mills(x), with
     # f' = x f - mills and f^(k) = k f^(k-2) + x f^(k-1)
     h = 0.5 * mu
@@ -73,8 +73,8 @@ def gaussian_delta(rho, epsilon):
     delta, _ = shifted(epsilon, mu)
     if delta < LEAST_POSITIVE:
         return LEAST_POSITIVE
-    # The argument a of the normal tails is off by some 1e-16 (epsilon/mu + mu). The relative error
-    # of a tail is max(|a|, 1) times as large.
+    # The argument a of the normal tails has an error of about 1e-16 (epsilon/mu + mu). The relative
+    # error of a tail is max(|a|, 1) times as large.
     far = max(abs(epsilon / mu - 0.5 * mu), 1.0) * (epsilon / mu + mu)
     return min(1.0, delta * (ROUND_UP + 4e-16 * far))
 
@@ -108,16 +108,17 @@ def _gaussian(rho, delta):
     target = log(delta)
     for _ in range(60):
         value, fall = shifted(epsilon, mu)
-        if value <= 0.0:  # the guess lies so far right that delta underflows
+        if value <= 0.0:  # epsilon is so large that delta underflows
             epsilon *= 0.5
             continue
         slope = fall / value
         step = (log(value) - target) / slope
         epsilon = max(0.0, epsilon + step)
-        noise = 1e-14 / slope  # how far a rounding of delta moves the root
-        if abs(step) <= 1e-8 * epsilon + noise:  # quadratic: the error left is below the rounding
+        noise = 1e-14 / slope  # how far a rounding error of delta moves the root
+        # Newton converges quadratically: the remaining error is below the rounding
+        if abs(step) <= 1e-8 * epsilon + noise:
             return (epsilon + noise) * ROUND_UP
-    return _mironov(rho, delta)  # Newton did not converge: the loose form is sound
+    return _mironov(rho, delta)  # Newton did not converge; this looser form is sound
 
 
 @kernel()

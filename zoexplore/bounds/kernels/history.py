@@ -1,9 +1,9 @@
 """Bound how far apart two runs on secret batches may be before the counted steps (docs/batches.md,
 "History").
 
-The bound depends only on which steps meet the record, and is a Markov chain in the squared distance
-h. A step that meets the record replaces h by the least of several lines a h + b; any other step
-shrinks h. Everything is rounded up.
+The bound depends only on which steps meet the record. It follows a Markov chain in the squared
+distance h: a step that meets the record, a kick, replaces h by the least of several lines a h + b,
+and any other step shrinks h. All numbers are rounded up.
 """
 
 from math import ceil, exp, inf, log, sqrt
@@ -15,26 +15,27 @@ from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.bounds.kernels.norms import norm
 from zoexplore.bounds.kernels.rounding import UP
 
-RATIO = 0.97  # the factor, about, by which a round of steps without the record shrinks h
-CELL = 0.03  # the spacing of the last grid, as a share of what one kick adds to a typical h
-# FINER: the factor of a refinement. COARSEST, PLACES: places of the first grid, and at most of any.
+RATIO = 0.97  # about the factor by which a round of steps without the record multiplies h
+CELL = 0.03  # the spacing of the last grid, as a fraction of what one kick adds to a typical h
+# FINER: the factor of a refinement. COARSEST: the places of the first grid. PLACES: the most places.
 FINER, COARSEST, PLACES = 4.0, 640, 3600
 # LINES values of theta, from exp(-WIDEST) to exp(WIDEST), in
 # (x + y)^2 <= (1 + theta) x^2 + (1 + 1/theta) y^2
 LINES, WIDEST = 161, 9.0
-LABELS = 48  # values into which the law is gathered, rounded up
-KICKS = 40  # numbers of kicks in a round, from 0 on; more kicks count as the largest h
+LABELS = 48  # the number of values to which the law of h is rounded up
+KICKS = 40  # rounds of 0 to KICKS - 1 kicks are followed; more kicks count as the largest h
 # the largest chances that h is above the second label (RARE), and above the last (MANY)
 RARE, MANY = 1e-13, 0.98
-BELOW = 1e-3  # the chance that a finer grid may miss at its lower end
-SETTLED, EVERY = 1e-4, 8  # rounds end when EVERY of them change the law by less than SETTLED
+BELOW = 1e-3  # the chance that h lies below the lowest place of a finer grid
+# rounds end when `EVERY` rounds together change the law by less than `SETTLED`
+SETTLED, EVERY = 1e-4, 8
 SCALED = 1.0 + 1e-9  # pays for the rounding of a place, and of a scaled law
 
 
 class Chain(NamedTuple):
-    """A round of steps. The steps without the record come first, each h <- shrinks h + other. The
-    steps with the record come last, which is worst: each of these kicks replaces h by the least of
-    lines slope h + per. The length of a kick is 1.
+    """A round of steps. The steps without the record come first; each replaces h by
+    `shrinks` h + `other`. The steps with the record, the kicks, come last, which is the worst
+    order; each replaces h by the least of the lines `slope` h + `per`. A kick has length 1.
     """
 
     top: float  # the largest h
@@ -48,7 +49,9 @@ class Chain(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """Places of h: the largest h, and `size` others from `top` down, a factor exp(step) apart."""
+    """Places of h: first the largest h, then `size` values from `top` down. Each of these is
+    exp(step) times the one before, with a `step` below 0.
+    """
 
     top: float
     step: float
@@ -57,8 +60,8 @@ class Grid(NamedTuple):
 
 @kernel(error_model="numpy")
 def _lines(table, c2, slope, per):
-    """Fill the lines' `slope` and `per`, which a kick adds. Return the least fixed point of the
-    lines; inf if none contracts.
+    """Fill each line's `slope` and `per`, the constant that a kick adds. Return the least fixed
+    point of the lines; inf if no line contracts.
     """
     best = inf
     for k in range(LINES):
@@ -71,9 +74,9 @@ def _lines(table, c2, slope, per):
 
 @kernel(error_model="numpy")
 def _quiet_line(shrinks, other, q, top, slope, per):
-    """Return (slope, what is added) for a line of steps without the record. Its fixed point is at
-    most `top`; any such line is sound. `other` is the square of what two points add to the
-    distance.
+    """Return (slope, constant) of a line for steps without the record. Any line is sound whose
+    fixed point is at most `top`. `other` is the square of the two-point error that a step adds to
+    the distance.
     """
     if other == 0.0 or not shrinks < 1.0:
         return shrinks, 0.0
@@ -88,7 +91,7 @@ def _quiet_line(shrinks, other, q, top, slope, per):
 
 @kernel(error_model="numpy")
 def _place(h, grid):
-    """Find the place of the least value that is not below h."""
+    """Return the place of the least value that is not below h."""
     if h > grid.top:
         return 0
     return 1 + min(int(log(h / grid.top) / grid.step + 1e-9), grid.size - 1)
@@ -109,7 +112,7 @@ def _quiet(h, chain, steps):
 
 @kernel(error_model="numpy")
 def _moves(chain, grid, to):
-    """Fill `to`, shape (KICKS, PLACES), with the places that rounds of 0, 1, ... kicks lead to."""
+    """Fill `to`, shape (KICKS, PLACES), with the places to which rounds of 0, 1, ... kicks lead."""
     slope, per = chain.slope, chain.per
     for k in range(chain.kicks):
         best = 0
@@ -145,8 +148,8 @@ def _chances(q, steps, chance):
 
 @kernel(error_model="numpy")
 def _settle(chain, grid, now, after, before, to):
-    """Let the law `now` settle, round by round. At first it lies above the law of any run at any
-    time, and so it does after any number of rounds.
+    """Let the law `now` settle, round by round. It begins above the law of any run at any time, and
+    stays above that law after any number of rounds.
     """
     _moves(chain, grid, to)
     before[:] = 0.0
@@ -171,8 +174,8 @@ def _settle(chain, grid, now, after, before, to):
 
 @kernel(error_model="numpy")
 def _refined(chain, grid, finest, now, after):
-    """Return a finer grid, and put the law `now` on it. The grid leaves out the places above and
-    below which hardly any of the law lies.
+    """Return a finer grid, and move the law `now` onto it. The grid leaves out the highest and the
+    lowest places, where h hardly ever is.
     """
     first, total = 1, now[0]
     while first < grid.size and total + now[first] < RARE:
@@ -195,8 +198,8 @@ def _refined(chain, grid, finest, now, after):
 
 @kernel(error_model="numpy")
 def _gather(chain, grid, now, h, share):
-    """Gather the law into labels, rounded up: fill `h` with their values, falling, and `share` with
-    their chances.
+    """Round the law up to few values, the labels. Fill `h` with the labels, descending, and `share`
+    with their chances.
     """
     share[:] = 0.0
     first, total = 1, now[0]
@@ -220,13 +223,13 @@ def _gather(chain, grid, now, h, share):
 
 @kernel(error_model="numpy")
 def history(table, c2, e, q, h, share):
-    """Fill the law of the squared distance before the counted steps: `h` with LABELS values,
-    falling, in units of a kick's square, and `share` with their chances.
+    """Bound the law of the squared distance before the counted steps. Fill `h` with LABELS values,
+    descending, in units of a kick's square, and `share` with their chances.
 
     Args:
         table: J on the rays.
         c2: the drift's constant.
-        e: what two points add to a distance in every step.
+        e: the two-point error that every step adds to the distance, in kicks.
         q: the chance that a step meets the record.
     """
     slope, per, chance = empty(LINES), empty(LINES), empty(KICKS)

@@ -32,8 +32,9 @@ def linear_norm(table, growth, ratio):
 
 @kernel(error_model="numpy")
 def norm_apart(table, ratio):
-    """Return J, shape (rays,), for an idle clip: the lower hull of the least of J and the sum of
-    its parts' norms. The sum counts the drift by a larger constant, at most c^2 = ratio c_lambda^2.
+    """Return J, shape (rays,), for an idle clip: the lower hull of the smaller of two bounds, J and
+    the sum of the norms of its two parts. The sum counts the drift by a larger constant, at most
+    c^2 = ratio c_lambda^2.
     """
     size = RAYS.shape[1]
     least = empty(size)
@@ -68,8 +69,8 @@ def lower_hull(least):
 
 @kernel(error_model="numpy")
 def _chord(values, i, j, k):
-    """Return the value at ray j of the line through the values on rays i and k. It takes its digits
-    from t or 1 - t, whichever is smaller.
+    """Return the value at ray j of the line through the values on rays i and k. The value is
+    computed from t or 1 - t, whichever is smaller, so that it keeps its digits.
     """
     side = 1 if RAYS[0, j] > 0.5 else 0
     return values[i] + (values[k] - values[i]) * (

@@ -1,9 +1,10 @@
-"""Bound the norm J of a step whose clip is joint and may act, from above, on the tabled rays
+"""Bound from above, on the tabled rays, the norm J of a step whose clip is joint and may act
 (docs/joint.md).
 
-For the worst record the span sees at most |U'p| + |U'q|, with p and q fixed given the past. Both
-lie in a plane. They depend on the difference h of two gradients, which lies on a circle. The norm
-is convex in h, so the corners of a polygon around the circle bound it.
+For the worst record the span sees at most |U'p| + |U'q|, where the past fixes p and q. The vectors
+p and q lie in a plane and depend on the difference h of two gradients, which lies on a circle. The
+norm is convex in h, so it is at most its largest value at the corners of a polygon around the
+circle.
 """
 
 from math import cos, exp, log1p, pi, sin, sqrt
@@ -28,9 +29,9 @@ from zoexplore.bounds.kernels.norms import (
 )
 from zoexplore.bounds.kernels.rounding import UP
 
-# ARCS: arcs of the half circle at first. FINEST: the arcs if all were refined.
+# ARCS: the number of arcs of the half circle at first. FINEST: their number if all are refined.
 ARCS, FINEST = 6, 48
-# further ways to split the square of |U'p| + |U'q|, in tenths of the usual one, |q|/|p|
+# further ratios t at which to split the square of |U'p| + |U'q|, in tenths of the usual |q|/|p|
 SPLITS = 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0
 
 
@@ -74,8 +75,8 @@ def _at_corner(span, change, begin, end, finest, at, found):
 
 @kernel(error_model="numpy")
 def _worst(span, change, scale):
-    """Return the logarithms of the norm on all rays for one step size: the largest over a polygon,
-    which is refined where it is largest for any ray.
+    """Return the logarithms of the norm on all rays for one step size: the largest over a polygon's
+    corners. The polygon is refined where the norm of any ray is largest.
     """
     size = RAYS.shape[1]
     begin, end, values = empty(FINEST), empty(FINEST), empty((FINEST, size))
@@ -117,9 +118,9 @@ def _of_one_size(span, change, scale):
 
 @kernel(error_model="numpy")
 def joint_norm(span, change, slowest, scale):
-    """Return J, shape (rays,), with C in units of 1/scale, for every step size from the part
-    `slowest` to 1. Between two sizes the norm is convex. The lower hull of bounds on a convex
-    function of (A, C) bounds that function too.
+    """Return J, shape (rays,), with C in units of 1/scale, for every step size from the fraction
+    `slowest` to 1. The norm is convex in the size, so both ends bound it. It is also convex in (A,
+    C), so the lower hull of these bounds is a bound, too.
     """
     values = _of_one_size(span, change, scale)
     if slowest < 1.0:
@@ -129,7 +130,7 @@ def joint_norm(span, change, slowest, scale):
 
 @kernel(error_model="numpy")
 def _linear_part(table, span, change, A, C):
-    """Bound the norm at one end of a record's clip factor, where the clip does not act."""
+    """Bound the norm with a record's clip factor at one end of its range, where no clip acts."""
     K, d, order = span
     apart, seen = moment(d - K, d, order) ** 2 * MOMENT_UP, moment(K, d, order) ** 2 * MOMENT_UP
     both = norm(table, A, C * drift_constant(change, d, order, IDLE, False)).J
@@ -156,8 +157,8 @@ def _linear_of_one_size(table, span, change, scale):
 
 @kernel(error_model="numpy")
 def joint_linear_norm(table, span, change, slowest, scale):
-    """Return `joint_norm` for linear models, from the table of J for an idle clip. Both ends of a
-    record's clip factor count.
+    """Return `joint_norm` for linear models, from the table of J for an idle clip. Both ends of the
+    range of a record's clip factor are bounded.
     """
     values = _linear_of_one_size(table, span, change, scale)
     if slowest < 1.0:

@@ -1,8 +1,9 @@
-"""Replace privacy losses by a few hundred atoms, which dominate them (docs/batches.md, "Atoms").
+"""Replace a law of privacy losses by a few hundred atoms, which dominate it (docs/batches.md,
+"Atoms").
 
-The likelihood ratio of a pair is cut into cells. In each cell the second law's mass moves to both
-ends, in such parts that the first law's mass is kept. This replaces the pair's profile by chords,
-which lie above the profile.
+The range of a pair's likelihood ratio is cut into cells. In each cell the second law's mass moves
+to both ends, divided so that the first law's mass is kept. This replaces the pair's profile by
+chords, which lie above the profile.
 """
 
 from functools import partial
@@ -16,22 +17,24 @@ from zoexplore.bounds.kernels.compiling import kernel
 WITHOUT_REPLACEMENT, REMOVE, ADD = 0, 1, 2  # kinds of pairs (docs/batches.md)
 FINE = 28.0  # cells per standard deviation of the ratio's logarithm
 FEWEST, MOST = 8.0, 1000  # cells: the fewest on either side, the most in all
-# the fraction of delta that losses beyond the last cell may have in all steps; these losses count
-# as infinite
+# losses beyond the last cell count as infinite; over all steps they may take this fraction of delta
 CUT = 1e-4
 SQRT_2, SQRT_2PI = sqrt(2.0), sqrt(2.0 * pi)
 # Gauss's rule for a cell: nodes and weights
 NODES = array([0.06943184420297371, 0.33000947820757187, 0.6699905217924281, 0.9305681557970263])
 WEIGHTS = array([0.17392742256872692, 0.3260725774312731, 0.3260725774312731, 0.17392742256872692])
-GAUSS = 1.778e9  # 9 (8!)^3 / (4!)^4: the rule errs by the eighth derivative over this
-CHUNK = 32  # the most cells whose densities come from one another by multiplication
-GROWTH = 300.0  # the most by which a density's logarithm may change in such cells
-ROUNDED = 2e-13  # the relative error of such densities
+GAUSS = 1.778e9  # 9 (8!)^3 / (4!)^4: the rule's error is the eighth derivative over this
+# CHUNK: the most cells in which each density is the last one times a factor. GROWTH: the largest
+# change of a density's logarithm over them. ROUNDED: the relative error of these densities.
+CHUNK = 32
+GROWTH = 300.0
+ROUNDED = 2e-13
 
 
 class Cells(NamedTuple):
-    """Cells of the ratio's logarithm, from 0 outward: their far ends; the masses of both laws, `own`
-    first, and relative errors of these, shape (2, cells); the masses beyond all cells, shape (2,).
+    """Cells of the ratio's logarithm, from 0 outward: the cells' far ends; both laws' masses, the
+    law `own` first, and the masses' relative errors, shape (2, cells); and the masses beyond all
+    cells, shape (2,).
     """
 
     end: ndarray
@@ -85,9 +88,9 @@ def _density_error(mus, cell, at, far, lean):
 
 @kernel(error_model="numpy")
 def _reach(q, mus, shares, each, up, down):
-    """Fill `up` and `down`, which never fall: how far the ratio's logarithm is above and below 0
-    for each mu, until either law has at most a mass of exp(-each) beyond. Return the length of both
-    sides in deviations of the least mu that reaches each place.
+    """Fill `up` and `down` with how far to follow the ratio's logarithm above and below 0 for each
+    mu, so that either law has at most a mass of exp(-each) beyond. The values ascend. Return the
+    length of both sides, measured at each place in deviations of the least mu that reaches it.
     """
     high, low, wide = 0.0, 0.0, 0.0
     for c in range(mus.size):
@@ -104,9 +107,9 @@ def _reach(q, mus, shares, each, up, down):
 
 @kernel(error_model="numpy")
 def _add_densities(mus, logs, slow, sign, at, cell, masses):
-    """Add both laws' masses of a few equal cells to `masses`, shape (2, cells), from the logarithm
-    `sign` * `at` on outward. `logs` has the logarithms of each mu's chance over mu, and `slow` the
-    factor by which each density's ratio to the last changes from cell to cell.
+    """Add both laws' masses in a few equal cells to `masses`, shape (2, cells). The cells go outward
+    from the logarithm `sign` * `at`. `logs` has the logarithm of chance/mu for each mu. A density is
+    the last cell's times a ratio, and `slow` is the factor by which this ratio changes per cell.
     """
     size, turn, totals = empty(mus.size), empty(mus.size), empty(masses.shape[1])
     for node in range(NODES.size):
@@ -169,9 +172,9 @@ def _cells(mus, shares, reach, fine, sign):
 
 @kernel(error_model="numpy")
 def _dots(places, masses, errors, sign):
-    """Return both laws' masses at the places, from the masses of the cells between these. The upper
-    end gets too much of each cell if `sign` is 1, and the lower end if it is -1. Errors raise the
-    masses of losses above 0, and lower those of losses below.
+    """Return both laws' masses at the places, from the masses of the cells between the places. Of
+    each cell the upper end gets too much if `sign` is 1, and the lower end if `sign` is -1. The
+    margins for errors raise the masses of losses above 0, and lower those of losses below 0.
     """
     at_own, at_other = zeros(places.size), zeros(places.size)
     for i in range(places.size - 1):
@@ -195,8 +198,8 @@ def _dots(places, masses, errors, sign):
 
 @kernel(error_model="numpy")
 def _held(places, at_own, at_other, q):
-    """Return the masses of the law that has the other one with chance q, each from the more precise
-    of the two.
+    """Return the masses of the mixture that draws from the other law with chance q. Compute each
+    mass from the more precise of the two laws' masses.
     """
     held = empty(places.size)
     for i in range(places.size):
@@ -216,8 +219,8 @@ def sampled(kind, q, mus, shares, each, v, mass):
     Args:
         kind: the kind of the pair.
         q: the probability that the step meets the record.
-        mus, shares: how far the record then moves the step, in standard deviations, ascending, and
-            with what chances.
+        mus, shares: how far the record may then move the step, in standard deviations of the
+            noise, ascending, and the chances of these effects.
         each: losses less likely than exp(-each) may count as infinite.
     """
     up, down = empty(mus.size), empty(mus.size)
@@ -238,7 +241,7 @@ def sampled(kind, q, mus, shares, each, v, mass):
     for i in range(count):
         place = places[i]
         losses[i] = log1p(q * expm1(place)) if place < 600.0 else place + log(q)
-    # what is far on the other side counts as a loss of 0, and what is far on this side as infinite
+    # mass beyond the cells counts as a loss of 0 on the other side, and as infinite on this side
     if kind == REMOVE:
         held[below] += (1.0 - q) * far[0] + q * far[1]
         v[:count], mass[:count], size = losses, held, count
@@ -313,8 +316,9 @@ def hidden(kind, roots, shares, each, v, mass):
 
 
 def _each(law, kind, *columns):
-    """Apply `law` to every row of the columns. Return (losses and masses, each of shape (rows,
-    atoms), their numbers, the masses that count as infinite).
+    """Apply `law` to every row of the columns. Return (losses, masses, counts, lost): losses and
+    masses have the shape (rows, atoms); per row, `counts` are the numbers of atoms, and `lost` the
+    masses of infinite losses.
     """
     rows = columns[0].shape[0]
     v, mass = zeros((2, rows, 2 * MOST + 2))

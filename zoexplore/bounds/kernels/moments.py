@@ -1,5 +1,5 @@
-"""Bound moments of a vector's part in a random span (docs/sharp.md, "One step with a cube").
-Everything is rounded up.
+"""Bound moments of a vector's component in a random span (docs/sharp.md, "One step with a cube").
+Every bound is rounded up.
 """
 
 from math import cos, erf, exp, hypot, inf, log, log1p, pi, sin, sqrt
@@ -84,8 +84,9 @@ def sum_norm(K, d, order, seen):
 
 @kernel(error_model="numpy")
 def sum_constant(change, slowest, d, acting):
-    """Return c_1: by how much the sum of a drift's entries can exceed that of a random unit
-    vector's. c_1 is convex in the step size, which is at least the part `slowest` of eta.
+    """Return c_1, the factor by which the sum of a drift's entries can exceed the sum of a random
+    unit vector's entries. The step size is at least the fraction `slowest` of eta, and c_1 is
+    convex in it.
     """
     worst = 0.0
     for part in (1.0, slowest):
@@ -97,7 +98,8 @@ def sum_constant(change, slowest, d, acting):
                 abs(q) if acting else 0.0,
             )
             continue
-        # the corners of a polygon around the circle bound a convex function on it
+        # a convex function on the circle is at most its largest value at a surrounding polygon's
+        # corners
         reach = 0.5 * (most - least) / cos(0.5 * pi / CORNERS)
         for k in range(CORNERS + 1):
             along = 0.5 * (most + least) + reach * cos(pi * k / CORNERS)

@@ -18,12 +18,13 @@ MOMENT_UP = 1.0 + 1e-14  # pays for the rounding of summed logarithms
 # the exact terms of a moment; later terms are bounded in blocks of an eighth of their index
 SINGLES = 16
 AT_ONCE = 16  # factors multiplied before a logarithm is taken
-# what c is raised by: near 1 its rounding would otherwise count as contraction, T times over
+# c is raised by this: a c near 1 that is rounded down would count as a contraction in all T steps
 ROUNDING = 2.0**-51
 # what a clip may do: never act, act on each quotient, act jointly, act jointly on a linear model
 IDLE, EACH, JOINT, JOINT_LINEAR = 0.0, 1.0, 2.0, 3.0
-HALF = 80  # rays on either side of the ray A = C
-# ARCS: a polygon's corners at first. SPLITS: the most that are added. CLOSE: its relative error.
+HALF = 80  # the number of rays on either side of the ray A = C
+# ARCS: a polygon's corners at first. SPLITS: the most corners that are added. CLOSE: the relative
+# error at which no more are added.
 ARCS, SPLITS, CLOSE = 12, 200, 1e-8
 
 
@@ -45,7 +46,7 @@ def _log_mean(part, d, order):
 
 @kernel()
 def moment(part, d, order):
-    """Bound the square root of E[x^order]^(1/order), x ~ Beta(part/2, (d - part)/2), from above."""
+    """Bound from above the square root of E[x^order]^(1/order), x ~ Beta(part/2, (d - part)/2)."""
     return exp(0.5 * _log_mean(part, d, order)) * MOMENT_UP
 
 
@@ -75,7 +76,7 @@ class Span(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Arrays to work in, and the unit 1/scale of C."""
+    """Scratch arrays, and the unit 1/scale of C."""
 
     scale: float
     terms: ndarray  # shape (8, rays)
@@ -85,7 +86,7 @@ class Work(NamedTuple):
 @kernel(error_model="numpy")
 def log_moments(span, e1, e2, at, logs):
     """Fill `logs`, ray by ray, with upper bounds on log E[(A X + C e1 Y + C e2 Z)^order]^(1/order),
-    less the same of a chi-square variable of d degrees of freedom.
+    minus the same expression for a chi-square variable with d degrees of freedom.
 
     X, Y, Z are chi-square of d - K, K and K degrees of freedom. The power series of a product of
     (1 - a z)^-n has the coefficients f_i = sum_j n_j a_j u_j / i with u_j <- a_j u_j + f_i, all
@@ -175,7 +176,7 @@ def _clipped(r, q1, q2):
     """Return c^2 for a drift q against r if the clip may act: twice the mean over angles of max((r
     cos)^2, (q cos)^2).
 
-    It is convex in q. In units of r it is (1 + |q|^2)/2 + [2 |q2| + (1 - |q|^2) atan2(1 - |q|^2, 2
+    This mean is convex in q. For r = 1 it is (1 + |q|^2)/2 + [2 |q2| + (1 - |q|^2) atan2(1 - |q|^2, 2
     |q2|)]/pi.
     """
     squares, apart, across = r * r + q1 * q1 + q2 * q2, r * r - q1 * q1 - q2 * q2, 2.0 * abs(r * q2)
@@ -184,8 +185,8 @@ def _clipped(r, q1, q2):
 
 @kernel()
 def _together(r, q1, q2):
-    """Return c^2 for a drift q against r if a joint clip may act. The clip's part is half of r - q
-    plus any vector of that half's length.
+    """Return c^2 for a drift q against r if a joint clip may act. The clip may change the step by
+    half of r - q plus any vector as long as that half.
     """
     return 0.25 * (sqrt((r + q1) ** 2 + q2 * q2) + sqrt((r - q1) ** 2 + q2 * q2)) ** 2
 
@@ -248,8 +249,8 @@ class Change(NamedTuple):
 
 @kernel()
 def joint_constant(change, shrink):
-    """Return c^2 if a joint clip may act. The directions' second column keeps the share `shrink` of
-    its square, at most 1.
+    """Return c^2 if a joint clip may act. The second column of the directions keeps at least the
+    share `shrink` <= 1 of its squared length.
     """
     r, low, high = change
     return (
@@ -273,16 +274,17 @@ def second_column(d, order):
 
 @kernel(error_model="numpy")
 def drift_constant(change, d, order, clip, certain):
-    """Return c_lambda^2: the largest squared ratio of the span's part of a step to a random span's
-    share of the distance.
+    """Return c_lambda^2: the largest squared ratio of a step's component in the span to the part of
+    the distance that a random span sees.
 
     Args:
         change: a `Change`.
         order: the order of the norm.
-        clip: the kind of the clip (`IDLE` and others). For an idle clip the constant is often the
-            first-order step's. For a joint clip it is that of all directions; the tables of J
-            (`kernels.joint`) have the rest.
-        certain: all directions are seen and the clip is idle, so that nothing is random.
+        clip: the kind of the clip (`IDLE` and others). For an idle clip the constant is often that
+            of the first-order step. For a joint clip it is that of all directions; the tables of J
+            (`kernels.joint`) account for the rest.
+        certain: whether the step sees all directions and its clip is idle, so that nothing is
+            random.
     """
     r, low, high = change
     middle, radius = 0.5 * (high + low), 0.5 * (high - low)
@@ -313,7 +315,7 @@ def slower(change, part):
 
 @kernel(error_model="numpy")
 def largest_drift_constant(change, slowest, d, order, clip, certain):
-    """Return the largest `drift_constant` of steps whose sizes are from the part `slowest` to 1.
+    """Return the largest `drift_constant` of steps of any size from the fraction `slowest` to 1.
     The constant is convex in the size, so it is largest at one of the ends.
     """
     c2 = drift_constant(change, d, order, clip, certain)
@@ -334,8 +336,8 @@ def _certain(change, clip):
 
 @elementwise
 def certain_constant(change: Change, slowest, clip):
-    """Bound how much a step lengthens a distance in the span if nothing is random. The step's size
-    is from the part `slowest` to 1.
+    """Bound the factor by which a step multiplies a distance in the span if nothing is random. The
+    step's size is between the fraction `slowest` and 1.
     """
     c = _certain(change, clip)
     if slowest < 1.0:

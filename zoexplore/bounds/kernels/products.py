@@ -1,15 +1,15 @@
 """Compose privacy losses by a transform (docs/batches.md, "The transform").
 
-Take independent losses, n_s of each law s of atoms, and a Gaussian shift of budget rho. At every
-real t > 0
+Compose independent losses, n_s of each law s of atoms, with a Gaussian shift of budget rho. For
+every real t > 0
 
     exp(t epsilon) delta(epsilon) = (1/2 pi) integral over y of M(z) exp(-i y epsilon) / (z (1 +
     z)),  z = t + iy,
 
-where M is the product of the laws' transforms M_s(z)^n_s and exp(rho z (1 + z)). The trapezoidal
-rule of spacing 2 pi/P adds the left side at epsilon + P, epsilon - P, ... . None of these is
-negative, so wrapping around errs upward. A further small Gaussian shift lets the terms fall. Bounds
-on the omitted terms and on roundings are added.
+where M(z) is exp(rho z (1 + z)) times the product of the M_s(z)^n_s over the laws' transforms M_s.
+The trapezoidal rule with spacing 2 pi/P gives the left side plus its values at epsilon + P,
+epsilon - P, and so on. None of these is negative, so the sum errs upward. A further small Gaussian
+shift makes the terms fall faster. Bounds on omitted terms and on rounding errors are added.
 """
 
 from math import atan2, cos, exp, expm1, inf, log, log1p, pi, sin, sqrt
@@ -22,20 +22,23 @@ from zoexplore.bounds.kernels.trigonometric_sums import rotated_sum, transform
 
 ROUNDED = 1e-14  # relative error of a transform's sums
 ULP = 1e-15
-# the part of the sum that omitted terms may have, times t epsilon if this is below 1
+# the fraction of the sum that omitted terms may make up; if t epsilon < 1, times t epsilon
 TAIL = 1e-5
 FEWEST_TERMS, MOST_TERMS = 16, 8000
-# pairs: the part of epsilon that a Gaussian shift may cost, the most terms that it may leave
+# choices of the further Gaussian shift, tried in order: the fraction of epsilon that it may cost, and
+# the most terms that the sum may then have
 PADS = (4e-4, 1500), (1e-3, MOST_TERMS)
-SHORT = 0.1  # the least epsilon for such a part, as a part of the loss's deviation
+SHORT = 0.1  # a smaller epsilon counts as this many deviations of the loss in that cost
 DEVIATIONS = 10.0  # the first period tried, in deviations of the tilted loss
-ALIAS = 1e-3  # the most of the sum at half the period; at the whole one it is about the square
-MOST_TRIED, CLOSE = 40, 0.05  # the most values of t; how near the best its exponent is
-# a sum is taken again if epsilon is below the fraction AGAIN of the one it was taken for; it is taken
-# for LEAST_GUESS of a single Renyi order's or more
+# the largest ratio of the sum half a period away to the sum; a whole period away it is about the
+# square of this
+ALIAS = 1e-3
+MOST_TRIED, CLOSE = 40, 0.05  # the most values of t tried; how near the best its exponent must be
+# AGAIN: a sum is prepared again if the epsilon found is below this fraction of the guess that it was
+# prepared for. LEAST_GUESS: the least guess, as a fraction of a single Renyi order's epsilon.
 AGAIN, LEAST_GUESS = 0.7, 0.4
-# TRIES: the most values of t. LOWER: each t over the last. FAR: another t is tried if a sum brings
-# epsilon below this part of the last, or leaves it
+# TRIES: the most values of t whose sums are taken. LOWER: each t over the one before. FAR: another t
+# is tried if a sum leaves epsilon as it was, or lowers it to less than this fraction.
 TRIES, LOWER, FAR = 4, 0.8, 0.3
 LEAST_DELTA = 1e-250  # the least delta that is asked for
 SLACK = 1e-9  # pays for the roundings of delta's logarithm
@@ -43,7 +46,7 @@ MOST_EXPONENT, TINY = 600.0, 1e-300
 
 
 class Laws(NamedTuple):
-    """Laws of atoms, row by row: the losses, ascending, their masses, and how many they are."""
+    """Laws of atoms, row by row: the losses, ascending; their masses; and the number of atoms."""
 
     v: ndarray
     mass: ndarray
@@ -51,8 +54,8 @@ class Laws(NamedTuple):
 
 
 class Members(NamedTuple):
-    """What each run is composed of: its laws and how often each counts, shape (rows, laws), and the
-    budget of a Gaussian shift, shape (rows,).
+    """What each run composes: the indices of its laws and how often each counts, both of shape
+    (rows, laws), and the budget of a Gaussian shift, shape (rows,).
     """
 
     law: ndarray
@@ -72,8 +75,8 @@ class Tilted(NamedTuple):
 
 
 class Line(NamedTuple):
-    """The sum on the line with real part t. log delta(epsilon) <= level - t epsilon + log(step/(2
-    pi) (at_0 + 2 (sum of the terms + added))); `terms` is -1 if there are too many.
+    """The sum on the line Re z = t, with log delta(epsilon) <= level - t epsilon + log(step/(2 pi)
+    (at_0 + 2 (sum of the terms + added))). `terms` is -1 if the sum needs too many terms.
     """
 
     level: float
@@ -84,7 +87,7 @@ class Line(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Arrays to work in: tilted weights, and terms."""
+    """Scratch arrays for the tilted weights and for the terms."""
 
     weight: ndarray
     real: ndarray
@@ -139,7 +142,7 @@ def _tilt(laws, members, i, delta):
     t, low, high, need = 1.0, 0.0, inf, max(-log(delta), 1e-3)
     at = _tilted(laws, members, i, t)
     for _ in range(MOST_TRIED):
-        # rises with t, and is above 0 but for roundings
+        # this rises with t, and is above 0 but for rounding errors
         have = max(t * at.mean - at.cost + log1p(t), TINY) if at.ok > 0.0 else inf
         if abs(have - need) <= CLOSE * need or high < 1.05 * low:
             break
@@ -165,8 +168,8 @@ def _left_out(step, pad, y):
 
 @kernel(error_model="numpy")
 def _multiply_law(v, mass, t, count, step, terms, work):
-    """Multiply `count` transforms of a law into the terms: the logarithms of their sizes, their
-    angles and their relative errors.
+    """Multiply the terms by the `count`-th power of a law's transform. Terms are kept as the
+    logarithms of their sizes, their angles and their relative errors.
     """
     weight, real, imaginary = work.weight[: v.size], work.real, work.imaginary
     excess = size = absolute = 0.0
@@ -189,15 +192,15 @@ def _multiply_law(v, mass, t, count, step, terms, work):
             work.log_size[j] += count * log_ratio
             work.turn[j] += count * atan2(b, 1.0 + a)
             work.off[j] += grown * (1.0 + grown)  # exp(x) - 1 <= x (1 + x) for x < 1
-        else:  # the term is nearly 0, or known by its size alone
+        else:  # the term is nearly 0, or only its size is known
             work.log_size[j] += count * log(ratio + error)
             work.off[j] += 2.0
 
 
 @kernel(error_model="numpy")
 def _terms(laws, members, i, t, pad, step, terms, work):
-    """Fill both parts of the terms j = 1 .. `terms`. Return a bound on their summed errors, with
-    the errors of rotations.
+    """Fill the real and imaginary parts of the terms j = 1 .. `terms`. Return a bound on the sum of
+    their errors, including those of the rotations by exp(-i y epsilon).
     """
     rho = members.rho[i] + pad
     for j in range(1, terms + 1):
@@ -226,7 +229,7 @@ def _terms(laws, members, i, t, pad, step, terms, work):
 
 @kernel(error_model="numpy")
 def _line(laws, members, i, t, at, epsilon, share, work):
-    """Return the `Line` of run i. Omitted terms may have the part `share` of TAIL."""
+    """Return the `Line` of run i. Omitted terms may make up `share` times TAIL of the sum."""
     deviation, at_0 = sqrt(at.variance), 1.0 / (t * (1.0 + t))
     period = max(DEVIATIONS * deviation, 24.0 / t)
     line = Line(0.0, 1.0, -1, 0.0, 0.0)
@@ -290,10 +293,10 @@ def _by_order(at, t, delta):
 
 @kernel(error_model="numpy")
 def _summed(laws, members, i, t, at, delta, best, work):
-    """Return epsilon of run i by the sum at t, at most `best`. The sum is taken again if its
-    epsilon is far below the one it was taken for.
+    """Return epsilon of run i by the sum at t, or `best` if that is smaller. The sum is prepared for
+    a guess of epsilon, and again if the epsilon found is far below the guess.
     """
-    # what a normal density of the tilted loss would give
+    # the epsilon that a normal density of the tilted loss would give
     near = (at.cost - log(delta) - log(t * (1.0 + t) * sqrt(2.0 * pi * at.variance))) / t
     guess, before = min(max(near, LEAST_GUESS * best), best), inf
     while guess < AGAIN * before:
@@ -325,6 +328,6 @@ def _epsilon(laws, members, i, delta, work):
 def solve(laws, members, deltas, work):
     """Return epsilon at each delta, row by row, rounded up; inf if none is found."""
     found = empty(deltas.size)
-    for i in range(deltas.size):  # each row by itself, so that its neighbours do not change it
+    for i in range(deltas.size):  # each row by itself, so that no other row changes its result
         found[i] = _epsilon(laws, members, i, deltas[i], work)
     return found

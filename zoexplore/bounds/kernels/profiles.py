@@ -15,10 +15,10 @@ from zoexplore.bounds.kernels.gaussian import CKS, GAUSSIAN, ROUND_UP, scalar_ep
 LARGEST = 1e12  # larger costs hide nothing
 NEAR, NEWTON = 1e-7, 60  # epsilon's relative error; the most steps of Newton's towards it
 CELLS = 32  # cells between a tail's levels, whose logarithms are spaced quadratically
-LEAST_LEVEL = 1e-4  # the lowest level, as a part of delta
-SAVING = 0.9  # the search for the average's epsilon begins at this part of a budget's
-LEAST_SHARE, MOST_SHARE = 1e-4, 0.98  # the parts of delta that may lie beyond a budget
-TURNS, NARROWER = 12, 0.6  # turns of the search for that part; the factor of its strides
+LEAST_LEVEL = 1e-4  # the lowest level, as a fraction of delta
+SAVING = 0.9  # the search for the average's epsilon begins at this fraction of a budget's epsilon
+LEAST_SHARE, MOST_SHARE = 1e-4, 0.98  # the fractions of delta that may lie beyond a budget
+TURNS, NARROWER = 12, 0.6  # turns of the search for that fraction; the factor between its strides
 
 
 @kernel(error_model="numpy")
@@ -77,7 +77,7 @@ def _gaussian(epsilon, cost):
 
 @kernel(error_model="numpy")
 def delta(epsilon, levels, s):
-    """Return delta at epsilon >= 0, and minus its slope, for costs `s` at those levels."""
+    """Return delta at epsilon >= 0, and minus delta's slope, for costs `s` at the `levels`."""
     # the largest cost up to which the profile is convex
     convex = 2.0 * epsilon * epsilon / (1.0 + sqrt(1.0 + epsilon * epsilon))
     last = levels.size - 1
@@ -163,8 +163,8 @@ def levels_of(delta):
 
 @kernel(error_model="numpy")
 def convert(X, Y, power, norms, delta, conversion):
-    """Return (epsilon, twice rho, delta_f) row by row, shape (rows, 3): the tails' least epsilon,
-    and a budget with which the run is Gaussian but for a probability delta_f.
+    """Return (epsilon, twice rho, delta_f) row by row, shape (rows, 3): the least epsilon that the
+    tails give, and a budget rho that the cost exceeds with a probability of at most delta_f.
 
     Args:
         X, Y, power: the tails, shape (rows, tails), of which the first `norms` are by norms

@@ -23,8 +23,8 @@ from zoexplore.bounds.kernels.steps import (
     set_noise,
 )
 
-LEAST_REACH = 1e-3  # the least typical distance, as a part of what a step adds
-# the least worth, as a part of a squared distance's final cost; keeps the worth from underflow
+LEAST_REACH = 1e-3  # the least typical distance, as a fraction of what a step adds
+# the least worth, as a fraction of a squared distance's final cost: it prevents underflow
 LEAST_WORTH = 1e-40
 SETTLED = 3e-5  # the relative change of the planned cost at which rounds end
 HIGH = 30.0  # a late plan from distance 0 begins with this many times what one step adds
@@ -160,8 +160,8 @@ def _choose(s, worth, plan, m, L):
 
 @kernel(error_model="numpy", forceinline=True)
 def _period(run, b, plan, worth, choosing):
-    """Return the worth before a period of block b. The period's last step, the first on the way
-    back, meets the record; the others do not. If `choosing`, the fractions become the best ones.
+    """Return the worth before a period of block b. The period's last step, the first one met going
+    backward, meets the record; the others do not. If `choosing`, set the best fractions.
     """
     v, w, Y, rate = worth.v, 0.0, 0.0, worth.rate
     size, kind, of = run.parts.size, _kind(run, b), plan.fractions
@@ -182,8 +182,8 @@ def _period(run, b, plan, worth, choosing):
 
 @kernel(error_model="numpy")
 def _before(run, b, plan, worth, choosing):
-    """Return the worth before all steps, or periods, of block b but a first step from distance 0;
-    infinite if F is.
+    """Return the worth before the steps, or periods, of block b, without a first step from distance
+    0. The worth is infinite if F is.
     """
     v, w, Y, rate, n = worth.v, worth.w, worth.Y, worth.rate, run.edges[b + 1] - run.edges[b]
     if b == run.blocks - 1 and run.start == 0.0:
@@ -251,7 +251,7 @@ def _from_zero(run, plan, worth):
 
 @kernel(error_model="numpy")
 def _grow(s, keep, left, g, h, L):
-    """Return (h after L steps, the mean of h over their starts), nearly."""
+    """Return approximately (h after L steps, the mean of h before each of the steps)."""
     if s.cube > 0.0:
         cross, b2 = s.cross, (s.b + s.e) ** 2
     else:

@@ -49,12 +49,12 @@ def _squares(need, kappa, N):
 
 @kernel()
 def _scaled_start(z, kappa, N):
-    """Return the start in units of the largest weight: the last step's if distances shrink, else
-    the first step's.
+    """Return the distance at the start in units of the largest weight. That is the last step's
+    weight if distances shrink, else the first step's.
     """
     if kappa > 0.0:
         return z * exp(kappa)
-    half = exp(0.5 * kappa * N)  # the whole power may underflow though its product with z does not
+    half = exp(0.5 * kappa * N)  # exp(kappa N) may underflow where its product with z does not
     return z * half * half
 
 
@@ -200,8 +200,8 @@ def theorem_steps(T, log_delta_f, of: Program):
 
 @kernel()
 def distances(z, a, factor, drift):
-    """Return z_{t+1} = factor z_t + drift - a_t from z to 0, shape (N + 1,). It is computed in the
-    direction in which rounding errors shrink.
+    """Return the distances z_{t+1} = factor z_t + drift - a_t from z to 0, shape (N + 1,). They are
+    computed in the direction in which rounding errors shrink.
     """
     N = a.size
     path = empty(N + 1)

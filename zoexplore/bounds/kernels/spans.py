@@ -1,5 +1,5 @@
-"""Bound the tails of what random spans see of a vector in many steps together (docs/bounds.md,
-"Composition").
+"""Bound the tail of a sum over many steps: the squared lengths that random spans see of a vector
+(docs/bounds.md, "Composition").
 """
 
 from math import exp, inf, log, log1p
@@ -11,7 +11,7 @@ from zoexplore.bounds.kernels.moments import log_1f1
 from zoexplore.bounds.kernels.norms import moment
 from zoexplore.bounds.kernels.rounding import SUMS_UP
 
-# exponents of delta: the chances at which a tail should be tight
+# exponents of delta: a tail should be tight at the chances delta^LUCK
 LUCK = (0.03, 0.1, 0.25, 0.45, 0.7, 1.0)
 NORMS = len(LUCK)  # the number of tails by norms, which are tighter for few steps
 FARTHEST, HALVINGS = -50.0, 20
@@ -19,8 +19,8 @@ FARTHEST, HALVINGS = -50.0, 20
 
 @kernel(error_model="numpy")
 def _tilt(a, b, fall):
-    """Return (slope, x): Beta(a, b) is beyond x with a chance of about exp(-fall), and `slope` is
-    that of the chance's logarithm at x.
+    """Return (slope, x): a Beta(a, b) variable exceeds x with a chance of about exp(-fall), and
+    `slope` is the slope of that chance's logarithm at x.
     """
     mean, low, high = a / (a + b), FARTHEST, 0.0
     for _ in range(HALVINGS):  # bisects the logarithm of (x - mean)/(1 - mean)

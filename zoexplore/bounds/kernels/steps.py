@@ -16,7 +16,7 @@ from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.bounds.kernels.norms import norm
 from zoexplore.bounds.kernels.rounding import UP
 
-LEAST_SEEN = 1e-12  # the least part of a squared distance that the span sees
+LEAST_SEEN = 1e-12  # the least fraction of a squared distance that the span sees
 MOST = 1e300  # stands for one over a variance of 0
 STEEPER = 1e-13  # the relative rise of a chord's slope that pays for its rounding
 
@@ -52,8 +52,8 @@ STEP = dtype(
 
 
 class Norms(NamedTuple):
-    """What rows look up at each of their orders. `place` and `tilt` have the shape (rows, orders),
-    c2, seen, c1 and ell the shape (places,).
+    """Tables that rows look up at each of their orders: `place` is the index in the tables. `place`
+    and `tilt` have the shape (rows, orders); c2, seen, c1 and ell have the shape (places,).
     """
 
     tables: ndarray  # J on the rays, shape (places, rays)
@@ -100,7 +100,7 @@ def set_noise(s, row, beta):
 
 @kernel()
 def forget(s):
-    """Take the record's part from a step."""
+    """Remove the record's part from a step."""
     s.b = s.cross = s.random = 0.0
     s.kick = s.sure = s.e
 

@@ -1,8 +1,8 @@
 """Compute Renyi divergences of a Gaussian step on a sampled batch (docs/batches.md).
 
-Let q = b/n, mu be the sensitivity over the noise, phi the normal density and h(x) = 1 + q
-(exp(mu x - mu^2/2) - 1). The hockey-stick profile q delta_G is that of (h phi, phi) at every
-gamma >= 1. Its integral has no cancellation:
+Let q be b/n, mu the sensitivity over the noise, phi the normal density and h(x) = 1 + q
+(exp(mu x - mu^2/2) - 1). At every gamma >= 1 the hockey-stick profile q delta_G is that of the pair
+(h phi, phi). This form of its integral loses no digits:
 
     exp((alpha-1) r_alpha) - 1 = integral over x > mu/2 of phi h (h^(alpha-1) - 1)(1 - h^-alpha)
 
@@ -19,8 +19,8 @@ from zoexplore.bounds.kernels.compiling import elementwise, kernel
 DEEP = 36.0  # parts below exp(-DEEP) of the largest are left out
 # the greatest length of a panel: twelve nodes then err by 2e-12 of a normal density
 LONGEST = 4.0
-DEPTH = 4096  # the most panels that wait
-FAR = 1e6  # the alpha mu beyond which the cost of the full batch is returned, an upper bound
+DEPTH = 4096  # the most panels that may wait to be summed
+FAR = 1e6  # beyond this alpha mu, the full batch's cost is returned, which is an upper bound
 UP = 1e-10  # the relative error of the integral: quadrature, parts left out, rounding
 ULPS = 1e-15  # the rounding of the exponents, relative to their size
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
@@ -75,9 +75,9 @@ def _panel(low, high, q, alpha, mu, best):
 def _log_integral(alpha, q, mu):
     """Return the logarithm of the integral, from above; infinite if it has too many panels.
 
-    The line is halved until panels are short beside a normal's width and beside the bend of h,
-    where h^alpha has a branch point at the height pi/mu. Negligible panels are left out. Beyond the
-    end the integrand falls faster than exp(-13 y).
+    The line is halved until each panel is short compared with a normal's width and with the bend of
+    h, where h^alpha has a branch point at the height pi/mu. Negligible panels are left out. Beyond
+    the end of the line the integrand falls faster than exp(-13 y).
     """
     turn, end = log((1.0 - q) / q) / mu, (alpha + 1.5) * mu + 14.0
     lows, highs, count, best, total, size = empty(DEPTH), empty(DEPTH), 1, -inf, 0.0, 0.0

@@ -6,14 +6,14 @@ from numpy import dot, empty, zeros
 
 from zoexplore.bounds.kernels.compiling import kernel
 
-HALF = 16  # small multiples of an angle to either side of a large one
-LARGE = 4  # large multiples at a time: few enough for a product of matrices in one thread
+HALF = 16  # the number of small multiples of an angle on either side of a large multiple
+LARGE = 4  # large multiples per matrix product: so few that the product stays in one thread
 
 
 @kernel()
 def _turn(of, by, turned):
-    """Fill `turned` with 1 - cos and sin of sums of two angles, from those of each, shape (2,
-    angles).
+    """Fill `turned`, shape (2, angles), with 1 - cos and sin of sums of two angles, from 1 - cos and
+    sin of each angle.
     """
     for k in range(of.shape[1]):
         d, s = of[0, k], of[1, k]

@@ -1,9 +1,9 @@
 """Bound the cost of the last, counted steps of a run on secret batches (docs/batches.md, "The
 sharper bound on fresh batches").
 
-These steps work off the distance that the history left. They use a share of the span's noise and
-all of the complement's, at a cost of r = f^2 (v h + w) + E from a squared distance h. Estimates by
-a few orders of Renyi divergence make the choices; any choice is sound.
+These steps hide the distance that the history left. They use a share of the noise in the span and
+all noise across it, and cost r = f^2 (v h + w) + E from a squared distance h. Estimates by a few
+orders of Renyi divergence make the choices; any choice is sound.
 """
 
 from math import inf, log1p, pi
@@ -42,7 +42,7 @@ FIRST_OMEGA, FIRST_LOST = 4, 2  # the places in OMEGAS and LOST to begin with
 STRIDE = 8  # the distance between the blocks that are tried first
 LEAST_FALL, MOST_COST = 1e-9, 1e6
 NODES, DEVIATIONS = 40, 8.0  # nodes and reach of a normal number's integral, for estimates
-UNNOTICED = 1e-3  # labels rarer than this part of delta play no part in an estimate
+UNNOTICED = 1e-3  # estimates leave out labels with a chance below this fraction of delta
 CHOICE = dtype(
     (
         record,
@@ -96,8 +96,8 @@ class Prospect(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """What a chance that the shifts stop early spends: its part of delta, the factor f^2 on the
-    shifts' cost, and the delta left.
+    """A chance that the shifts stop early: its fraction of delta, the factor f^2 on the shifts'
+    cost, and the delta that is left.
     """
 
     lost: float
@@ -157,8 +157,8 @@ def _window(row, s, table, most, x):
 
 @kernel(error_model="numpy")
 def follow(s, window, omega):
-    """Fill the window's costs. The record has the share `omega` of the span's noise, the shifts
-    have the rest.
+    """Fill the window's costs. The share `omega` of the span's noise hides the record, and the rest
+    hides the distance.
     """
     v = w = E = rate = 0.0
     e, f, drift = s.e, s.tilt, window.drift
@@ -254,7 +254,9 @@ def _best_block(of, m, window, spent, at):
 
 @kernel(error_model="numpy")
 def _spent(s, of, k):
-    """Return what the k-th part of delta in LOST spends; nothing is spent if nothing is random."""
+    """Return what spending the k-th fraction of delta in LOST gives. If nothing is random, nothing
+    is spent.
+    """
     if s.tilt == 1.0:
         return Spent(0.0, 1.0, of.delta)
     return Spent(LOST[k], exp(-log(LOST[k] * of.delta) / s.order), of.delta * (1.0 - LOST[k]))
