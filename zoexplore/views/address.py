@@ -127,7 +127,7 @@ class Address:
     ) -> None:
         self.state, self.bridge, self.teaching = state, bridge, teaching
         self.pins, self.tabs = pins, tabs
-        # params in the address by name: the owner, the param's own name, and its first value
+        # by name in the address: the param's owner, the param's own name, and its first value
         self._kept: dict[str, tuple[param.Parameterized, str, Any]] = {}
         curves: Any = tabs["curves"]
         self._keep(

@@ -106,7 +106,7 @@ def table(
 
     Returns:
         `epsilons`: the numbers by place, bound and step, as differences of `codes`; `low`: the
-        least exponent of the codes; `facts`: what `facts` says at each place, at the run's own T.
+        least exponent of the codes; `facts`: the words of `facts()` at each place for the run's T.
     """
     numbers, told, here = [], [], list(steps).index(setting.T)
     for values in product(*(slider.values for slider in group)):
@@ -120,7 +120,7 @@ def table(
             continue
         numbers.append(np.array(list(curve(run, "T", list(steps), accounting=accounting).values())))
         own, known = facts(run, accounting)
-        # take the live page's number: a curve may be a little lower, as its points share choices
+        # take the live page's number: a curve may be a little lower, since its points exchange plans
         numbers[-1][:, here] = own
         told.append(known)
     return packed(np.array(numbers), told)

@@ -282,7 +282,7 @@ def _solution(
 
 def _positive(text: str) -> float:
     """Return a positive target. Raises ValueError if the text is no positive number."""
-    value = float(parse_number(text))  # an integer and its float have different texts
+    value = float(parse_number(text))  # large integers and equal floats are written differently
     if not 0 < value < inf:
         raise ValueError("give a finite number above 0")
     return value

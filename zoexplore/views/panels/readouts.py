@@ -127,8 +127,8 @@ class Headline(View):
 
 
 class Warnings(View):
-    """Two bars above every view, each with a button that removes the cause: one if the numbers are
-    no guarantee, one if there is no guarantee.
+    """Two bars above every view, each with a button that removes its cause. One warns of numbers
+    that are no guarantee, the other of a run that has none.
     """
 
     precedence = 1

@@ -87,8 +87,8 @@ _YOURS = "I train {d} parameters on {n} records for {T} steps, with noise {sigma
 
 
 class Story(pn.viewable.Viewer):
-    """The panel of the story's steps. At each step the page shows one view, and at most one
-    control; without a step it is shown whole.
+    """The panel of the story's steps. At each step the page shows one view and at most one control;
+    an empty `step` shows the whole page.
     """
 
     step = param.Selector(
