@@ -12,7 +12,7 @@ from zoexplore.compute.computations import guarantees, smallest
 from zoexplore.questions.statement import statement
 from zoexplore.run.formatting import THIN, format_number, format_percent
 from zoexplore.run.presets import DEMONSTRATION, PAPER_CONVENTION
-from zoexplore.views import Helps, Publish, State
+from zoexplore.views import Explorer, Helps, Publish, State
 from zoexplore.views.figures.attack import Attack
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.figures.game import Game
@@ -111,9 +111,21 @@ def test_what_is_behind_the_number_is_written_while_it_is_open_and_follows():
     view.state.ask(T=20)
     expected = statement(DEMONSTRATION.replace(T=20), "sharp")
     assert view.copier.tags == [str(expected)]
-    view.fold.collapsed = True
+    view.by = "composition"
+    assert "<b>Composition</b> gives ε if every step is published" in view.verdict.object
+    assert view.copier.tags == [str(statement(DEMONSTRATION.replace(T=20), "composition"))]
+    view.by, view.fold.collapsed = "", True
     view.state.ask(T=30)
     assert view.copier.tags == [str(expected)]
+
+
+def test_who_publishes_every_step_copies_a_statement_of_every_step():
+    page = Explorer()
+    page.more.fold.collapsed = False
+    page.publish.publish = "every"
+    assert page.more.copier.tags == [str(statement(DEMONSTRATION, "composition"))]
+    page.all_bounds.clicks += 1
+    assert page.more.copier.tags == [str(statement(DEMONSTRATION, "sharp"))]
 
 
 def test_assumptions_are_met_not_met_or_assumed():

@@ -168,6 +168,7 @@ class Explorer(pn.viewable.Viewer):
             self.front.css_classes = ["zx-front", "zx-two" if two else "zx-all"]
             by = "composition" if two and self.publish.publish == "every" else ""
             self.headline.param.update(by=by, compares=two and not self.publish.only)
+            self.more.by = by
             self.last.visible = self.tabs.tab == "Theory"
             self.side.visible = not alone and self.controls.sole != "none"
             unsaid = (

@@ -124,8 +124,8 @@ def _script(names: Sequence[str], others: Sequence[str]) -> str:
 def numbers(
     setting: Setting, accounting: Accounting, groups: Sequence[Sequence[Slider]]
 ) -> dict[str, Any]:
-    """Return the data of the page: sliders, tables, and the styles and words that a live page gets
-    from its server.
+    """Return the data of the page: sliders, tables, and the styles and words that the server gives
+    a live page.
     """
     steps = Slider.of(setting, "T")
     found = [facts(setting.replace(T=T), accounting) for T in steps.values]

@@ -163,6 +163,7 @@ class More(View):
     """The details behind the number. They are computed only while the fold is open."""
 
     precedence = 2
+    by = param.String("", doc="the bound that they are of; empty for the smallest")
 
     def build(self) -> None:
         self.active = False
@@ -181,6 +182,7 @@ class More(View):
         self.fold = widgets.fold("More: why, what is assumed, other measures, a statement", columns)
         self.fold.param.watch(lambda event: self.param.update(active=not event.new), "collapsed")
         self.param.watch(self._waits, "waiting")
+        self.param.watch(self.changed, "by")
 
     def _waits(self, *_: Any) -> None:
         """Disable copying while the statement is out of date."""
@@ -189,11 +191,13 @@ class More(View):
     async def refresh(self) -> None:
         run = self.state.run
         found = await ask(guarantees, *run)
-        best = smallest(found)
+        best = found[self.by] if self.by else smallest(found)
         words = await ask(computations.stated, *run, best.bound)
         with pn.io.hold():
             why = words_of(best.bound).explain(best) if best.valid else ""
-            self.verdict.object = written("readouts", "verdict", best, list(found.values()), why)
+            self.verdict.object = written(
+                "readouts", "verdict", best, list(found.values()), why, bool(self.by)
+            )
             title = BOUNDS[best.bound].in_text
             self.assumptions.object = written("readouts", "assumed", best, title, MARKS)
             self.copier.tags = [words]

@@ -94,7 +94,10 @@ class Story(pn.viewable.Viewer):
     step = param.Selector(
         default="", objects=["", *STEPS], doc="the step that is shown; empty for none"
     )
-    guess = param.Integer(-1, doc="the place of the guess that was taken; -1 before")
+    guess = param.Integer(
+        -1,
+        doc="the place of the guess that was taken; -1 before, GUESSES for a curve drawn by hand",
+    )
 
     def __init__(self, state: State, tabs: Tabs, controls: Controls, **params: Any) -> None:
         super().__init__(**params)
@@ -178,27 +181,27 @@ class Story(pn.viewable.Viewer):
         """Record a guess and reveal the answer. The buttons stay enabled, so that the focus stays
         on one of them.
         """
-        if self.guess < 0 and self.publish.draws:
-            self.publish.sketch_as(place)  # `drew` then takes the sketch for the reader's drawing
-        elif self.guess < 0 and STEPS[self.step].guesses:
+        if self.guess < 0 and STEPS[self.step].guesses:
             self.guess = place
+            if self.publish.draws:
+                self.publish.sketch_as(place)
             self._answering = SessionTask(self._reveal)
 
     def drew(self, event: Any) -> None:
         """Reveal the answer to a curve that the reader has drawn."""
         if self.step and self.guess < 0 and event.new:
-            self.guess = 2
+            self.guess = GUESSES
             self._answering = SessionTask(self._reveal)
 
     async def _reveal(self) -> None:
-        step, drawn = STEPS[self.step], self.publish.yours
+        step, drawn = STEPS[self.step], self.guess == GUESSES
         before = await ask(guarantees, DEMONSTRATION.replace(**step.run), Accounting())
         after = await ask(guarantees, DEMONSTRATION.replace(**step.run | step.then), Accounting())
         right, why = step.tells(before, after)
         said = "Right." if self.guess == right else f"Not quite. {step.guesses[right]}."
         with pn.io.hold():
             if drawn:
-                said = written("page", "drawn", *drawn[-1], *self.publish.two)
+                said = written("page", "drawn", *self.publish.yours[-1], *self.publish.two)
             for place, button in enumerate(() if drawn else self.guesses):
                 kind = {self.guess: "wrong", right: "right"}
                 # the style sheet marks the button by its class
