@@ -86,6 +86,9 @@ def test_formulas_begin_with_their_symbols_and_the_values_of_the_run():
     plain_symbols = re.sub(r"</?sub>", "", said)
     for symbol in ("ρ", "S, s2", "c̄1, c2", "δG(ε;s)", "τ(s)", "X̄, Y, λ", "J(A, C)"):
         assert f"<dt>{symbol}</dt>" in plain_symbols
+    assert "of a gradient at most 1 long" in said, "which the formulas do not count"
+    view.state.ask(sensitivity="clip")
+    assert "of a gradient" not in view.symbols.object
 
 
 def test_a_refusal_is_in_symbols():

@@ -89,7 +89,7 @@ function lay(given) {
     part("zx-curves", "view", part("", "first_row stage", stack(part("zx-along", "select arrow along", choice), chart("all")), shows.table && stack(part("zx-legend", "legend")))),
     part("zx-game", "view", part("zx-board", "text board_of_game")));
   const foot = `<p>${safe(`${given.run}. ${given.supposes}. Numbers are rounded up.${!given.live ? " Links to a run that is live lead to your own machine, where zoexplore serve must run." : ""}`)}</p>
-    <details><summary>Statement of the guarantee of this run</summary><pre tabindex="0">${safe(given.statement)}</pre></details><p>zoexplore ${words.version}</p>`;
+    <details><summary>Statement of the guarantee, if only the last model is published</summary><pre tabindex="0">${safe(given.statement)}</pre></details><p>zoexplore ${words.version}</p>`;
   const room = part("zx-room", "room", part("zx-explorer", "explorer lesson_layout", part("zx-header", "row", heading),
     given.say && part("zx-prompt", "prompt", part("", "text words story", given.say)),
     part("zx-controls", "", part("zx-settings", "controls lesson_dials"), part("zx-note", "notice")), answer),

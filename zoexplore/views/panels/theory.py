@@ -4,6 +4,7 @@ its source; and the errata.
 
 import re
 from html import escape
+from math import inf
 from typing import Any
 
 import panel as pn
@@ -49,9 +50,11 @@ class Theory(View):
 
     async def refresh(self) -> None:
         found = await ask(guarantees, *self.state.run)
+        length, least = self.state.setting.longest_gradient, self.state.accounting.sensitivity
+        seen = length if least == "least" and length < inf else None
         fields = [(FIELDS[name], typed(self.state.setting, name)) for name in SYMBOLS]
         with pn.io.hold():
-            self.symbols.object = written("page", "symbols", fields)
+            self.symbols.object = written("page", "symbols", fields, seen)
             for bound, g in found.items():
                 formula = substituted(g)
                 why = escape(format_sentence(g.reason or _NO_BUDGET))
