@@ -171,7 +171,9 @@ def test_mu_rho_and_z_are_the_smallest_guarantees():
     )
     numbers = re.findall(r"(?:z|μ|ρ|δ_f) = (.*?)</li>", shown)
     assert numbers[1:] == [format_number(x) for x in (*g.gaussian_dp[:1], g.rho, g.delta_f)]
-    assert float(numbers[0]) == float(f"{g.setting.noise_multiplier:.4g}")
+    z, replaced = re.findall(r"[\d.]+", numbers[0])
+    assert float(z) == float(f"{g.setting.noise_multiplier:.4g}")
+    assert float(replaced) == float(f"{g.setting.noise_multiplier / 2:.4g}")
 
 
 def test_where_there_is_no_gaussian_budget_none_is_shown():
