@@ -77,7 +77,7 @@ def _or_of(usual: str, of: Callable[[RunArrays], Any], other: str) -> Callable[[
 
 
 def on_the_ball(runs: RunArrays) -> str:
-    """Name the region where assumptions on the loss must hold; empty for R = inf."""
+    """Name the region where assumptions on the loss must hold; return "" if R = inf."""
     return (
         ""
         if runs.R == np.inf

@@ -46,7 +46,7 @@ class Effort(NamedTuple):
 
 
 ON_AVERAGE = Effort((2.0, 4.0, 8.0, 16.0, 48.0), ORDERS, 0.15, 8)
-OF_BUDGET = Effort(  # a budget is taken at a single order, so more orders are tried
+OF_BUDGET = Effort(  # for conversions of a budget, which comes from one of these orders alone
     (2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 96.0, 256.0),
     np.union1d(ORDERS, [96.0, 128.0, 192.0, 400.0, 600.0, 1000.0]),
     1.0,
@@ -116,7 +116,7 @@ def _least(
     """Return (best, least), both of shape (runs,): every run's row with the least epsilon, and this
     row's result. A run none of whose rows was tried keeps its row of `best`, and has epsilon inf.
     """
-    # a start from distance 0 is preferred
+    # if epsilons nearly tie, a start from distance 0 wins
     order = np.lexsort((counted["epsilon"] * (1 + TIE * tried.far), run))
     at, where = np.unique(run[order], return_index=True)
     least = np.full(best.size, np.inf, COUNTED)

@@ -4,7 +4,7 @@
 The mechanism's hockey-stick divergence at exp(epsilon_i) is at most delta_i in both directions, and
 convex in exp(epsilon). So it lies below the lower hull of the points (exp(epsilon_i), delta_i). The
 hull is the divergence of a pair of discrete laws: at each corner the hull's slope rises by the
-second law's mass.
+mass that the second law has there.
 """
 
 from dataclasses import dataclass

@@ -41,8 +41,9 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
     that the update adds in the span.
 
     U is 2 eta Delta/sqrt(K), or less if gradients are known to be short. Let x be the cosine of the
-    angle between the distance and the span. Then the cost is half of (2R r x + U)^2/S + 4 R^2 (1 -
-    x^2)/s2. Here r > 1 only if the ridge's own step overshoots. The worst x is r U s2/(2R (S - r^2
+    angle between the distance and the span, and S and s2 the variances of the last step's noise
+    along and across the span. Then the cost is ((2R r x + U)^2/S + 4 R^2 (1 - x^2)/s2)/2. The
+    factor r exceeds 1 only if the ridge's own step overshoots. The worst x is r U s2/(2R (S - r^2
     s2)), but at most 1, and it is 1 if K = d. The batch plays no part: the last step is Gaussian
     given both runs' iterates and batches, and a mixture over these costs no more.
     """

@@ -58,7 +58,7 @@ class Rows(np.recarray):
 
     @classmethod
     def of(cls, runs: RunArrays, beta: Numbers, **choices: Numbers) -> "Rows":
-        """Make a row of each run, with these choices."""
+        """Make one row for each run; `choices` are further columns."""
         rows = np.zeros(int(np.prod(runs.shape)), ROW).view(cls)
         whole = (runs.cooled > 0) & (runs.cooled >= runs.T)  # every step is in the cool-down
         columns = dict(

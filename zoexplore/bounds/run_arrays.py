@@ -139,7 +139,7 @@ class RunArrays(Sensitivity):
 
     @cached_property
     def diameter(self) -> np.ndarray:
-        """2R; infinite if doubles cannot hold the unit to the last digit."""
+        """2R; infinite if the unit is too small or too large for a double's full precision."""
         return np.where(
             (self.unit > LEAST_UNIT) & (self.unit < np.inf),
             above_underflow(2 * self.R / self.unit),

@@ -71,7 +71,9 @@ class Windows:
                 rows,
                 *(np.broadcast_to(x, runs.shape).ravel() for x in (runs.n, runs.batch, runs.T)),
             )
-        rows.share = USUAL * rows.delta  # so that random costs differ from certain ones
+        rows.share = (
+            USUAL * rows.delta
+        )  # below 1, so that a random cost weighs more than a certain one
         late = np.where(runs.cooled > 0, runs.last_beta, beta)
         beta = np.where(runs.cooled >= runs.T, late, beta)
         of_noise = [

@@ -1,8 +1,8 @@
-"""Computes guarantees for the steps that a run made. These may differ from one another, or break
-assumptions.
+"""Computes guarantees for the steps that a run made. Those steps may differ from one another, or
+break assumptions.
 
-The accountant knows constant runs only. So this module replaces a run by a constant run that is no
-more private, or adds up the costs of its steps.
+The accountant knows only runs whose steps are all alike. So this module replaces a run by such a
+run that is no more private, or adds up the costs of the run's own steps.
 """
 
 from dataclasses import replace

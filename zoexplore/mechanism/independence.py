@@ -1,6 +1,6 @@
 """Checks that each loss depends on its own record alone, and that the module remembers none.
 
-A clip bounds no record's influence on other records' losses.
+These checks are needed because a clip does not limit what a record does to other records' losses.
 """
 
 from collections.abc import Callable

@@ -44,7 +44,7 @@ class Step:
 
     @property
     def clip_each(self) -> float:
-        """The clip on each quotient that lets a record move a step as far as `clip` does."""
+        """The clip on each quotient under which a record moves a step as far as under `clip`."""
         return self.clip if self.clipping == "each" else self.clip / sqrt(self.K)
 
     def on_all(self, n: int) -> bool:

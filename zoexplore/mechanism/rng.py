@@ -112,7 +112,9 @@ class Sources:
         return ("directions",) if self.is_secure else ("directions", "noise", "data")
 
     def states(self, *names: str) -> dict[str, Any]:
-        """Return the states of these generators. A state is as secret as what follows from it."""
+        """Return the states of these generators. A state must be kept as secret as the numbers
+        that are drawn from it.
+        """
         return {name: getattr(self, name).bit_generator.state for name in names}
 
     def restore(self, states: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The state of a run, which its steps share, its report reads and a file saves."""
+"""The state of a run: its steps share it, its report reads it, and it is saved to a file."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -161,7 +161,7 @@ def _shared(run: RunState) -> dict[str, Any]:
 
 
 def _check_state(run: RunState, state: dict[str, Any]) -> None:
-    """Raise ValueError if a state is of other data, of another model or of a longer run, or if it
+    """Raise ValueError if a state comes from other data, another model or a longer run, or if it
     was changed.
     """
     saved, own, bits_of = state["run"], _shared(run), run.watch.fingerprint.bits_of

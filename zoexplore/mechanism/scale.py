@@ -23,7 +23,7 @@ from zoexplore.run.setting import Setting
 COUNTED = 5  # how many of the last logarithms are averaged
 # the largest change of a logarithm, and the factor that it shrinks by from one probe to the next
 FIRST, SHRINK = 2.0, 0.8
-FAR = 30.0  # the length r divided by the distance of a point from w
+FAR = 30.0  # r (`Scale.length`) over xi, the distance from the iterate w to a quotient's point
 SPREAD = 0.65  # roughly the variance of clipped quotients divided by the squared clip
 AUTO = "auto"
 DECAYS: Mapping[str, Callable[[float], float]] = {
@@ -167,7 +167,9 @@ class Scale:
         return {"first": self.first, "means": [*self.means]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where a run stopped. Whatever it did not look for, this run looks for next."""
+        """Go on where a saved run stopped. What this run seeks and the saved one did not, this run
+        seeks next.
+        """
         if self.choices.auto and state["means"]:
             self.means = [float(x) for x in state["means"][: self.sought]]
             self.first = state["first"] if self.is_found else None

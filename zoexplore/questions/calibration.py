@@ -32,7 +32,7 @@ SHARES = np.concatenate([[0.0], 1 / (1 + np.exp(-np.linspace(-30, 30, 121))), [1
 FEW, MANY = (
     60,
     600,
-)  # the most rungs of a ladder of whole numbers; K takes many, since epsilon may rise and fall
+)  # the most rungs of a ladder of whole numbers: FEW, and MANY for K, along which epsilon may turn
 TIGHT = 1e-8  # the relative distance that epsilon may keep from the target, unless epsilon jumps
 # a bracket this narrow ends the search: around a jump, or between adjacent whole numbers
 NARROW, ADJACENT = 1e-13, 0.2

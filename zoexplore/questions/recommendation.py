@@ -95,7 +95,7 @@ def recommend(
     """Plan a run for a target epsilon from what is known before training: the data, the model's
     size, the batch and a budget of forward passes.
 
-    By default the plan assumes nothing of the loss, puts all noise along the directions (beta = 1),
+    By default the plan assumes nothing about the loss, puts all noise along the directions (beta = 1),
     and clips jointly. What a run learns depends on the number of steps (docs/concepts.md, "A step
     and its noise"). So the plan takes batches of at most 64 records, and one direction unless the
     passes would pay for more than 3000 steps. If a bound for hidden iterates needs less noise, the

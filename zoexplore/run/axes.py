@@ -39,7 +39,7 @@ class FieldAxis(Field):
         return f"{self.symbol}, {self.noun}"
 
     def ends(self, setting: Setting) -> tuple[float, float]:
-        """Return the least and the greatest value on the axis that the setting allows."""
+        """Return the least and the greatest value that the setting allows on the axis."""
         s = setting
         least = {"d": s.K, "n": s.batch or 1, "M": s.m, "m": s.ridge}.get(self.name, 0)
         most = {"K": s.d, "m": s.M, "ridge": s.m}.get(

@@ -54,7 +54,7 @@ class SoftmaxLoss:
     With p = softmax(z) and e_y the label's unit vector, the gradient is (p - e_y) (x) x, a
     Kronecker product. Its length is
     |p - e_y| |x| <= sqrt(2), since |p - e_y|^2 = |p|^2 - 2 p_y + 1 <= 2 (both are probability vectors: |p|^2 <= 1, p_y >= 0).
-    The Hessian is (diag(p) - p p') (x) x x'. For a unit vector v, v'(diag(p) - pp')v is the variance of v_J with J drawn by p.
+    The Hessian is (diag(p) - p p') (x) x x'. For a unit vector v, v'(diag(p) - pp')v is the variance of v_J, where J is drawn from p.
     It is at least 0 and at most (max v - min v)^2/4 <= 1/2 (Popoviciu; a unit vector's coordinates are at most sqrt(2) apart). So
     its eigenvalues lie between 0 and |x|^2/2 <= 1/2. With the ridge: m = ridge, M = 1/2 + ridge, Lipschitz constant sqrt(2).
     The loss is a function of c linear forms of w, not of one.

@@ -1,7 +1,8 @@
 """The methods that are compared. Each is a choice of K and beta, or has no directions or no noise.
 A method's runs are `Configuration`s.
 
-All methods share data, clip, noise scale and number of steps, and each has its own account.
+All methods share the data and the number of steps, and those with noise share the clip and the
+noise scale, too. Each is counted by its own privacy accounting.
 """
 
 from dataclasses import dataclass
@@ -112,8 +113,8 @@ class Method:
         return task.setting(sigma, **run | own | free)
 
     def run(self, task: Task, sigma: float, hidden: bool = True, **run: Any) -> Configuration:
-        """Make the run as a configuration. Bounds for the last iterate may be claimed if it is
-        `hidden`. Raises ValueError as `setting` does.
+        """Make the run as a configuration. If `hidden`, bounds for the last iterate alone may be
+        claimed, unless the method rules them out. Raises ValueError as `setting` does.
         """
         setting, hidden = self.setting(task, sigma, **run), hidden and self.hidden
         return Configuration(self.name, setting, self.noisy, self.every_direction, hidden)

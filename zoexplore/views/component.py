@@ -4,8 +4,8 @@ This module mends three faults of Panel, for the project's own components alone:
 
 - Panel inlines a notebook's style sheets model by model, and Bokeh searches the whole document
   after each model: this took nine seconds for the explorer.
-- Panel retries each change from before the page exists by a timer of its own, so that a later
-  change may arrive first: a finished map was overwritten by an earlier, coarse one.
+- Panel retries each change that is made before the page exists, and every such change has its own
+  timer. So a later change may arrive first: an earlier, coarse map overwrote the finished one.
 - Panel sends a pane's style sheets again with each change of its text. It may name them by ids of
   another cell's output, and the change is then lost.
 """

@@ -24,8 +24,8 @@ SQRT_2, SQRT_2PI = sqrt(2.0), sqrt(2.0 * pi)
 NODES = array([0.06943184420297371, 0.33000947820757187, 0.6699905217924281, 0.9305681557970263])
 WEIGHTS = array([0.17392742256872692, 0.3260725774312731, 0.3260725774312731, 0.17392742256872692])
 GAUSS = 1.778e9  # 9 (8!)^3 / (4!)^4: the rule's error is the eighth derivative over this
-# CHUNK: the most cells in which each density is the last one times a factor. GROWTH: the largest
-# change of a density's logarithm over them. ROUNDED: the relative error of these densities.
+# CHUNK: the most cells in a row whose densities are each the one before times a factor. GROWTH: the
+# largest change of a density's logarithm over these cells. ROUNDED: the densities' relative error.
 CHUNK = 32
 GROWTH = 300.0
 ROUNDED = 2e-13

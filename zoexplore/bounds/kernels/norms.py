@@ -186,7 +186,7 @@ def _clipped(r, q1, q2):
 @kernel()
 def _together(r, q1, q2):
     """Return c^2 for a drift q against r if a joint clip may act. The clip may change the step by
-    half of r - q plus any vector as long as that half.
+    (r - q)/2 plus any vector of at most the same length.
     """
     return 0.25 * (sqrt((r + q1) ** 2 + q2 * q2) + sqrt((r - q1) ** 2 + q2 * q2)) ** 2
 

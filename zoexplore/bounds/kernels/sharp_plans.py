@@ -124,8 +124,8 @@ def at_order(run, rows, norms, i, k, blocks):
 
 @kernel()
 def _kind(run, b):
-    """Return which of a run's steps block b has: the first or, in a cool-down, the third. The step
-    after that one lacks the record's part.
+    """Return the index in `run.steps` of block b's step: 0 or, in a cool-down, 2. The next index has
+    the same step without the record's part.
     """
     return 2 if run.edges[b] < run.cooled else 0
 

@@ -75,8 +75,8 @@ class Helps(View):
         self._found: Gain | None = None  # the gains that are painted
 
     def _batches(self) -> dict[str, Any]:
-        """Return the options and the value of the batch menu: all records, or batches of the set
-        size, a tenth of the records if no size is set.
+        """Return the batch menu's options and its value. The menu offers all records, or batches of
+        the run's size; a run on all records is offered a tenth of them.
         """
         s = self.state.setting
         some = 0 if s.full_batch else s.batch

@@ -133,8 +133,8 @@ def packed(epsilons: np.ndarray, told: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def facts(setting: Setting, accounting: Accounting) -> tuple[list[float], dict[str, Any]]:
-    """Return (epsilons, words): a run's epsilon by each bound, and for both ways of publishing what
-    an attacker may find. The words also say why a bound gives no guarantee.
+    """Return (epsilons, words): a run's epsilon by each bound; and, in words, what an attacker may
+    find under each way of publishing, and why a bound gives no guarantee.
     """
     found = {bound: guarantee(setting, bound, accounting) for bound in BOUNDS}
     both = {"every": found["composition"], "last": smallest(found)}

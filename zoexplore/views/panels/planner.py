@@ -240,8 +240,8 @@ class Planner(View):
         self._say(warning(sentence), self._nothing())
 
     def _nothing(self) -> str:
-        """Return HTML for no answer: the sought field's symbol and a dash, or for a whole run only a
-        dash.
+        """Return HTML for no answer: the sought field's symbol and a dash, or a dash alone if a whole
+        run is sought.
         """
         return written("plan", "unknown", AXES[self.field].symbol if self.whole == "one" else "")
 
