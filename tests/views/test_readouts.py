@@ -113,6 +113,7 @@ def test_what_is_behind_the_number_is_written_while_it_is_open_and_follows():
     assert view.copier.tags == [str(expected)]
     view.by = "composition"
     assert "<b>Composition</b> gives ε if every step is published" in view.verdict.object
+    assert "gives less" not in view.verdict.object, "since what hides iterates does"
     assert view.copier.tags == [str(statement(DEMONSTRATION.replace(T=20), "composition"))]
     view.by, view.fold.collapsed = "", True
     view.state.ask(T=30)

@@ -128,7 +128,7 @@ class Explorer(pn.viewable.Viewer):
         self.controls.top.objects = [self.tools.preset, self.tools.reset]
         story = [widgets.button("Story", self._begin)] if self._tells else []
         self.tools.more = [*story, self.files.toggle]
-        begin = widgets.button("2-minute tour", self._begin, "primary")
+        begin = widgets.button("Take the tour", self._begin, "primary")
         invited = widgets.tools(begin, widgets.button("Later", self._met))
         new = widgets.html("<h2>New here?</h2>", "story")
         # the row is in a stack because the row's own style sheet would keep it visible

@@ -194,7 +194,8 @@ class More(View):
         best = found[self.by] if self.by else smallest(found)
         words = await ask(computations.stated, *run, best.bound)
         with pn.io.hold():
-            why = words_of(best.bound).explain(best) if best.valid else ""
+            # the explanation says why this bound is the least, which a chosen one need not be
+            why = words_of(best.bound).explain(best) if best.valid and not self.by else ""
             self.verdict.object = written(
                 "readouts", "verdict", best, list(found.values()), why, bool(self.by)
             )
