@@ -63,19 +63,11 @@ def _totals(size, turn, slow, totals):
         totals[k] = total
 
 
-@kernel()
-def _gauss_error(square, steep):
-    """Bound the relative error of Gauss's rule for a normal density on a cell, `move` deviations
-    long and within X of the mean, from `square` = move^2 (X^2 + 8) and `steep` = move X
-    (docs/batches.md, "Atoms").
-    """
-    return square**4 / GAUSS * exp(min(steep, 700.0))
-
-
 @kernel(error_model="numpy")
 def _density_error(mus, cell, at, far, lean):
     """Bound the relative error of a law's masses on cells from `at` to `far`, where the law of each
-    mu has its mean at `lean` mu^2/2.
+    mu has its mean at `lean` mu^2/2. On a cell `move` deviations long and within X of the mean,
+    Gauss's rule errs by at most (move^2 (X^2 + 8))^4 exp(move X)/GAUSS (docs/batches.md, "Atoms").
     """
     square = steep = most = 0.0
     for c in range(mus.size):
@@ -83,14 +75,16 @@ def _density_error(mus, cell, at, far, lean):
         X = max(abs(at - mean), abs(far - mean)) / mus[c] + move
         square, steep = max(square, move * move * (X * X + 8.0)), max(steep, move * X)
         most = max(most, X)
-    return _gauss_error(square, steep) + ROUNDED * (1.0 + most * most / 600.0)
+    by_rule = square**4 / GAUSS * exp(min(steep, 700.0))
+    return by_rule + ROUNDED * (1.0 + most * most / 600.0)
 
 
 @kernel(error_model="numpy")
 def _reach(q, mus, shares, each, up, down):
     """Fill `up` and `down` with how far to follow the ratio's logarithm above and below 0 for each
     mu, so that either law has at most a mass of exp(-each) beyond. The values ascend. Return the
-    length of both sides, measured at each place in deviations of the least mu that reaches it.
+    number of cells per deviation of the least mu that reaches a place, so that MOST cells hold both
+    sides.
     """
     high, low, wide = 0.0, 0.0, 0.0
     for c in range(mus.size):
@@ -102,7 +96,7 @@ def _reach(q, mus, shares, each, up, down):
             down[c] = max(low, 0.5 * mu * mu + mu * far)
         wide += (up[c] - high + down[c] - low) / mu
         high, low = up[c], down[c]
-    return wide
+    return min(FINE, (MOST - 2.0 * (FEWEST + mus.size)) / wide)
 
 
 @kernel(error_model="numpy")
@@ -224,8 +218,7 @@ def sampled(kind, q, mus, shares, each, v, mass):
         each: losses less likely than exp(-each) may count as infinite.
     """
     up, down = empty(mus.size), empty(mus.size)
-    wide = _reach(q, mus, shares, each, up, down)
-    fine = min(FINE, (MOST - 2.0 * (FEWEST + mus.size)) / wide)
+    fine = _reach(q, mus, shares, each, up, down)
     above, below = _cells(mus, shares, up, fine, 1.0), 0
     places, masses, errors = zeros(above.end.size + 1), above.masses, above.errors
     places[1:] = above.end
